@@ -1,0 +1,64 @@
+# `make setup` once, `make check` before every push: it is what CI runs.
+.DEFAULT_GOAL := check
+.NOTPARALLEL:
+.PHONY: setup check lint types layers docs-check test requirements docs fmt lock bench chaos dev clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+PYTEST := $(BIN)/python -m pytest -n auto
+LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.12 --generate-hashes --no-header --quiet
+ARGS ?=
+
+setup: $(READY)
+
+$(READY): requirements-dev.lock pyproject.toml
+	"$(or $(PYTHON),$(shell tools/find-python))" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+# Tests come last, so that their summary is what one sees.
+check: lint types layers docs-check test
+	@$(BIN)/python -m tools.requirements --brief
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports --no-cache
+
+docs-check: $(READY)
+	$(BIN)/python -m tools.docs --check
+
+# make test ARGS="tests/lifecycle -k suspend"
+test: $(READY)
+	$(PYTEST) $(ARGS)
+
+# Every requirement with the tests that prove it. Fails where the list says more than the tests show.
+requirements: $(READY)
+	@status=0; $(PYTEST) -m req || status=$$?; $(BIN)/python -m tools.requirements && exit $$status
+
+# What is generated from the code: diagrams and reference pages.
+docs: $(READY)
+	$(BIN)/python -m tools.docs
+
+fmt: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Pins what pyproject.toml asks for and keeps pins that still fit. All anew: make lock ARGS=--upgrade
+lock: $(READY)
+	$(LOCK) -o requirements.lock $(ARGS)
+	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
+
+bench chaos dev:
+	@echo "make $@: not there yet" >&2; exit 2
+
+clean:
+	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests tools -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,185 @@
+"""Edge sites: a cloudlet with an agent of its own, clusters on it, apps in them.
+
+The controller and a site's agent agree through reports alone, over links that lose, repeat and reorder. At each
+moving state only one of them may speak; the rows that skip a state are there for messages that never came.
+"""
+
+from dataclasses import replace
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import (
+    BACK,
+    HOUR,
+    MINUTE,
+    Action,
+    Actor,
+    Awaits,
+    Move,
+    Need,
+    Trigger,
+    absent,
+    moving,
+    settled,
+)
+
+CLUSTERINST = Lifecycle(
+    kind="clusterinst",
+    says="A cluster on an edge site.",
+    parent="cloudlet",
+    needs=(Need("cloudlet", ("Ready",)),),
+    states=(
+        absent("NotPresent", "There is no such cluster."),
+        moving("CreateRequested", "Asked for; the site has not said that it began.", 30 * MINUTE),
+        moving("Creating", "The site is making it.", 60 * MINUTE),
+        settled("CreateError", "Making it failed; the controller takes it back, or a person looks at it.", seen=""),
+        settled("Ready", "It is there, as its spec says."),
+        moving("UpdateRequested", "A change was asked for; the site has not said that it began.", 30 * MINUTE),
+        moving("Updating", "The site is changing it.", 60 * MINUTE),
+        settled("UpdateError", "The change failed; the previous spec is restored, or a person looks.", seen=""),
+        moving(
+            "DeletePrepare",
+            "About to be deleted: what depends on it goes first, and nothing new may depend on it.",
+            60 * MINUTE,
+            Awaits.CHILDREN,
+            asks="delete",
+            fails=BACK,
+        ),
+        moving("DeleteRequested", "Its deletion was asked for; the site has not said that it began.", 30 * MINUTE),
+        moving("Deleting", "The site is deleting it.", 60 * MINUTE),
+        settled("DeleteError", "Deleting it failed, and what is left is no longer whole.", seen=""),
+    ),
+    actions=(
+        Action(
+            "create",
+            "Make it on the site.",
+            ("NotPresent",),
+            ("CreateRequested", "Creating"),
+            "Ready",
+            fails="CreateError",
+            undo="delete",
+            undone="NotPresent",
+            attempts=1,
+            joins=False,
+        ),
+        Action(
+            "update",
+            "Change it to a new spec.",
+            ("Ready",),
+            ("UpdateRequested", "Updating"),
+            "Ready",
+            fails="UpdateError",
+            undo="restore",
+            undone="Ready",
+            attempts=1,
+            respec=True,
+            joins=False,
+        ),
+        Action(
+            "delete",
+            "Delete it, after all that depends on it.",
+            ("Ready",),
+            ("DeletePrepare", "DeleteRequested", "Deleting"),
+            "NotPresent",
+            fails="DeleteError",
+            undo="probe",
+            undone="Ready",
+            attempts=1,
+            forceable=True,
+        ),
+    ),
+    # What could not be deleted whole may be gone all the same.
+    moves=(Move("DeleteError", Trigger.SEEN, "absent", Actor.AGENT, "NotPresent"),),
+    drifts=("Ready",),
+    gone="UpdateError",
+    broken="UpdateError",
+    misses=1,
+)
+
+APPINST = replace(
+    CLUSTERINST,
+    kind="appinst",
+    says="An app in a cluster on an edge site.",
+    parent="clusterinst",
+    needs=(Need("clusterinst", ("Ready",)), Need("cloudlet", ("Ready",))),
+    # Its cluster's deletion takes it along, and that is the controller's doing.
+    actions=tuple(
+        replace(a, by=(Actor.USER, Actor.CONTROLLER)) if a.name == "delete" else a for a in CLUSTERINST.actions
+    ),
+)
+
+CLOUDLET = Lifecycle(
+    kind="cloudlet",
+    says="An edge site, with an agent that connects from there.",
+    presence=True,
+    states=(
+        settled("Offline", "No agent is connected.", seen=""),
+        moving("Init", "The agent said hello under a new notify-id.", 15 * MINUTE, Awaits.CONTROLLER),
+        moving("InitOk", "The controller answered; the agent gathers what the site has.", 15 * MINUTE),
+        settled("Ready", "The agent is connected and has sent all it has.", seen=""),
+        moving("UpdateRequested", "An upgrade was asked for; the old agent has not begun.", HOUR),
+        moving("Updating", "The old agent has started the new one.", HOUR),
+        settled("UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", seen=""),
+    ),
+    actions=(
+        Action(
+            "create",
+            "Set the site up and wait for its agent.",
+            ("Offline",),
+            ("Init", "InitOk"),
+            "Ready",
+            fails="Offline",
+            orders=("gather",),
+            undo="leave",
+        ),
+        Action(
+            "connect",
+            "The agent connects, for the first time or anew.",
+            ("Offline", "Ready"),
+            ("Init", "InitOk"),
+            "Ready",
+            fails="Offline",
+            by=(),
+            orders=("gather",),
+            undo="leave",
+        ),
+        Action(
+            "upgrade",
+            "Replace the agent: the old one starts the new one, the new one ends the old one.",
+            ("Ready",),
+            ("UpdateRequested", "Updating"),
+            "Ready",
+            fails="UpdateError",
+            undo="leave",
+            attempts=1,
+        ),
+        Action(
+            "resolve",
+            "Declare a failed upgrade dealt with.",
+            ("UpdateError",),
+            (),
+            "Ready",
+            by=(Actor.ADMIN,),
+            orders=(),
+        ),
+    ),
+    moves=(
+        Move("Offline", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
+        Move("Ready", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
+        Move("InitOk", Trigger.CONNECTED, "connect", Actor.AGENT, "Init", contended=True),
+        Move("Init", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline"),
+        Move("InitOk", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline", contended=True),
+        Move("Ready", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline"),
+        # Two agents at once: whoever speaks first, the controller's state decides.
+        Move("UpdateRequested", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
+        Move("Updating", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
+        Move("Updating", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
+        Move("InitOk", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
+        Move("InitOk", Trigger.FAILED, "upgrade", Actor.AGENT, "UpdateError", contended=True),
+        Move("InitOk", Trigger.SILENT, "upgrade", Actor.CLOCK, "UpdateError"),
+    ),
+    # Only the new agent can say that the upgrade is done.
+    without=(
+        Move("UpdateRequested", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
+        Move("Updating", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
+    ),
+)

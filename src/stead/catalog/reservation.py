@@ -1,0 +1,252 @@
+"""Leases: hosts booked for a time, started and ended by the clock.
+
+A lease, its reservations and its timed events move together. `COMBINATIONS` says which of their statuses go
+together at every commit.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import (
+    ABSENT,
+    BACK,
+    HOUR,
+    MINUTE,
+    Action,
+    Actor,
+    Awaits,
+    Fold,
+    absent,
+    final,
+    moving,
+    settled,
+)
+
+BY_CONTROLLER = (Actor.CONTROLLER,)
+
+LEASE = Lifecycle(
+    kind="lease",
+    says="Hosts booked from one moment to another.",
+    members="reservation",
+    states=(
+        absent("ABSENT", "There is no such lease."),
+        moving("CREATING", "Hosts are being found for it.", 10 * MINUTE, Awaits.CONTROLLER),
+        settled("PENDING", "It is booked and has not begun.", seen=""),
+        moving("STARTING", "Its hosts are being handed over.", 30 * MINUTE, Awaits.CHILDREN),
+        settled("ACTIVE", "Its hosts are its owner's.", seen=""),
+        moving("UPDATING", "It is being changed.", 30 * MINUTE, Awaits.CHILDREN),
+        moving("TERMINATING", "Its hosts are being taken back.", 30 * MINUTE, Awaits.CHILDREN),
+        settled("TERMINATED", "Its hosts were taken back.", seen=""),
+        settled("ERROR", "Something failed that needs an update, an end or a deletion.", seen=""),
+        moving("DELETING", "It is being deleted, whatever else was going on.", HOUR, Awaits.CHILDREN),
+    ),
+    actions=(
+        Action(
+            "create",
+            "Book hosts for a time.",
+            ("ABSENT",),
+            ("CREATING",),
+            "PENDING",
+            fails="ERROR",
+            orders=(),
+            undo="leave",
+            joins=False,
+        ),
+        Action(
+            "start",
+            "Hand the hosts over.",
+            ("PENDING",),
+            ("STARTING",),
+            "ACTIVE",
+            fails="ERROR",
+            by=(Actor.CLOCK,),
+            orders=(),
+            undo="leave",
+            members="start",
+        ),
+        Action(
+            "terminate",
+            "Take the hosts back.",
+            ("ACTIVE", "ERROR"),
+            ("TERMINATING",),
+            "TERMINATED",
+            fails="ERROR",
+            by=(Actor.CLOCK, Actor.USER),
+            orders=(),
+            undo="leave",
+            members="release",
+        ),
+        Action(
+            "update",
+            "Change its time or its hosts.",
+            ("PENDING", "ACTIVE", "TERMINATED", "ERROR"),
+            ("UPDATING",),
+            BACK,
+            fails="ERROR",
+            orders=(),
+            undo="leave",
+            members="update",
+            checked=True,
+            respec=True,
+            joins=False,
+        ),
+        Action(
+            "delete",
+            "Delete it; nothing outranks this.",
+            ("PENDING", "ACTIVE", "TERMINATED", "ERROR"),
+            ("DELETING",),
+            "ABSENT",
+            fails="ERROR",
+            orders=(),
+            undo="leave",
+            members="release",
+            outranks=True,
+        ),
+    ),
+    fold=Fold.EVENTS,
+    order=("PENDING", "ACTIVE", "TERMINATED"),
+)
+
+RESERVATION = Lifecycle(
+    kind="reservation",
+    says="The hosts of a lease.",
+    parent="lease",
+    states=(
+        settled("pending", "Hosts are found and not handed over.", seen=ABSENT),
+        settled("active", "Hosts are handed over."),
+        final("deleted", "Hosts were taken back."),
+        settled("error", "Handing over or taking back failed.", seen=""),
+    ),
+    actions=(
+        Action(
+            "start",
+            "Hand the hosts over.",
+            ("pending", "error"),
+            (),
+            "active",
+            fails="error",
+            by=BY_CONTROLLER,
+            undo="leave",
+        ),
+        Action(
+            "update",
+            "Exchange or add hosts.",
+            ("pending", "active"),
+            (),
+            BACK,
+            fails="error",
+            by=BY_CONTROLLER,
+            undo="leave",
+            respec=True,
+            joins=False,
+        ),
+        Action(
+            "release",
+            "Take the hosts back.",
+            ("pending", "active", "error"),
+            (),
+            "deleted",
+            fails="error",
+            by=BY_CONTROLLER,
+            undo="leave",
+            idle=("deleted",),
+            outranks=True,
+        ),
+        Action("rearm", "Wait for the start again.", ("error",), (), "pending", by=BY_CONTROLLER, orders=()),
+    ),
+    drifts=("active",),
+    gone="error",
+    broken="error",
+)
+
+EVENT = Lifecycle(
+    kind="event",
+    says="A moment at which something happens to a lease: its start, a while before its end, its end.",
+    parent="lease",
+    states=(
+        settled("UNDONE", "Its time has not come.", seen=""),
+        moving("IN_PROGRESS", "Its time has come and the work goes on.", 30 * MINUTE, Awaits.CONTROLLER),
+        final("DONE", "It has happened.", seen=""),
+        final("ERROR", "It could not happen.", seen=""),
+    ),
+    actions=(
+        Action(
+            "fire",
+            "Do what is due.",
+            ("UNDONE",),
+            ("IN_PROGRESS",),
+            "DONE",
+            fails="ERROR",
+            by=(Actor.CLOCK,),
+            orders=(),
+            undo="leave",
+        ),
+        Action(
+            "rearm",
+            "Wait for a new time.",
+            ("DONE", "ERROR"),
+            (),
+            "UNDONE",
+            by=BY_CONTROLLER,
+            orders=(),
+        ),
+    ),
+)
+
+EVENT_KINDS = ("start_lease", "before_end_lease", "end_lease")
+
+_ANY = frozenset(s.name for s in EVENT.states)
+_QUIET = _ANY - {"IN_PROGRESS"}
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """What reservations and events may be in while a lease is in a status."""
+
+    reservations: frozenset[str]
+    start: frozenset[str]
+    end: frozenset[str]
+    any_event: frozenset[str] = _ANY
+    """Holds for every event, `before_end_lease` too."""
+    one_in: str = ""
+    """At least one reservation is in this status, unless there is none at all."""
+
+
+def _combination(reservations: str, start: str, end: str) -> Combination:
+    return Combination(frozenset(reservations.split()), frozenset({start}), frozenset({end}))
+
+
+_ALL_RESERVATIONS = frozenset(s.name for s in RESERVATION.states)
+
+COMBINATIONS: Mapping[str, Combination] = {
+    "CREATING": _combination("pending", "UNDONE", "UNDONE"),
+    "PENDING": _combination("pending", "UNDONE", "UNDONE"),
+    "STARTING": _combination("pending active error", "IN_PROGRESS", "UNDONE"),
+    "ACTIVE": _combination("active", "DONE", "UNDONE"),
+    "TERMINATING": _combination("active deleted error", "DONE", "IN_PROGRESS"),
+    "TERMINATED": _combination("deleted", "DONE", "DONE"),
+    "DELETING": Combination(_ALL_RESERVATIONS, _ANY, _ANY),
+    "UPDATING": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET),
+    "ERROR": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET, one_in="error"),
+}
+
+
+def disagreements(lease: str, reservations: Iterable[str], events: Mapping[str, str]) -> tuple[str, ...]:
+    """What of a lease's parts does not go together with its status; empty where all does."""
+    allowed = COMBINATIONS.get(lease)
+    if allowed is None:
+        return (f"{lease} is no status that a lease with parts can have",)
+    statuses = tuple(reservations)
+    found = [f"reservation is {s} in a lease that is {lease}" for s in statuses if s not in allowed.reservations]
+    for kind, wanted in (("start_lease", allowed.start), ("end_lease", allowed.end)):
+        if kind in events and events[kind] not in wanted:
+            found.append(f"{kind} is {events[kind]} in a lease that is {lease}")
+    found += [
+        f"{kind} is {status} in a lease that is {lease}"
+        for kind, status in events.items()
+        if status not in allowed.any_event and kind not in ("start_lease", "end_lease")
+    ]
+    if allowed.one_in and statuses and allowed.one_in not in statuses:
+        found.append(f"no reservation is in {allowed.one_in} in a lease that is {lease}")
+    return tuple(found)

@@ -1,0 +1,21 @@
+"""One question, asked often enough to have a name: may this object go from here to there?"""
+
+from stead.catalog.datacenter import ACCOUNT, CLOUDSPACE, DISK, IMAGE, MACHINE, NODE
+from stead.lifecycle.rows import BACK
+
+_KINDS = {lc.kind: lc for lc in (MACHINE, CLOUDSPACE, ACCOUNT, DISK, IMAGE, NODE)}
+
+
+def validate_transition(object_type: str, init_state: str, desired_state: str) -> bool:
+    """Whether one action leads an object of the private cloud from one static state to another.
+
+    The visible actions count: a hidden migration changes no state and is nobody's wish.
+    """
+    lifecycle = _KINDS.get(object_type)
+    if lifecycle is None:
+        return False
+    return any(
+        init_state in action.starts and desired_state == (init_state if action.ends == BACK else action.ends)
+        for action in lifecycle.actions
+        if not action.hidden
+    )

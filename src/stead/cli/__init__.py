@@ -1,0 +1,1 @@
+"""The command line: a file a noun, results on stdout, all else on stderr."""

@@ -1,0 +1,290 @@
+"""A decision in the making, and the few things that every kind of event ends in.
+
+To *enter* a state is to begin whatever it waits for. To *arrive* is to follow a row of the table and then enter, or
+finish. To *fail* is to arrive where failure leads and then undo. Every change of state goes through `move`, which
+looks the row up: what the table does not list cannot happen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from stead.lifecycle import timers
+from stead.lifecycle.decision import (
+    ClaimChange,
+    Code,
+    Decision,
+    Ended,
+    Order,
+    Outcome,
+    Reason,
+    Refusal,
+    Timer,
+)
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import (
+    BACK,
+    FAILS,
+    Action,
+    Actor,
+    Awaits,
+    Move,
+    Trigger,
+)
+from stead.lifecycle.snapshot import OnFailure, Operation, Phase, Snapshot, Work
+from stead.lifecycle.table import observations, resolve, way
+
+PROBE = "probe"
+LEAVE = "leave"
+
+
+class NoRow(Exception):
+    """The table has no such move."""
+
+    def __init__(self, says: str) -> None:
+        super().__init__(says)
+        self.says = says
+
+
+def refuse(snap: Snapshot, code: Code, says: str) -> Refusal:
+    """A refusal for one reason."""
+    return Refusal((Reason(code, says),), snap.state, holder=snap.blocked)
+
+
+class Draft:
+    """Collects what happens to one resource; `decision()` closes it."""
+
+    def __init__(self, lifecycle: Lifecycle, snapshot: Snapshot) -> None:
+        self.lc = lifecycle
+        self.before = snapshot
+        self.now = snapshot
+        self.moves: list[Move] = []
+        self.orders: list[Order] = []
+        self.claims: list[ClaimChange] = []
+        self.ended: list[Ended] = []
+        self.members = ""
+        self.recount = False
+
+    # What is going on
+
+    @property
+    def op(self) -> Operation:
+        """The operation that acts on the resource now: a hidden one comes first."""
+        op = self.now.hidden or self.now.operation
+        assert op is not None
+        return op
+
+    @property
+    def action(self) -> Action:
+        """The action of that operation."""
+        action = self.lc.action(self.op.action)
+        assert action is not None
+        return action
+
+    def follows(self) -> tuple[str, bool]:
+        """Where success leads from here, and whether that ends the action."""
+        if self.now.state in self.action.through:
+            for name, follows, last in way(self.lc, self.action):
+                if name == self.now.state:
+                    return (self.op.origin if follows == BACK else follows), last
+        ends = self.action.ends
+        return (self.now.state if ends == BACK else ends), True
+
+    @property
+    def awaits(self) -> Awaits:
+        """Whose word the operation waits for, in the state it is in."""
+        action = self.action
+        if self.now.state in action.through:
+            return self.lc.state(self.now.state).awaits
+        return Awaits.CHILDREN if action.members and not action.verbs else Awaits.AGENT
+
+    # Single changes
+
+    def set(self, **changes: Any) -> None:
+        """Change the snapshot."""
+        self.now = replace(self.now, **changes)
+
+    def set_op(self, **changes: Any) -> None:
+        """Change the operation that acts now."""
+        op = replace(self.op, **changes)
+        self.set(**{"hidden" if self.now.hidden else "operation": op})
+
+    def move(self, trigger: Trigger, on: str, actor: Actor, target: str, *, forced: bool = False) -> None:
+        """Change the state, if the table lists it."""
+        if target == self.now.state:
+            return
+        for row in self.lc.rows(self.now.state, trigger, on):
+            if row.target == target and acts_as(actor, row.actor) and (forced or not row.forced):
+                self.moves.append(row if row.actor is actor else replace(row, actor=actor))
+                self.set(state=target)
+                return
+        raise NoRow(f"{self.now.state} has no row to {target} on {trigger} {on} by {actor}")
+
+    def order(self, verb: str, *, again: bool = False) -> None:
+        """Tell an agent; whatever was said before is stale from now on."""
+        self.orders.append(Order(verb, again))
+        self.set(work=Work(verb), fence=self.now.fence.raised())
+
+    def withdraw(self) -> None:
+        """Take the order back; whoever has it is fenced off."""
+        self.set(work=None, fence=self.now.fence.raised())
+
+    # What events end in
+
+    def enter(self) -> None:
+        """Begin what the operation waits for in the state it is in."""
+        action, state = self.action, self.lc.state(self.now.state)
+        if self.awaits is Awaits.CHILDREN:
+            self.set_op(phase=Phase.ACTING)
+            self.members = state.asks or action.members
+            self.recount = True
+        elif self.awaits is Awaits.CONTROLLER:
+            self.set_op(phase=Phase.HELD if self.op.hold and self._can_be_held() else Phase.ACTING)
+        elif not action.verbs:
+            self.finish(Outcome.DONE)
+        elif self.lc.state(self.op.origin).probe_first and not self.op.attempt:
+            self.probe()
+        else:
+            self.set_op(phase=Phase.ACTING, attempt=max(self.op.attempt, 1))
+            self.order(action.verbs[self.op.step])
+
+    def _can_be_held(self) -> bool:
+        return any(a.steers == self.op.action and self.now.state in a.starts for a in self.lc.actions)
+
+    def arrive(self, trigger: Trigger, on: str, actor: Actor, target: str, outcome: Outcome = Outcome.DONE) -> None:
+        """Follow a row; then begin what comes next, or end the operation."""
+        if self.now.hidden is not None:  # nobody sees it: whatever state shows is another's
+            self.finish(outcome)
+            return
+        on_the_way = target in self.action.through and target != self.now.state
+        self.move(trigger, on, actor, target)
+        self.set(misses=0)
+        if on_the_way:
+            self.set(work=None)
+            self.enter()
+        else:
+            self.finish(outcome)
+
+    def fail(self, trigger: Trigger, on: str, actor: Actor, outcome: Outcome = Outcome.FAILED) -> None:
+        """Arrive where failure leads, and take back what was done if that is wanted."""
+        if self.now.hidden is not None:
+            self.finish(outcome)
+            return
+        action = self.action
+        targets = resolve(action, FAILS, (self.op.origin,), self.lc.state(self.now.state))
+        if not targets:
+            raise NoRow(f"{action.name} cannot fail in {self.now.state}")
+        self.move(trigger, on, actor, targets[0])
+        self.set(misses=0)
+        at_error = targets[0] == action.fails
+        wanted = action.undo not in ("", LEAVE) and self.op.on_failure is OnFailure.UNDO
+        if at_error and wanted:
+            self.undo()
+        else:
+            if targets[0] == self.op.origin:
+                self.drop_spec()
+            self.finish(outcome)
+
+    def undo(self) -> None:
+        """Begin to take back what the failed action did."""
+        self.set_op(phase=Phase.UNDOING, attempt=1)
+        self.set(work=None, misses=0)
+        if self.action.members and not self.action.verbs:
+            self.members = self.action.undo
+            self.recount = True
+        else:
+            self.order(self.action.undo)
+
+    def undone(self) -> None:
+        """What was done is taken back."""
+        rows = self.lc.rows(self.now.state, Trigger.UNDONE, self.op.action)
+        target = rows[0].target if rows else self.action.undone
+        if len(rows) > 1:
+            target = self.op.origin
+        self.move(Trigger.UNDONE, self.op.action, Actor.CONTROLLER, target)
+        self.drop_spec()
+        self.finish(Outcome.UNDONE if rows else Outcome.FAILED)
+
+    def probe(self) -> None:
+        """Look at what is there before anything else."""
+        self.set_op(phase=Phase.PROBING)
+        self.order(PROBE)
+
+    def can_probe(self) -> bool:
+        """Whether a look at the provider can tell this kind's states apart."""
+        return bool(observations(self.lc))
+
+    def silence(self) -> None:
+        """Nobody can say what is there."""
+        if self.now.hidden is not None:
+            self.finish(Outcome.UNKNOWN)
+            return
+        action = self.action
+        targets = resolve(action, action.silent, (self.op.origin,), self.lc.state(self.now.state))
+        target = targets[0] if targets else self.now.state
+        if target == action.fails:
+            self.fail(Trigger.SILENT, action.name, Actor.CLOCK, Outcome.UNKNOWN)
+            return
+        self.move(Trigger.SILENT, action.name, Actor.CLOCK, target)
+        if target == self.op.origin:
+            self.drop_spec()
+        self.finish(Outcome.UNKNOWN)
+
+    def fence_off(self, then: Phase, **changes: Any) -> None:
+        """Before anything else: raise the fence and let the custody of whoever is at work run out."""
+        self.set_op(phase=Phase.FENCING, then=then, **changes)
+        self.withdraw()
+
+    def drop_spec(self) -> None:
+        """The spec that the action brought is not to be."""
+        self.set(revision=self.now.previous)
+
+    def finish(self, outcome: Outcome) -> None:
+        """End the operation; if a request was waiting for it, that one goes on."""
+        op, action = self.op, self.action
+        self.ended.append(Ended(op.action, outcome, op.id))
+        if outcome is Outcome.DONE and action.respec:
+            self.set(previous=self.now.revision)
+        if self.now.hidden is not None:
+            self.set(hidden=None)
+            self.withdraw()
+            if self.now.operation is not None:
+                self.claims.append(ClaimChange.HAND_OVER)
+                self.enter()
+                return
+        else:
+            self.set(operation=None)
+            self.withdraw()
+        if claims(self.lc, action):
+            self.claims.append(ClaimChange.RELEASE)
+
+    def decision(self, **extra: Any) -> Decision:
+        """All of it, with the timers that start anew."""
+        before = timers.pending(self.lc, self.before)
+        armed = tuple(
+            Timer(name, running.after)
+            for name, running in timers.pending(self.lc, self.now).items()
+            if before.get(name) != running
+        )
+        return Decision(
+            after=self.now,
+            moves=tuple(self.moves),
+            orders=tuple(self.orders),
+            timers=armed,
+            claims=tuple(self.claims),
+            ended=tuple(self.ended),
+            members=self.members,
+            recount=self.recount,
+            **extra,
+        )
+
+
+def acts_as(actor: Actor, wanted: Actor) -> bool:
+    """Whether an actor may make a move that is another's: an admin may do what a user may."""
+    return actor is wanted or (actor is Actor.ADMIN and wanted is Actor.USER)
+
+
+def claims(lc: Lifecycle, action: Action) -> bool:
+    """Whether an operation of the action holds a claim. An agent that connects holds none: it is always let in."""
+    return not (lc.presence and not action.by)

@@ -1,0 +1,92 @@
+"""A timer is due: look, go on, give up, or send again. Late and repeated timers find nothing pending."""
+
+from __future__ import annotations
+
+from stead.lifecycle.decide.draft import PROBE, Draft, NoRow, refuse
+from stead.lifecycle.decide.request import on_request
+from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Due, Request
+from stead.lifecycle.rows import Actor, Awaits, Trigger
+from stead.lifecycle.snapshot import Phase, Snapshot
+from stead.lifecycle.timers import pending
+
+
+def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
+    """What a due timer does."""
+    if due.timer not in pending(lc, snap):
+        return refuse(snap, Code.NOT_DUE, f"no timer {due.timer} runs for it")
+    if due.timer == "expiry":
+        expires = lc.state(snap.state).expires
+        assert expires is not None
+        return on_request(lc, snap, Request(expires.action, Actor.CLOCK))
+    draft = Draft(lc, snap)
+    try:
+        match due.timer:
+            case "deadline":
+                _deadline(draft)
+            case "custody":
+                _custody(draft)
+            case "resend":
+                assert snap.work is not None
+                draft.order(snap.work.verb, again=True)
+            case "fenced":
+                _fenced(draft)
+            case "again":
+                draft.order(PROBE)
+            case "next":
+                target, _ = draft.follows()
+                draft.arrive(Trigger.NEXT, draft.op.action, Actor.CONTROLLER, target)
+            case "hold":
+                draft.undo()
+    except NoRow as missing:
+        return refuse(snap, Code.NOT_EXPECTED, missing.says)
+    return draft.decision()
+
+
+def _deadline(draft: Draft) -> None:
+    """Time is up. What awaits children is counted anew; what awaits an agent is looked at; a look is given up."""
+    snap = draft.now
+    op = snap.hidden or snap.operation
+    if op is None or draft.awaits is Awaits.CHILDREN:
+        draft.recount = True
+    elif op.phase is Phase.PROBING or draft.awaits is Awaits.CONTROLLER:
+        draft.silence()
+    elif snap.work is not None and snap.work.taken:
+        draft.fence_off(op.phase if op.phase is Phase.UNDOING else Phase.PROBING, overdue=True)
+    elif op.phase is Phase.UNDOING:
+        draft.finish(Outcome.FAILED)
+    else:
+        _look(draft)
+
+
+def _look(draft: Draft) -> None:
+    """Settle what is overdue, by a last look if there is anything to be seen."""
+    draft.set_op(overdue=True)
+    if draft.can_probe():
+        draft.probe()
+    else:
+        draft.silence()
+
+
+def _fenced(draft: Draft) -> None:
+    """Whoever was at work can no longer act."""
+    op = draft.op
+    if op.then is Phase.UNDOING:
+        draft.finish(Outcome.FAILED)
+    elif op.then is Phase.ACTING:
+        draft.enter()
+    elif op.overdue:
+        _look(draft)
+    else:
+        draft.probe()
+
+
+def _custody(draft: Draft) -> None:
+    """Whoever took the order has gone silent: ask again, or look before anything is done twice."""
+    work = draft.now.work
+    assert work is not None
+    if draft.op.phase is Phase.ACTING and draft.can_probe():
+        draft.probe()
+    else:
+        draft.order(work.verb, again=True)

@@ -1,0 +1,89 @@
+"""An action on a group: decided once per class of members, however many there are.
+
+A decision depends on the class a member is in, never on the member. So the answer is a handful of decisions, one
+per class, and the number of members in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from stead.lifecycle.decide.request import on_request
+from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Request
+from stead.lifecycle.rows import Actor
+from stead.lifecycle.snapshot import Fence, Snapshot
+
+
+@dataclass(frozen=True)
+class Group:
+    """A resource and its members, counted by class."""
+
+    snapshot: Snapshot
+    member: Lifecycle
+    classes: Mapping[Snapshot, int]
+
+
+@dataclass(frozen=True)
+class GroupDecision:
+    """What happens to the group itself, and by class to its members."""
+
+    parent: Decision
+    acting: Mapping[Snapshot, Decision]
+    """Classes whose members act, or join what they are doing already."""
+    reached: Mapping[Snapshot, Decision]
+    """Classes whose members are where the action leads already."""
+    skipped: Mapping[Snapshot, Refusal]
+    """Classes whose members cannot follow, each with its reason."""
+    counts: Mapping[Snapshot, int]
+
+    def count(self, classes: Mapping[Snapshot, object]) -> int:
+        """How many members are in these classes."""
+        return sum(self.counts[c] for c in classes)
+
+
+def as_class(snap: Snapshot) -> Snapshot:
+    """The class a member is in: its snapshot less what tells it from its likes."""
+    op = replace(snap.operation, id="", by="", since="") if snap.operation else None
+    hidden = replace(snap.hidden, id="", by="", since="") if snap.hidden else None
+    return replace(snap, fence=Fence(), operation=op, hidden=hidden)
+
+
+def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refusal:
+    """What a request does to a group."""
+    parent = on_request(lc, group.snapshot, req)
+    if isinstance(parent, Refusal):
+        return parent
+    if not parent.members or parent.joined or parent.queued:
+        return GroupDecision(parent, {}, {}, {}, group.classes)
+    ask = replace(req, action=parent.members, actor=_asks_as(group.member, parent.members, req.actor))
+    acting: dict[Snapshot, Decision] = {}
+    reached: dict[Snapshot, Decision] = {}
+    skipped: dict[Snapshot, Refusal] = {}
+    for cls in group.classes:
+        answer = on_request(group.member, cls, ask)
+        if isinstance(answer, Refusal):
+            skipped[cls] = answer
+        elif answer.ended and not answer.moves:
+            reached[cls] = answer
+        else:
+            acting[cls] = answer
+    if group.classes and not acting and not reached:
+        return _nobody(group, skipped)
+    return GroupDecision(parent, acting, reached, skipped, group.classes)
+
+
+def _asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
+    """Members are asked in the caller's name, unless the action is one that only the controller may ask for."""
+    known = member.action(action)
+    return Actor.CONTROLLER if known is not None and known.by == (Actor.CONTROLLER,) else actor
+
+
+def _nobody(group: Group, skipped: Mapping[Snapshot, Refusal]) -> Refusal:
+    reasons = tuple(
+        Reason(Code.NO_MEMBER, f"{group.classes[cls]} in {cls.state}: {refusal.reasons[0].says}")
+        for cls, refusal in skipped.items()
+    )
+    return Refusal(reasons, group.snapshot.state)

@@ -1,0 +1,126 @@
+"""Somebody looked at what is really there: an answer to a probe, an unasked look, or an agent's full state.
+
+Absence is observed, never assumed: one look that misses an object counts as a miss, and only so many in a row make
+it gone. Looks that come in under an old fence were made before something else happened and say nothing.
+"""
+
+from __future__ import annotations
+
+from stead.lifecycle.decide.draft import PROBE, Draft, NoRow, refuse
+from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import FullState
+from stead.lifecycle.rows import ABSENT, Actor, Trigger
+from stead.lifecycle.snapshot import Phase, Snapshot
+from stead.lifecycle.table import truth
+
+RUN_AGAIN = 2
+"""What was requested and never started is run so many times more."""
+
+
+def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Refusal:
+    """What a look at the object does."""
+    op = snap.hidden or snap.operation
+    if op is None:
+        return _unasked(lc, snap, seen)
+    probing = op.phase is Phase.PROBING
+    undoing = op.phase is Phase.UNDOING and snap.work is not None and snap.work.verb == PROBE
+    if not (probing or undoing):
+        return refuse(snap, Code.NOT_EXPECTED, f"{op.action} is under way, and nobody asked for a look")
+    draft = Draft(lc, snap)
+    if seen == ABSENT and snap.misses + 1 < lc.misses:
+        draft.set(misses=snap.misses + 1)
+        draft.withdraw()
+    elif undoing:
+        _answer_to_undo(draft, seen)
+    else:
+        _answer(draft, seen, revision)
+    return draft.decision()
+
+
+def on_full_state(lc: Lifecycle, snap: Snapshot, line: FullState) -> Decision | Refusal:
+    """One object's line in what an agent has, after it connected."""
+    if line.fence != snap.fence:
+        return refuse(snap, Code.STALE, "the agent had not heard the latest order when it looked")
+    if line.seen == ABSENT and not line.complete:
+        return refuse(snap, Code.NOT_EXPECTED, "absence says nothing before the end mark")
+    work = snap.work
+    if work is not None and work.taken:
+        if line.working:
+            return Decision(after=snap)
+        return refuse(snap, Code.TAKEN, "the custody of the one who had the order has to run out first")
+    try:
+        if work is not None and work.verb != PROBE:
+            draft = Draft(lc, snap)  # what was requested is run again
+            draft.order(work.verb, again=True)
+            return draft.decision()
+        return on_seen(lc, snap, line.seen, line.revision)
+    except NoRow as missing:
+        return refuse(snap, Code.NOT_EXPECTED, missing.says)
+
+
+def _unasked(lc: Lifecycle, snap: Snapshot, seen: str) -> Decision | Refusal:
+    """Nothing is going on: either all is as believed, or it has drifted."""
+    state = lc.state(snap.state)
+    draft = Draft(lc, snap)
+    if state.seen == seen:
+        draft.set(misses=0)
+        return draft.decision()
+    if state.seen == ABSENT:
+        return refuse(snap, Code.ORPHAN, f"the provider has it as {seen}, and nobody owns it")
+    target = lc.drifted(snap.state, seen)
+    if not target:
+        return refuse(snap, Code.NOT_EXPECTED, f"{snap.state} is not left for being seen {seen}")
+    if seen == ABSENT and snap.misses + 1 < lc.misses:
+        draft.set(misses=snap.misses + 1, fence=snap.fence.raised())
+        return draft.decision()
+    draft.move(Trigger.SEEN, seen, Actor.AGENT, target)
+    draft.set(misses=0, fence=snap.fence.raised())
+    return draft.decision()
+
+
+def _answer(draft: Draft, seen: str, revision: int | None) -> None:
+    """The answer to a probe: done, or once more, or settle to what is true."""
+    lc, op, action, now = draft.lc, draft.op, draft.action, draft.now
+    target, _ = draft.follows()
+    reached = lc.state(target).seen == seen
+    if action.respec and reached and revision is not None:
+        reached, certain = revision == now.revision, revision == now.revision
+    else:
+        certain = reached and lc.state(op.origin).seen != seen
+    if certain:
+        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, target)
+        return
+    requested = bool(lc.rows(now.state, Trigger.STARTED, op.action))
+    attempts = action.attempts + (RUN_AGAIN if requested else 0)
+    if not op.overdue and op.attempt < attempts:
+        draft.set_op(phase=Phase.ACTING, attempt=op.attempt + 1, step=0)
+        draft.set(misses=0)
+        draft.order(action.verbs[0])
+        return
+    if now.hidden is not None:
+        draft.finish(Outcome.DONE if reached else Outcome.FAILED)
+        return
+    true = truth(lc, action, op.origin, target, seen, lc.state(now.state))
+    if true == action.fails and true != target:
+        draft.fail(Trigger.SEEN, seen, Actor.AGENT)
+    elif reached:
+        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true)
+    else:
+        draft.drop_spec()
+        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true, Outcome.FAILED)
+
+
+def _answer_to_undo(draft: Draft, seen: str) -> None:
+    """A failed action whose undo is a look: whole again, gone after all, or left for a person."""
+    lc, now, action = draft.lc, draft.now, draft.action
+    rows = lc.rows(now.state, Trigger.UNDONE, action.name)
+    if rows and lc.state(rows[0].target).seen == seen:
+        draft.undone()
+        return
+    gone = lc.drifted(now.state, seen)
+    if gone:
+        draft.move(Trigger.SEEN, seen, Actor.AGENT, gone)
+        draft.finish(Outcome.DONE)
+    else:
+        draft.finish(Outcome.FAILED)

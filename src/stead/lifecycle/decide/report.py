@@ -1,0 +1,113 @@
+"""An agent takes an order and says how it goes. Whoever speaks under an old fence is not heard."""
+
+from __future__ import annotations
+
+from stead.lifecycle.decide.draft import Draft, NoRow, refuse
+from stead.lifecycle.decide.observe import on_seen
+from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Report, Take
+from stead.lifecycle.rows import Actor, StateClass, Trigger
+from stead.lifecycle.snapshot import Phase, Snapshot, Work
+
+
+def on_take(lc: Lifecycle, snap: Snapshot, take: Take) -> Decision | Refusal:
+    """Custody of an order: for one agent, once."""
+    if take.fence != snap.fence:
+        return refuse(snap, Code.STALE, "the order was sent anew, taken by another or withdrawn")
+    if snap.work is None or snap.work.taken:
+        return refuse(snap, Code.TAKEN, "there is no order to be taken")
+    draft = Draft(lc, snap)
+    draft.set(work=Work(snap.work.verb, taken=True), fence=snap.fence.raised())
+    return draft.decision()
+
+
+def on_report(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+    """What an agent's word does."""
+    try:
+        if report.actor is Actor.SUCCESSOR:
+            return _from_successor(lc, snap, report)
+        if report.fence != snap.fence:
+            return refuse(snap, Code.STALE, "the report was made under an old fence")
+        if report.actor is Actor.CONTROLLER:
+            return _from_controller(lc, snap, report)
+        if report.actor is not Actor.AGENT:
+            return refuse(snap, Code.NOT_THE_ACTOR, f"a {report.actor} has nothing to report")
+        if report.kind is Trigger.SEEN:
+            return on_seen(lc, snap, report.seen, report.revision)
+        if snap.work is None or not snap.work.taken:
+            return refuse(snap, Code.NOT_EXPECTED, "no agent has an order for it")
+        return _from_agent(lc, snap, report)
+    except NoRow as missing:
+        return refuse(snap, Code.NOT_EXPECTED, missing.says)
+
+
+def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+    draft = Draft(lc, snap)
+    op = draft.op
+    if report.kind is Trigger.STARTED:
+        if op.phase is Phase.ACTING:
+            for row in lc.rows(snap.state, Trigger.STARTED, op.action):
+                draft.move(row.trigger, row.on, row.actor, row.target)
+        return draft.decision()
+    if op.phase is Phase.PROBING:  # a look that failed is as good as none
+        draft.silence()
+    elif op.phase is Phase.UNDOING:
+        if report.kind is Trigger.DONE:
+            draft.undone()
+        else:
+            draft.finish(Outcome.FAILED)
+    elif report.kind is Trigger.DONE:
+        _done(draft)
+    elif report.kind is Trigger.DECLINED and draft.action.checked:
+        draft.drop_spec()
+        draft.arrive(Trigger.DECLINED, op.action, Actor.AGENT, op.origin, Outcome.FAILED)
+    elif report.kind in (Trigger.FAILED, Trigger.DECLINED):
+        draft.fail(Trigger.FAILED, op.action, Actor.AGENT)
+    else:
+        return refuse(snap, Code.NOT_EXPECTED, f"{report.kind} is nothing that an agent reports")
+    return draft.decision()
+
+
+def _done(draft: Draft) -> None:
+    """One verb is carried out: the next one, a look at what a forced action did, or the end."""
+    op, action = draft.op, draft.action
+    if op.step + 1 < len(action.verbs):
+        draft.set_op(step=op.step + 1)
+        draft.order(action.verbs[op.step + 1])
+    elif op.forced and draft.can_probe():
+        draft.set_op(overdue=True)
+        draft.probe()
+    else:
+        target, _ = draft.follows()
+        draft.arrive(Trigger.DONE, op.action, Actor.AGENT, target)
+
+
+def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+    """The controller's own step could not be done, or its check said no."""
+    op = snap.operation
+    if op is None or op.phase is not Phase.ACTING or lc.state(snap.state).cls is not StateClass.MOVING:
+        return refuse(snap, Code.NOT_EXPECTED, "the controller has no step to do")
+    draft = Draft(lc, snap)
+    if report.kind is Trigger.DECLINED and draft.action.checked:
+        draft.drop_spec()
+        draft.arrive(Trigger.DECLINED, op.action, Actor.CONTROLLER, op.origin, Outcome.FAILED)
+    elif report.kind is Trigger.FAILED:
+        draft.fail(Trigger.FAILED, op.action, Actor.CONTROLLER)
+    else:
+        return refuse(snap, Code.NOT_EXPECTED, f"{report.kind} is nothing that the controller reports")
+    return draft.decision()
+
+
+def _from_successor(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+    """The new agent of an upgrade speaks under its notify-id: it never had the order."""
+    op = snap.operation
+    if op is None or not snap.successor or report.notify != snap.successor:
+        return refuse(snap, Code.STALE, "no new agent with that notify-id is expected")
+    if report.kind is not Trigger.DONE:
+        return refuse(snap, Code.NOT_EXPECTED, "the new agent says only that it has taken over")
+    draft = Draft(lc, snap)
+    target, _ = draft.follows()
+    draft.arrive(Trigger.DONE, op.action, Actor.SUCCESSOR, target)
+    draft.set(notify=snap.successor, successor=0, connected=True)
+    return draft.decision()

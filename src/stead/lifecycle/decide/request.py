@@ -1,0 +1,243 @@
+"""Somebody asks for an action: begin it, join it, wait for it, take over, or say why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stead.lifecycle.decide.draft import Draft, NoRow, acts_as, refuse
+from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Outcome, Reason, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.rows import Action, Actor, Awaits, StateClass, Trigger
+from stead.lifecycle.snapshot import Holder, Operation, Phase, Snapshot
+from stead.lifecycle.table import entry
+
+UNDO = "undo"
+"""Every kind whose actions can be undone understands this: do now what the error was kept for."""
+
+RETRY = 15
+"""Seconds after which asking again makes sense, while something else goes on."""
+
+
+def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
+    """What a request does."""
+    if req.action == UNDO and lc.action(UNDO) is None:
+        return _undo(lc, snap, req)
+    action = lc.action(req.action)
+    if action is None:
+        known = ", ".join(a.name for a in lc.actions)
+        return refuse(snap, Code.UNKNOWN_ACTION, f"{lc.kind} has no action {req.action}; it has {known}")
+    refusal = _may_ask(lc, snap, action, req)
+    if refusal is not None:
+        return refusal
+    if action.steers:
+        return _steer(lc, snap, action, req)
+    running = snap.operation
+    if running is not None:
+        return _meet(lc, snap, running, action, req)
+    if snap.hidden is not None and action.hidden:
+        return _conflict(lc, snap, _holder(snap.hidden), action, req)
+    if snap.blocked is not None and snap.hidden is None and not action.outranks:
+        return _conflict(lc, snap, snap.blocked, action, req)
+    if snap.state in action.idle:
+        return Decision(after=snap, ended=(Ended(action.name, Outcome.DONE, req.operation),))
+    if action.beside:
+        return Draft(lc, snap).decision() if snap.state in action.starts else _wrong_state(lc, snap, req)
+    return begin(lc, snap, action, req)
+
+
+def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
+    """The actions that the actor could ask for now."""
+    if snap.operation is not None and snap.operation.phase is not Phase.HELD:
+        candidates = tuple(a for a in lc.actions if a.outranks)
+    else:
+        candidates = lc.actions
+    return tuple(
+        a.name
+        for a in candidates
+        if any(acts_as(actor, by) for by in a.by)
+        and (snap.state in a.starts or (a.outranks and lc.state(snap.state).cls is StateClass.MOVING))
+    )
+
+
+def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
+    """Start an operation, if the state allows it."""
+    draft = Draft(lc, snap)
+    op = Operation(
+        action=action.name,
+        origin=snap.state,
+        attempt=0 if lc.state(snap.state).probe_first else 1,
+        forced=req.force and snap.state not in action.starts,
+        hold=req.hold,
+        on_failure=req.on_failure,
+        on_partial=req.on_partial,
+        id=req.operation,
+        by=req.by,
+        since=req.at,
+    )
+    waits = snap.hidden is not None
+    first = entry(action)
+    try:
+        if first and first != snap.state:
+            draft.move(Trigger.REQUEST, action.name, req.actor, first, forced=req.force)
+        elif snap.state not in action.starts:
+            raise NoRow(snap.state)
+    except NoRow:
+        return _wrong_state(lc, snap, req)
+    if not (action.through or action.verbs or action.members):
+        return draft.decision()  # a word that changes the state at once and is done
+    if action.respec:
+        draft.set(revision=req.revision)
+    if waits:
+        draft.set(operation=replace(op, phase=Phase.WAITING))
+        return draft.decision()
+    draft.set(**{"hidden" if action.hidden else "operation": op})
+    draft.claims.append(ClaimChange.TAKE)
+    if snap.blocked is not None:  # it outranks what goes on below: that is cancelled first
+        draft.fence_off(Phase.ACTING)
+    else:
+        draft.enter()
+    return draft.decision()
+
+
+def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Refusal | None:
+    """Everything that speaks against a request before the state is looked at."""
+    reasons: list[Reason] = []
+    if not _its_actor(lc, snap, action, req.actor):
+        who = " or ".join(action.by) or "nobody by request"
+        reasons.append(Reason(Code.NOT_THE_ACTOR, f"{action.name} is for {who}, not for {req.actor}"))
+    if req.force and not action.forceable:
+        reasons.append(Reason(Code.NOT_FORCEABLE, f"{action.name} cannot be forced"))
+    if req.force and action.forceable and not req.reason:
+        reasons.append(Reason(Code.NEEDS_REASON, "force needs a reason"))
+    if action.empty_only and snap.children:
+        reasons.append(Reason(Code.NOT_EMPTY, f"{snap.children} {lc.members or 'children'} remain below it"))
+    if req.actor is not Actor.CONTROLLER:
+        above = dict(snap.above)
+        for need in lc.needs:
+            state = above.get(need.kind)
+            if state is not None and state not in need.states:
+                wanted = " or ".join(need.states)
+                says = f"its {need.kind} is {state}; changes are accepted while that is {wanted}"
+                reasons.append(Reason(Code.PARENT, says))
+    if not reasons:
+        return None
+    return Refusal(tuple(reasons), snap.state, allowed(lc, snap, req.actor), snap.blocked)
+
+
+def _its_actor(lc: Lifecycle, snap: Snapshot, action: Action, actor: Actor) -> bool:
+    """Whether the action is the actor's to ask for: anywhere, or by a row of this very state."""
+    rows = lc.rows(snap.state, Trigger.REQUEST, action.name)
+    return any(acts_as(actor, by) for by in (*action.by, *(row.actor for row in rows)))
+
+
+def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Refusal:
+    """Another operation is running: join it, take over, or be refused."""
+    if running.action == action.name and action.joins and running.phase is not Phase.UNDOING:
+        return Decision(after=snap, joined=True)
+    other = lc.action(running.action)
+    if action.outranks and other is not None and not other.outranks:
+        return _take_over(lc, snap, running, action, req)
+    return _conflict(lc, snap, _holder(running), action, req)
+
+
+def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Refusal:
+    """Recorded phases, each repeatable: fence off, wait out custody, look what is there, act."""
+    draft = Draft(lc, snap)
+    first = entry(action)
+    try:
+        if first:
+            draft.move(Trigger.REQUEST, action.name, req.actor, first)
+    except NoRow:
+        return _wrong_state(lc, snap, req)
+    draft.ended.append(Ended(running.action, Outcome.DISPLACED, running.id))
+    draft.drop_spec()
+    origin = running.origin if lc.state(snap.state).cls is StateClass.MOVING else snap.state
+    op = Operation(
+        action=action.name,
+        origin=origin,
+        attempt=0,
+        on_failure=req.on_failure,
+        id=req.operation,
+        by=req.by,
+        since=req.at,
+    )
+    draft.set(operation=op, hidden=None)
+    draft.claims.append(ClaimChange.HAND_OVER)
+    somebody_acts = (snap.work is not None and snap.work.taken) or running.phase is Phase.FENCING
+    if not action.verbs:
+        draft.withdraw()
+        draft.enter()
+    elif somebody_acts:
+        draft.fence_off(Phase.PROBING)
+    else:
+        draft.probe()
+    return draft.decision()
+
+
+def _steer(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
+    """A word to an operation that is held."""
+    op = snap.operation
+    if op is None or op.action != action.steers or op.phase is not Phase.HELD or snap.state not in action.starts:
+        return _wrong_state(lc, snap, req)
+    draft = Draft(lc, snap)
+    if action.through:
+        draft.set_op(hold=False)
+        draft.move(Trigger.REQUEST, action.name, req.actor, action.through[0])
+        draft.enter()
+    else:
+        draft.undo()
+    return draft.decision()
+
+
+def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
+    """Take back a failure that was kept for a person."""
+    if req.actor not in (Actor.USER, Actor.ADMIN, Actor.CONTROLLER):
+        return refuse(snap, Code.NOT_THE_ACTOR, f"undo is for user or controller, not for {req.actor}")
+    if snap.operation is not None or snap.hidden is not None:
+        holder = snap.operation or snap.hidden
+        assert holder is not None
+        return _conflict(lc, snap, _holder(holder), None, req)
+    if snap.blocked is not None:
+        return _conflict(lc, snap, snap.blocked, None, req)
+    for action in lc.actions:
+        if action.fails == snap.state and lc.rows(snap.state, Trigger.UNDONE, action.name):
+            draft = Draft(lc, snap)
+            op = Operation(action.name, origin=action.undone, id=req.operation, by=req.by, since=req.at)
+            draft.set(operation=op)
+            draft.claims.append(ClaimChange.TAKE)
+            draft.undo()
+            return draft.decision()
+    return _wrong_state(lc, snap, req)
+
+
+def _conflict(
+    lc: Lifecycle, snap: Snapshot, holder: Holder, action: Action | None, req: Request
+) -> Decision | Refusal:
+    by_default = action is not None and action.queues
+    if req.on_conflict is OnConflict.QUEUE or (req.on_conflict is OnConflict.DEFAULT and by_default):
+        return Decision(after=Draft(lc, snap).now, queued=True)
+    since = f" since {holder.since}" if holder.since else ""
+    who = f" by {holder.by}" if holder.by else ""
+    says = f"{holder.action}{who} is under way{since}"
+    moving = lc.state(snap.state).cls is StateClass.MOVING
+    code = Code.MOVING if moving else Code.HELD
+    return Refusal((Reason(code, says),), snap.state, allowed(lc, snap, req.actor), holder, RETRY)
+
+
+def _holder(op: Operation) -> Holder:
+    return Holder(operation=op.id, action=op.action, path="", by=op.by, since=op.since)
+
+
+def _wrong_state(lc: Lifecycle, snap: Snapshot, req: Request) -> Refusal:
+    can = allowed(lc, snap, req.actor)
+    action = lc.action(req.action)
+    says = f"{req.action} cannot start in {snap.state}"
+    if action is not None and action.forceable and not req.force:
+        rows = lc.rows(snap.state, Trigger.REQUEST, action.name)
+        if any(row.forced for row in rows):
+            says += "; it could be forced, with a reason"
+    state = lc.state(snap.state)
+    moving = state.cls is StateClass.MOVING
+    retry = RETRY if moving and state.awaits is not Awaits.CONTROLLER else None
+    return Refusal((Reason(Code.WRONG_STATE, says),), snap.state, can, snap.blocked, retry)

@@ -1,0 +1,184 @@
+"""How a single value is written: names, durations, flags, and the one-or-many of lists.
+
+Every scalar of a document arrives as text; these types say what it means in the field it stands in, and
+refuse it in words a person can act on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from itertools import chain
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, WithJsonSchema
+
+from stead.lifecycle.document.problems import quoted
+from stead.lifecycle.rows import BACK, DAY, FAILS, HOUR, MINUTE, Actor, Trigger
+
+NAME = "[A-Za-z][A-Za-z0-9_.-]*"
+_NAME = re.compile(NAME)
+_DURATION = re.compile("([0-9]{1,9})([smhd]?)")
+_COUNT = re.compile("[0-9]{1,9}")
+# Neither the database nor a terminal takes these well.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+_UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
+
+
+class Unknown(ValueError):
+    """A word that is none of the known ones, one of which may have been meant."""
+
+    def __init__(self, says: str, word: str, known: Iterable[str]) -> None:
+        super().__init__(says)
+        self.word = word
+        self.known = known
+
+
+def _text(value: str) -> str:
+    if bad := _UNPRINTABLE.search(value):
+        raise ValueError(f"has the character {bad.group()!r}, which cannot be shown")
+    return value
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ValueError(
+            f"{quoted(value)} is not a name: a letter, then letters, digits, dots, dashes and underscores"
+        )
+    return value
+
+
+def _name_or_none(value: str) -> str:
+    return value and _name(value)
+
+
+def _state(*constants: str) -> Callable[[str, ValidationInfo], str]:
+    """A state of this lifecycle, or one of the constants that may stand for one here."""
+
+    def check(value: str, info: ValidationInfo) -> str:
+        if value in constants:
+            return value
+        if value in (BACK, FAILS):
+            raise ValueError(f"{value} cannot stand here; name a state")
+        _name(value)
+        # Without states that could be read, the message about that is enough.
+        states: Mapping[str, None] | None = info.context
+        if states is not None and value not in states:
+            raise Unknown(f"there is no state {quoted(value)}", value, chain(states, constants))
+        return value
+
+    return check
+
+
+def _state_or_none(*constants: str) -> Callable[[str, ValidationInfo], str]:
+    check = _state(*constants)
+    return lambda value, info: value and check(value, info)
+
+
+def _one_or_many(value: Any) -> Any:
+    """A single word is a list of one; nothing is a list of none."""
+    if isinstance(value, str):
+        return [value] if value else []
+    return value
+
+
+def _flag(value: Any) -> Any:
+    if value not in ("true", "false"):
+        raise ValueError("must be either true or false")
+    return value == "true"
+
+
+def _count(value: Any) -> Any:
+    if not isinstance(value, str) or not _COUNT.fullmatch(value):
+        raise ValueError("must be a whole number")
+    return int(value)
+
+
+def seconds(value: Any) -> int:
+    """`90s`, `15m`, `2h`, `7d` or a whole number, in seconds."""
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def duration(value: int) -> str:
+    """The same the other way round, in the largest unit that fits without a rest."""
+    unit = next(unit for unit in "dhms" if value % _UNITS[unit] == 0)
+    return f"{value // _UNITS[unit]}{unit}" if value else "0s"
+
+
+def _one_of(values: type[StrEnum]) -> Callable[[Any], Any]:
+    known = tuple(str(each) for each in values)
+
+    def check(value: Any) -> Any:
+        if isinstance(value, str) and value not in known:
+            raise Unknown(f"{quoted(value)} is none of {', '.join(known)}", value, known)
+        return value
+
+    return check
+
+
+type When = tuple[Trigger, str]
+
+
+def _when(value: Any) -> Any:
+    """`seen Suspended`: the trigger, and what the word is about."""
+    if not isinstance(value, str):
+        return value
+    trigger, _, about = value.partition(" ")
+    return _one_of(Trigger)(trigger), _name_or_none(about.strip())
+
+
+_NAME_SCHEMA = {"type": "string", "pattern": f"^{NAME}$"}
+_NAME_OR_NONE_SCHEMA = {"type": "string", "pattern": f"^({NAME})?$"}
+
+
+def _many(item: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [item, {"type": "array", "items": item}]})
+
+
+def choice[E: StrEnum](values: type[E]) -> BeforeValidator:
+    """For a field of that enumeration: a word that is not of it is told what it might have been."""
+    return BeforeValidator(_one_of(values))
+
+
+Text = Annotated[str, AfterValidator(_text)]
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME_SCHEMA)]
+NameOrNone = Annotated[str, AfterValidator(_name_or_none), WithJsonSchema(_NAME_OR_NONE_SCHEMA)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Count = Annotated[int, BeforeValidator(_count), WithJsonSchema({"type": "integer", "minimum": 0})]
+Seconds = Annotated[
+    int,
+    BeforeValidator(seconds),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]{1,9}[smhd]?$"}]}
+    ),
+]
+WhenWord = Annotated[
+    When,
+    BeforeValidator(_when),
+    WithJsonSchema({"type": "string", "pattern": f"^({'|'.join(Trigger)})( +{NAME})?$"}),
+]
+
+StateRef = Annotated[str, AfterValidator(_state()), WithJsonSchema(_NAME_SCHEMA)]
+StateOrNone = Annotated[str, AfterValidator(_state_or_none()), WithJsonSchema(_NAME_OR_NONE_SCHEMA)]
+
+
+def _target(*constants: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": "^(" + "|".join(map(re.escape, constants)) + f"|{NAME})$"}
+
+
+Ends = Annotated[str, AfterValidator(_state(BACK)), WithJsonSchema(_target(BACK))]
+Fails = Annotated[str, AfterValidator(_state_or_none(BACK)), WithJsonSchema(_target(BACK, ""))]
+Otherwise = Annotated[str, AfterValidator(_state_or_none(BACK, FAILS)), WithJsonSchema(_target(BACK, FAILS, ""))]
+
+Names = Annotated[tuple[Name, ...], BeforeValidator(_one_or_many), _many(_NAME_SCHEMA)]
+States = Annotated[tuple[StateRef, ...], BeforeValidator(_one_or_many), _many(_NAME_SCHEMA)]
+Actors = Annotated[
+    tuple[Annotated[Actor, choice(Actor)], ...],
+    BeforeValidator(_one_or_many),
+    _many({"type": "string", "enum": [str(each) for each in Actor]}),
+]

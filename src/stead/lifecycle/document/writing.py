@@ -1,0 +1,118 @@
+"""A lifecycle as the document a person would have written: short rows on one line, defaults left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.document.form import (
+    ActionForm,
+    ExpiryForm,
+    LifecycleForm,
+    MoveForm,
+    NeedForm,
+    StateForm,
+    seen_by_default,
+)
+from stead.lifecycle.document.words import duration
+from stead.lifecycle.rows import Action, Expiry, Move, Need, State
+
+WIDTH = 110
+
+_SECTIONS = ("states", "actions", "moves", "without")
+_DURATIONS = ("deadline", "after")
+
+Row = State | Action | Move | Need | Expiry
+
+
+class _Line(dict[str, Any]):
+    """A mapping written on one line."""
+
+
+class _Words(list[Any]):
+    """A list written on one line."""
+
+
+class _Writer(yaml.SafeDumper):
+    """Indents the rows of a section below its heading, and writes everything out."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_Writer.add_representer(_Line, lambda w, v: w.represent_mapping("tag:yaml.org,2002:map", v, flow_style=True))
+_Writer.add_representer(_Words, lambda w, v: w.represent_sequence("tag:yaml.org,2002:seq", v, flow_style=True))
+
+
+def write(lifecycle: Lifecycle) -> str:
+    """The document of a lifecycle; what a reader would assume anyway is left out."""
+    data = _plain(lifecycle, LifecycleForm)
+    head = {key: value for key, value in data.items() if key not in _SECTIONS}
+    sections = ({key: data[key]} for key in _SECTIONS if key in data)
+    return "\n".join(_yaml(part) for part in (head, *sections))
+
+
+def _yaml(data: Any, width: float = WIDTH) -> str:
+    return str(
+        yaml.dump(data, Dumper=_Writer, sort_keys=False, allow_unicode=True, default_flow_style=False, width=width)
+    )
+
+
+def _plain(row: Row | Lifecycle, form: type[BaseModel]) -> dict[str, Any]:
+    """The fields of a row that differ from what the form assumes, in the form's order and under its names."""
+    plain = {}
+    for name, field in form.model_fields.items():
+        value, default = _get(row, name), field.default
+        if isinstance(row, State) and name == "seen":
+            default = seen_by_default(row.cls, row.name)
+        if value != default:
+            plain[field.alias or name] = _value(value, name)
+    return plain
+
+
+def _get(row: Row | Lifecycle, name: str) -> Any:
+    """A field by the form's name for it."""
+    if isinstance(row, Move):
+        if name == "when":
+            return f"{row.trigger} {row.on}".rstrip()
+        if name == "by":
+            return row.actor
+    return getattr(row, name)
+
+
+def _value(value: Any, name: str) -> Any:
+    match value:
+        case State() | Need() | Move() | Expiry():
+            return _in_line(_plain(value, _FORMS[type(value)]))
+        case Action():
+            return _plain(value, ActionForm)
+        case tuple() if name in _SECTIONS or name == "needs":
+            return [_value(each, name) for each in value]
+        case tuple():
+            return _Words(_value(each, name) for each in value)
+        case bool():
+            return value
+        case int():
+            return duration(value) if name in _DURATIONS else value
+    return str(value)
+
+
+_FORMS: dict[type, type[BaseModel]] = {
+    State: StateForm,
+    Need: NeedForm,
+    Move: MoveForm,
+    Expiry: ExpiryForm,
+}
+
+
+def _in_line(row: dict[str, Any]) -> dict[str, Any]:
+    """On one line where it fits on one."""
+    line = _Line(row)
+    text = _yaml(line, float("inf")).rstrip("\n")
+    return line if "\n" not in text and len(text) + len("  - ") <= WIDTH else row

@@ -1,0 +1,113 @@
+"""What can happen to a resource: the words that `decide` listens to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.snapshot import Fence, OnFailure, OnPartial
+
+
+class OnConflict(StrEnum):
+    """What the caller wants when another operation stands in the way."""
+
+    DEFAULT = "default"
+    """As the lifecycle says."""
+    REFUSE = "refuse"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody asks for an action."""
+
+    action: str
+    actor: Actor = Actor.USER
+    force: bool = False
+    reason: str = ""
+    hold: bool = False
+    """Stop before the work itself and wait for continue or withdraw."""
+    on_failure: OnFailure = OnFailure.UNDO
+    on_partial: OnPartial = OnPartial.CONTINUE
+    on_conflict: OnConflict = OnConflict.DEFAULT
+    revision: int = 0
+    """Of the spec that the action brings, where it brings one."""
+    operation: str = ""
+    """The id that the new operation is to have."""
+    by: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """An agent got an order and wants custody of it."""
+
+    fence: Fence
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An agent (or the controller, for its own steps) says what happened."""
+
+    kind: Trigger
+    """`started`, `done`, `failed`, `declined` or `seen`."""
+    fence: Fence
+    seen: str = ""
+    """With `seen`: what is there."""
+    revision: int | None = None
+    """With `seen`: the revision of the spec that is in force there, where that can be told."""
+    actor: Actor = Actor.AGENT
+    notify: int = 0
+    """From an agent whose presence matters: the id under which it connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullState:
+    """One object's line in the full state that an agent sends when it has connected."""
+
+    fence: Fence
+    """The last fence the agent knows for the object."""
+    seen: str
+    revision: int | None = None
+    working: bool = False
+    """Live work is behind it, under that fence."""
+    complete: bool = True
+    """The end mark of the same epoch has come; without it, absence says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A timer is due."""
+
+    timer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """What the children amount to, counted by state."""
+
+    counts: tuple[tuple[str, int], ...]
+    remaining: int = 0
+    """Children that the running operation still waits for."""
+    failed: int = 0
+    """Children that could not do what the running operation asked of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """An agent connected under a new notify-id."""
+
+    notify: int
+    successor: bool = False
+    """It is the new agent of an upgrade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The connection of that notify-id is gone."""
+
+    notify: int
+
+
+Event = Request | Take | Report | FullState | Due | Children | Connected | Disconnected

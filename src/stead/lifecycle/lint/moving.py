@@ -1,0 +1,171 @@
+"""Rules about what is on its way: by when, by whom and how a moving state is left.
+
+A moving state waits for somebody. It has a way out when that one succeeds, when it fails and when it is never
+heard of again, and nobody else may leave it meanwhile. Where a parent's state follows from its children,
+theirs are the deadlines and the ways out: a state that awaits children is counted anew and needs no word from
+the clock, and one that a fold gives the parent, with no operation of its own, needs nothing but the next
+count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.lint.finding import Finding, Rule
+from stead.lifecycle.lint.ways import hopeless, reachable
+from stead.lifecycle.rows import BACK, Action, Actor, Awaits, Fold, Move, State, StateClass, Trigger
+from stead.lifecycle.table import way
+
+_DONE = (Trigger.STARTED, Trigger.DONE, Trigger.NEXT)
+_ENDS_BADLY = (Trigger.FAILED, Trigger.DISCONNECTED, Trigger.SILENT)
+
+
+def _moving(lc: Lifecycle) -> Iterator[State]:
+    return (s for s in lc.states if s.cls is StateClass.MOVING)
+
+
+def _derived(lc: Lifecycle, state: State) -> bool:
+    """Whether the children's states alone lead in and out of it."""
+    return lc.fold is Fold.WORST and state.name in lc.order
+
+
+def _on_the_way(lc: Lifecycle) -> Iterator[Action]:
+    """The actions that are operations with states of their own."""
+    return (a for a in lc.actions if a.through and not a.steers and not a.beside)
+
+
+def _about(word: Move) -> str:
+    return f"{word.trigger} {word.on}".strip()
+
+
+def through_resting(lc: Lifecycle) -> Iterator[Finding]:
+    """What is on its way says so."""
+    for action in lc.actions:
+        for name in action.through:
+            if lc.state(name).cls is not StateClass.MOVING:
+                yield Finding(
+                    Rule.THROUGH_RESTING,
+                    f"action {action.name}",
+                    f"passes through {name}, which is {lc.state(name).cls}: nobody sees that something goes on",
+                    "give the state the class moving, or take it out of `through`",
+                )
+
+
+def no_deadline(lc: Lifecycle) -> Iterator[Finding]:
+    """Nothing is on its way forever."""
+    for state in _moving(lc):
+        if not state.deadline and not _derived(lc, state):
+            yield Finding(
+                Rule.NO_DEADLINE,
+                f"state {state.name}",
+                "is moving and has no deadline, so nobody notices when it hangs",
+                "give it a deadline, such as 15m",
+            )
+
+
+def exits(lc: Lifecycle) -> Iterator[Finding]:
+    """Each moving state has a way out on success, on failure and on silence, on the way of every action."""
+    sound = reachable(lc) - hopeless(lc)
+    ways = [(a, name, follows) for a in _on_the_way(lc) for name, follows, _ in way(lc, a)]
+    for state in _moving(lc):
+        if state.name not in sound or _derived(lc, state):
+            continue
+        mine = [(action, follows) for action, name, follows in ways if name == state.name]
+        for action, follows in mine:
+            yield from _exits_of_action(lc, state, action, follows)
+        if not mine:
+            yield from _exits_by_rows(lc, state)
+
+
+def _exits_of_action(lc: Lifecycle, state: State, action: Action, follows: str) -> Iterator[Finding]:
+    rows = [m for m in lc.table if m.source == state.name and m.on == action.name]
+    triggers = {m.trigger for m in rows}
+    counted = {m.target for m in rows if m.trigger is Trigger.CHILDREN}
+    succeeds = bool(triggers.intersection(_DONE) or counted & _stands_for(action, follows))
+    fails = Trigger.FAILED in triggers or bool(counted & _stands_for(action, state.fails or action.fails))
+    silent = Trigger.SILENT in triggers or state.awaits is Awaits.CHILDREN
+    yield from _missing(state, f"on the way of {action.name} ", succeeds, fails, silent)
+
+
+def _exits_by_rows(lc: Lifecycle, state: State) -> Iterator[Finding]:
+    """For a state on no action's way, which only rows of the kind's own lead to."""
+    triggers = {m.trigger for m in lc.table if m.source == state.name != m.target}
+    succeeds = bool(triggers.difference(_ENDS_BADLY, (Trigger.REQUEST,)))
+    fails = bool(triggers.intersection((Trigger.FAILED, Trigger.DISCONNECTED, Trigger.CHILDREN)))
+    silent = Trigger.SILENT in triggers or state.awaits is Awaits.CHILDREN
+    yield from _missing(state, "", succeeds, fails, silent)
+
+
+def _stands_for(action: Action, target: str) -> set[str]:
+    return set(action.starts) if target == BACK else {target}
+
+
+def _missing(state: State, on_the_way: str, succeeds: bool, fails: bool, silent: bool) -> Iterator[Finding]:
+    where = f"state {state.name}"
+    whom = state.awaits
+    if not succeeds:
+        says = f"{on_the_way}nothing leaves it when {whom} has done the work"
+        yield Finding(Rule.NO_SUCCESS_EXIT, where, says, "say where success leads, in `ends` or in a move")
+    if not fails:
+        says = f"{on_the_way}nothing leaves it when {whom} fails"
+        yield Finding(Rule.NO_FAILURE_EXIT, where, says, "say where failure leads, in `fails` or in a move")
+    if not silent:
+        says = f"{on_the_way}nothing leaves it when {whom} is never heard of again"
+        yield Finding(Rule.NO_SILENCE_EXIT, where, says, "say where silence leads, in `silent` or in a move")
+
+
+def silent_moving(lc: Lifecycle) -> Iterator[Finding]:
+    """Silence ends in rest: whoever did not answer will not leave the next state either."""
+    found = {(m.on, m.target): None for m in lc.table if m.trigger is Trigger.SILENT}
+    for on, target in found:
+        if lc.state(target).cls is StateClass.MOVING:
+            yield Finding(
+                Rule.SILENT_MOVING,
+                f"action {on}",
+                f"silence leads to {target}, which is moving and waits for somebody again",
+                "let `silent` name a state where things rest, one in which an action looks first",
+            )
+
+
+def two_actors(lc: Lifecycle) -> Iterator[Finding]:
+    """At each moving state one actor has the word."""
+    for state in _moving(lc):
+        words: dict[str, str] = {}
+        for move in lc.table:
+            if move.source == state.name != move.target and not _excepted(lc, state, move):
+                # An admin may do whatever a user may, so the two are one.
+                words.setdefault(Actor.USER if move.actor is Actor.ADMIN else move.actor, _about(move))
+        if len(words) > 1:
+            who = " and ".join(f"{actor} (on `{word}`)" for actor, word in words.items())
+            yield Finding(
+                Rule.TWO_ACTORS,
+                f"state {state.name}",
+                f"may be left by {who}, and they may contradict each other",
+                "take the moves of all but one away, let the action outrank, or declare them contended",
+            )
+
+
+def _excepted(lc: Lifecycle, state: State, move: Move) -> bool:
+    """Moves that are known to cross another's: by the clock, declared, outranking, or a word to whoever waits."""
+    if move.actor is Actor.CLOCK or move.contended:
+        return True
+    action = lc.action(move.on) if move.trigger is Trigger.REQUEST else None
+    if action is None:
+        return False
+    return action.outranks or bool(action.steers and state.awaits is Awaits.CONTROLLER)
+
+
+def no_undo(lc: Lifecycle) -> Iterator[Finding]:
+    """Where an agent may stop half-way, something says what becomes of the half."""
+    for action in lc.actions:
+        if not action.fails or action.undo or action.steers or action.beside or not action.verbs:
+            continue
+        awaited = {lc.state(name).awaits for name in action.through}
+        if Awaits.AGENT in awaited or not (action.through or action.members):
+            yield Finding(
+                Rule.NO_UNDO,
+                f"action {action.name}",
+                "can fail half-way, and nothing says what becomes of the half",
+                "name the verb that takes it back in `undo`, or write `undo: leave` where nobody is to",
+            )

@@ -1,0 +1,132 @@
+"""Rules about names: what can be said of a lifecycle before its table of moves is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.lint.finding import Finding, Rule
+from stead.lifecycle.rows import BACK, FAILS, Move, StateClass, Trigger
+
+# The triggers whose word is about an action; the others name an observation, a kind, or a row.
+_ABOUT_ACTIONS = frozenset(Trigger) - {
+    Trigger.SEEN,
+    Trigger.CHILDREN,
+    Trigger.CONNECTED,
+    Trigger.DISCONNECTED,
+}
+
+
+def no_states(lc: Lifecycle) -> Iterator[Finding]:
+    """A lifecycle has a state to begin in."""
+    if not lc.states:
+        yield Finding(
+            Rule.NO_STATES,
+            "states",
+            "there is none, so nothing says where an object begins",
+            "begin with the state before anything was done",
+        )
+
+
+def nowhere(lc: Lifecycle) -> Iterator[Finding]:
+    """Every state that is named exists."""
+    for where, field, name, constants in _references(lc):
+        if name not in constants and not lc.has_state(name):
+            yield Finding(
+                Rule.NOWHERE,
+                where,
+                f"`{field}` names {name or 'nothing'}, which is no state of {lc.kind}",
+                "name a state that there is, or add this one",
+            )
+
+
+def _references(lc: Lifecycle) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    """Each place where a state is named: where, in which field, which name, and what else may stand there."""
+    for state in lc.states:
+        yield f"state {state.name}", "fails", state.fails, (BACK, "")
+    for action in lc.actions:
+        where = f"action {action.name}"
+        for field in ("starts", "through", "idle"):
+            for name in getattr(action, field):
+                yield where, field, name, ()
+        yield where, "ends", action.ends, (BACK,)
+        yield where, "fails", action.fails, (BACK, "")
+        yield where, "undone", action.undone, (BACK, FAILS, "")
+        yield where, "silent", action.silent, (BACK, FAILS, "")
+    for move in (*lc.moves, *lc.without):
+        yield at(move), "from", move.source, ()
+        yield at(move), "to", move.target, ()
+    for field in ("order", "drifts"):
+        for name in getattr(lc, field):
+            yield field, field, name, ()
+    yield "gone", "gone", lc.gone, ("",)
+    yield "broken", "broken", lc.broken, ("",)
+
+
+def at(move: Move) -> str:
+    """How a finding names a move."""
+    return f"move {move.source} -> {move.target}"
+
+
+def name_twice(lc: Lifecycle) -> Iterator[Finding]:
+    """A name means one thing, however it is spelled: people type names, and not every system minds capitals.
+
+    A state and an action may share one: a door that is open was opened by `open`.
+    """
+    for what, names in (("state", [s.name for s in lc.states]), ("action", [a.name for a in lc.actions])):
+        first: dict[str, int] = {}
+        for place, name in enumerate(names):
+            other = first.setdefault(name.casefold(), place)
+            if other != place:
+                says = f"there is a {what} {names[other]} before it"
+                yield Finding(Rule.NAME_TWICE, f"{what} {name}", says, "give one of them another name")
+
+
+def unknown_action(lc: Lifecycle) -> Iterator[Finding]:
+    """Every action that is named exists."""
+    for where, field, name in _action_references(lc):
+        if lc.action(name) is None:
+            yield Finding(
+                Rule.UNKNOWN_ACTION,
+                where,
+                f"`{field}` names {name or 'nothing'}, which is no action of {lc.kind}",
+                "name an action that there is, or add this one",
+            )
+
+
+def _action_references(lc: Lifecycle) -> Iterator[tuple[str, str, str]]:
+    for state in lc.states:
+        if state.expires:
+            yield f"state {state.name}", "expires", state.expires.action
+    for action in lc.actions:
+        if action.steers:
+            yield f"action {action.name}", "steers", action.steers
+    for move in (*lc.moves, *lc.without):
+        if move.trigger in _ABOUT_ACTIONS:
+            yield at(move), "when", move.on
+
+
+def absent_twice(lc: Lifecycle) -> Iterator[Finding]:
+    """There is one way of not being there."""
+    first, *others = [s.name for s in lc.states if s.cls is StateClass.ABSENT] or [""]
+    for name in others:
+        yield Finding(
+            Rule.ABSENT_TWICE,
+            f"state {name}",
+            f"says, as {first} does, that there is no such object",
+            "let one state of the class absent stand for both, or make this one final",
+        )
+
+
+def ambiguous_seen(lc: Lifecycle) -> Iterator[Finding]:
+    """What an agent sees without being asked tells one state."""
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(lc.drifts):
+        seen = lc.state(name).seen if lc.has_state(name) else ""
+        if seen and first.setdefault(seen, name) != name:
+            yield Finding(
+                Rule.AMBIGUOUS_SEEN,
+                f"state {name}",
+                f"is seen as {seen}, and so is {first[seen]}; nobody can tell which one it drifted to",
+                "give one another `seen`, or take it out of `drifts`",
+            )

@@ -1,0 +1,248 @@
+"""What the rows of a lifecycle mean: the whole table of moves, derived.
+
+An action `starts -> through -> ends, or fails` implies the same moves in every kind:
+
+* its actors *request* it from each start, the clock from a state that expires into it; a forceable one, forced,
+  from wherever there is something to act on; an outranking one from everything that is not yet on its own way;
+* a moving state that awaits an *agent* is left by what the agent says: `started` leads to the next state of the same
+  order; `done`, from any of them (a message in between may be lost), to what follows; `failed` to where failure
+  leads; `seen` to what was seen;
+* one that awaits *children* or the *controller* is left by the controller;
+* the *clock* leaves it when even a probe stays unanswered; children have deadlines of their own, so a state that
+  awaits them needs no word from the clock: they are counted anew;
+* a failed action is *undone* by the controller.
+
+A kind adds rows of its own, and may strike one that it does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stead.lifecycle.rows import (
+    ABSENT,
+    BACK,
+    BROKEN,
+    FAILS,
+    Action,
+    Actor,
+    Awaits,
+    Fold,
+    Move,
+    State,
+    StateClass,
+    Trigger,
+)
+
+if TYPE_CHECKING:
+    from stead.lifecycle.definition import Lifecycle
+
+
+def expand(lifecycle: Lifecycle) -> tuple[Move, ...]:
+    """Every move of a lifecycle, sorted, each once."""
+    moves = {move for action in lifecycle.actions for move in _of_action(lifecycle, action)}
+    moves |= set(drift(lifecycle)) | set(_of_fold(lifecycle)) | set(lifecycle.moves)
+    return tuple(sorted(moves - set(lifecycle.without)))
+
+
+def resolve(action: Action, target: str, origins: tuple[str, ...], state: State | None = None) -> tuple[str, ...]:
+    """The states a target may stand for: itself, or where the operation began, or where it fails."""
+    if target == FAILS:
+        target = (state.fails if state else "") or action.fails
+    if target == BACK:
+        return origins
+    return (target,) if target else ()
+
+
+def way(lifecycle: Lifecycle, action: Action) -> Iterator[tuple[str, str, bool]]:
+    """The moving states of an action: each with the state that follows its order or step, and whether it is last.
+
+    Consecutive states that await an agent belong to one order (requested, then under way), so all of them are
+    followed by the same state.
+    """
+    states = [lifecycle.state(name) for name in action.through]
+    for i, state in enumerate(states):
+        after = i + 1
+        if state.awaits is Awaits.AGENT:
+            while after < len(states) and states[after].awaits is Awaits.AGENT:
+                after += 1
+        last = after == len(states)
+        yield state.name, action.ends if last else states[after].name, last
+
+
+def _of_action(lc: Lifecycle, action: Action) -> Iterator[Move]:
+    yield from _requests(lc, action)
+    if action.steers or action.beside:
+        return
+    origins = _origins(lc, action)
+    if not action.through:
+        for start in origins:
+            if action.members:
+                yield from _children(lc, action, lc.state(start), action.ends, True, (start,))
+            elif action.verbs:
+                yield from _reports(lc, action, lc.state(start), action.ends, (start,))
+                yield from _clock(action, lc.state(start), (start,))
+    for name, follows, last in way(lc, action):
+        state = lc.state(name)
+        if state.awaits is Awaits.AGENT:
+            yield from _reports(lc, action, state, follows, origins)
+        elif state.awaits is Awaits.CHILDREN:
+            yield from _children(lc, action, state, follows, last, origins)
+        else:
+            yield from _steps(action, state, follows, origins)
+        if state.awaits is not Awaits.CHILDREN:
+            yield from _clock(action, state, origins)
+    for here, there in zip(action.through, action.through[1:], strict=False):
+        if lc.state(here).awaits is lc.state(there).awaits is Awaits.AGENT:
+            yield Move(here, Trigger.STARTED, action.name, Actor.AGENT, there)
+    if action.undo and action.undo != "leave":
+        for target in resolve(action, action.undone, origins):
+            if target != action.fails:
+                yield Move(action.fails, Trigger.UNDONE, action.name, Actor.CONTROLLER, target)
+
+
+def _origins(lc: Lifecycle, action: Action) -> tuple[str, ...]:
+    """The states in which an operation of the action can have begun, as far as `BACK` may lead there."""
+    forced = tuple(s.name for s in lc.states if _forceable_from(lc, action, s))
+    return tuple(dict.fromkeys((*action.starts, *forced)))
+
+
+def _forceable_from(lc: Lifecycle, action: Action, state: State) -> bool:
+    """Force skips the check of the state, where there is something to act on; out of a final state it only ends."""
+    if not action.forceable or state.name in (*action.starts, *action.idle) or state.seen == ABSENT:
+        return False
+    if state.cls is StateClass.FINAL:
+        return lc.has_state(action.ends) and lc.state(action.ends).cls in (StateClass.FINAL, StateClass.ABSENT)
+    return state.cls is StateClass.SETTLED
+
+
+def _requests(lc: Lifecycle, action: Action) -> Iterator[Move]:
+    first = entry(action)
+    if not first:
+        return
+    for actor in action.by:
+        for start in action.starts:
+            yield Move(start, Trigger.REQUEST, action.name, actor, first)
+        for state in lc.states:
+            if _forceable_from(lc, action, state):
+                yield Move(state.name, Trigger.REQUEST, action.name, actor, first, forced=True)
+            if action.outranks and _outranked(action, state):
+                yield Move(state.name, Trigger.REQUEST, action.name, actor, first)
+    for state in lc.states:
+        if state.expires is not None and state.expires.action == action.name:
+            yield Move(state.name, Trigger.REQUEST, action.name, Actor.CLOCK, first)
+
+
+def entry(action: Action) -> str:
+    """The state that an accepted request leads to at once; empty where the request itself moves nothing."""
+    if action.through:
+        return action.through[0]
+    works = action.verbs or action.members or action.steers or action.beside
+    return "" if works else action.ends
+
+
+def _outranked(action: Action, state: State) -> bool:
+    return state.cls is StateClass.MOVING and state.name not in (*action.through, *action.starts)
+
+
+def _reports(lc: Lifecycle, action: Action, state: State, follows: str, origins: tuple[str, ...]) -> Iterator[Move]:
+    """What an agent's words do in a state that waits for it."""
+    source = state.name
+    for target in resolve(action, follows, origins):
+        yield Move(source, Trigger.DONE, action.name, Actor.AGENT, target)
+    for target in resolve(action, FAILS, origins, state):
+        yield Move(source, Trigger.FAILED, action.name, Actor.AGENT, target)
+    if action.checked:
+        for target in origins:
+            yield Move(source, Trigger.DECLINED, action.name, Actor.AGENT, target)
+    for seen in observations(lc):
+        for origin in origins:
+            target = truth(lc, action, origin, follows, seen, state)
+            if target:
+                yield Move(source, Trigger.SEEN, seen, Actor.AGENT, target)
+
+
+def truth(lc: Lifecycle, action: Action, origin: str, follows: str, seen: str, state: State) -> str:
+    """Where an observation leads a resource that was on its way: to what is true, or to failure."""
+    follows = origin if follows == BACK else follows
+    if lc.state(follows).seen == seen:
+        return follows
+    was_there = lc.state(origin).cls is not StateClass.ABSENT
+    if was_there and lc.state(origin).seen == seen:
+        return origin
+    for name in lc.drifts:
+        if lc.state(name).seen == seen:
+            return name
+    if seen == ABSENT and was_there and lc.gone and lc.state(origin).seen != ABSENT:
+        return lc.gone
+    targets = resolve(action, FAILS, (origin,), state)
+    return targets[0] if targets else ""
+
+
+def _children(
+    lc: Lifecycle, action: Action, state: State, follows: str, last: bool, origins: tuple[str, ...]
+) -> Iterator[Move]:
+    """What the children amount to, in a state that waits for them."""
+    targets = {*resolve(action, follows, origins), *resolve(action, FAILS, origins, state)}
+    if last and action.members and (lc.fold is Fold.DOMINANT or (lc.fold is Fold.EVENTS and action.respec)):
+        targets |= set(settled_of(lc))
+    for target in targets - {state.name}:
+        yield Move(state.name, Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
+    if action.checked:
+        for target in origins:
+            yield Move(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
+
+
+def _steps(action: Action, state: State, follows: str, origins: tuple[str, ...]) -> Iterator[Move]:
+    """The controller's own step."""
+    for target in resolve(action, follows, origins):
+        yield Move(state.name, Trigger.NEXT, action.name, Actor.CONTROLLER, target)
+    for target in resolve(action, FAILS, origins, state):
+        yield Move(state.name, Trigger.FAILED, action.name, Actor.CONTROLLER, target)
+
+
+def _clock(action: Action, state: State, origins: tuple[str, ...]) -> Iterator[Move]:
+    for target in resolve(action, action.silent, origins, state):
+        if target != state.name:
+            yield Move(state.name, Trigger.SILENT, action.name, Actor.CLOCK, target)
+
+
+def observations(lc: Lifecycle) -> tuple[str, ...]:
+    """All that an agent can say it saw; nothing, for a kind that is not at any provider."""
+    seen = tuple(dict.fromkeys(s.seen for s in lc.states if s.seen and s.cls is not StateClass.ABSENT))
+    return (*dict.fromkeys((*seen, ABSENT, BROKEN)),) if seen else ()
+
+
+def drift(lc: Lifecycle) -> Iterator[Move]:
+    """Things change at the provider though nobody asked."""
+    yield from (move for move in lc.moves if move.trigger is Trigger.SEEN)
+    for name in lc.drifts:
+        state = lc.state(name)
+        for seen in observations(lc):
+            if seen == state.seen:
+                continue
+            there = [t for t in lc.drifts if lc.state(t).seen == seen]
+            unasked = {ABSENT: lc.gone, BROKEN: lc.broken}.get(seen, "")
+            for target in [unasked] if unasked else there:
+                if target != name:
+                    yield Move(name, Trigger.SEEN, seen, Actor.AGENT, target)
+
+
+def _of_fold(lc: Lifecycle) -> Iterator[Move]:
+    """A parent whose settled state follows its children, with no operation of its own."""
+    if lc.fold is Fold.DOMINANT:
+        free = settled_of(lc)
+    elif lc.fold is Fold.WORST:
+        free = lc.order
+    else:
+        return
+    for source in free:
+        for target in free:
+            if source != target and lc.state(source).cls is not StateClass.FINAL:
+                yield Move(source, Trigger.CHILDREN, lc.members, Actor.CONTROLLER, target)
+
+
+def settled_of(lc: Lifecycle) -> tuple[str, ...]:
+    """The states of the fold's order in which a parent can rest."""
+    return tuple(s for s in lc.order if lc.has_state(s) and lc.state(s).cls is not StateClass.MOVING)

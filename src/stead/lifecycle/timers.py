@@ -1,0 +1,66 @@
+"""Which timers run for a resource: a function of its snapshot, so that none can be forgotten and none left behind.
+
+Names are stable: `deadline` (the state, or the phase of its operation, has lasted long enough), `resend` (an order
+that nobody took), `custody` (whoever took it has not been heard of), `fenced` (nobody can act under an old fence any
+more), `again` (look once more for what was missed), `next` (the controller's own step), `hold`, `expiry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import DAY, MINUTE, Awaits, StateClass
+from stead.lifecycle.snapshot import Phase, Snapshot
+
+CUSTODY = 30
+"""Custody of an order, plus the longest call to a provider."""
+RESEND = 10
+PROBE = 2 * MINUTE
+UNDO = 30 * MINUTE
+UNSEEN_WORK = 15 * MINUTE
+"""For work during which the visible state stays as it was."""
+AGAIN = 20
+HOLD = DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A timer that runs: for how long, and since what. When `since` changes it starts anew."""
+
+    after: int
+    since: Hashable
+
+
+def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
+    """The timers that run for a resource."""
+    found: dict[str, Running] = {}
+    state = lc.state(snap.state)
+    op = snap.hidden or snap.operation
+    work = snap.work
+    if work is not None:
+        found["custody" if work.taken else "resend"] = Running(CUSTODY if work.taken else RESEND, snap.fence)
+    if op is None:
+        if state.cls is StateClass.MOVING and state.deadline:
+            found["deadline"] = Running(state.deadline, state.name)
+        elif state.expires is not None:
+            found["expiry"] = Running(state.expires.after, state.name)
+        return found
+    since = (state.name, op.action, op.phase, op.step)
+    if op.phase is Phase.FENCING:
+        found["fenced"] = Running(CUSTODY, snap.fence)
+    elif op.phase is Phase.HELD:
+        found["hold"] = Running(HOLD, since)
+    elif op.phase is Phase.PROBING:
+        found["deadline"] = Running(PROBE, since)
+        if work is None:
+            found["again"] = Running(AGAIN, (since, snap.misses))
+    elif op.phase is Phase.UNDOING:
+        found["deadline"] = Running(UNDO, since)
+    elif op.phase is Phase.ACTING:
+        moving = state.cls is StateClass.MOVING
+        found["deadline"] = Running((state.deadline if moving else None) or UNSEEN_WORK, since)
+        if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not lc.presence):
+            found["next"] = Running(0, since)
+    return found

@@ -1,0 +1,213 @@
+"""The catalog as a whole: which kinds there are, and the class of every state of each."""
+
+from __future__ import annotations
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.lifecycle.decide import decide
+from stead.lifecycle.decision import Decision
+from stead.lifecycle.events import Due
+from stead.lifecycle.rows import Awaits, StateClass, Trigger
+from stead.lifecycle.snapshot import Operation, Snapshot
+from tests.catalog.tables import coded, lines
+
+ORDER = (
+    "vm subgroup mci clusterinst appinst cloudlet machine cloudspace account disk image node "
+    "lease reservation event system service"
+)
+
+# A dash where a kind has no state of the class. The private cloud calls static what does not change unless asked,
+# so what is only modelled there is settled, and what is destroyed is final.
+CLASSES = """
+# kind          class     states
+vm              absent    Absent
+vm              moving    Creating/Suspending/Resuming/Rebooting/Terminating
+vm              settled   Running/Suspended/Undefined
+vm              final     Terminated/Failed
+
+subgroup        absent    Absent
+subgroup        moving    Creating/ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
+subgroup        settled   Running/Suspended/Undefined
+subgroup        final     Terminated/Failed
+
+mci             absent    Absent
+mci             moving    Preparing/Prepared/Creating/Suspending/Resuming/Rebooting/Terminating
+mci             settled   Running/Suspended/Undefined
+mci             final     Terminated/Failed
+
+clusterinst     absent    NotPresent
+clusterinst     moving    CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
+clusterinst     settled   Ready/CreateError/UpdateError/DeleteError
+clusterinst     final     -
+
+appinst         absent    NotPresent
+appinst         moving    CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
+appinst         settled   Ready/CreateError/UpdateError/DeleteError
+appinst         final     -
+
+cloudlet        absent    -
+cloudlet        moving    Init/InitOk/UpdateRequested/Updating
+cloudlet        settled   Offline/Ready/UpdateError
+cloudlet        final     -
+
+machine         absent    -
+machine         moving    DEPLOYING/PAUSING/RESUMING/STOPPING/STARTING/REBOOTING/RESETTING
+machine         moving    ADDING_DISK/ATTACHING_DISK/DETACHING_DISK/DELETING/RESTORING/DESTROYING
+machine         settled   VIRTUAL/RUNNING/PAUSED/HALTED/DELETED/ERROR
+machine         final     DESTROYED
+
+cloudspace      absent    -
+cloudspace      moving    DEPLOYING/DISABLING/ENABLING/PAUSING/RESUMING/RESETTING/DELETING/RESTORING/DESTROYING
+cloudspace      settled   VIRTUAL/DEPLOYED/DISABLED/PAUSED/DELETED/ERROR
+cloudspace      final     DESTROYED
+
+account         absent    -
+account         moving    DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
+account         settled   CONFIRMED/DISABLED/DELETED/ERROR
+account         final     DESTROYED
+
+disk            absent    -
+disk            moving    CREATING/ASSIGNING/ATTACHING/DETACHING/DELETING/RESTORING/DESTROYING
+disk            settled   MODELED/CREATED/ASSIGNED/DELETED/TOBEDELETED/ERROR
+disk            final     DESTROYED
+
+image           absent    -
+image           moving    CREATING/DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
+image           settled   VIRTUAL/CREATED/DISABLED/DELETED/ERROR
+image           final     DESTROYED
+
+node            absent    -
+node            moving    PUTTING_IN_MAINTENANCE/ENABLING/DECOMMISSIONING
+node            settled   ENABLED/MAINTENANCE/ERROR
+node            final     DECOMMISSIONED
+
+lease           absent    ABSENT
+lease           moving    CREATING/STARTING/UPDATING/TERMINATING/DELETING
+lease           settled   PENDING/ACTIVE/TERMINATED/ERROR
+lease           final     -
+
+reservation     absent    -
+reservation     moving    -
+reservation     settled   pending/active/error
+reservation     final     deleted
+
+event           absent    -
+event           moving    IN_PROGRESS
+event           settled   UNDONE
+event           final     DONE/ERROR
+
+system          absent    absent
+system          moving    pending/updating/scaling/deleting
+system          settled   stable/degraded
+system          final     failed
+
+service         absent    absent
+service         moving    pending/updating/scaling/deleting
+service         settled   stable/failed
+service         final     -
+"""
+
+BEGINS = """
+vm            Absent
+subgroup      Absent
+mci           Absent
+clusterinst   NotPresent
+appinst       NotPresent
+cloudlet      Offline
+machine       VIRTUAL
+cloudspace    VIRTUAL
+account       CONFIRMED
+disk          MODELED
+image         VIRTUAL
+node          ENABLED
+lease         ABSENT
+reservation   pending
+event         UNDONE
+system        absent
+service       absent
+"""
+
+ABOVE = """
+vm            subgroup
+subgroup      mci
+appinst       clusterinst
+clusterinst   cloudlet
+reservation   lease
+event         lease
+service       system
+"""
+
+KIND = pytest.mark.parametrize("kind", ORDER.split())
+
+
+def test_the_kinds_stand_in_order() -> None:
+    assert list(KINDS) == ORDER.split()
+    assert [lifecycle.kind for lifecycle in KINDS.values()] == ORDER.split()
+
+
+@KIND
+@pytest.mark.parametrize("cls", list(StateClass))
+def test_every_state_is_in_its_class(kind: str, cls: StateClass) -> None:
+    typed = [states for k, c, states in lines(CLASSES, 3) if (k, c) == (kind, cls)]
+    wanted = [state for states in typed if states != "-" for state in states.split("/")]
+    assert typed
+    assert sorted(wanted) == sorted(s.name for s in KINDS[kind].states if s.cls is cls)
+
+
+@KIND
+def test_every_state_has_a_sentence_of_its_own(kind: str) -> None:
+    lifecycle = KINDS[kind]
+    sentences = [state.says for state in lifecycle.states]
+    for says in (lifecycle.says, *sentences, *(action.says for action in lifecycle.actions)):
+        assert says.endswith(".")
+        assert says[0].isupper()
+        assert len(says.split()) >= 2
+    assert len(set(sentences)) == len(sentences)
+
+
+@KIND
+def test_every_state_and_action_is_named_once(kind: str) -> None:
+    lifecycle = KINDS[kind]
+    states = [state.name for state in lifecycle.states]
+    actions = [action.name for action in lifecycle.actions]
+    assert len(set(states)) == len(states)
+    assert len(set(actions)) == len(actions)
+
+
+@KIND
+def test_moving_states_and_no_others_have_a_deadline(kind: str) -> None:
+    for state in KINDS[kind].states:
+        assert (state.deadline is not None and state.deadline > 0) == (state.cls is StateClass.MOVING), state.name
+
+
+@KIND
+def test_only_a_lease_has_work_that_a_check_may_decline(kind: str) -> None:
+    assert bool(coded(kind, [Trigger.DECLINED])) == (kind == "lease")
+
+
+@pytest.mark.parametrize(("kind", "state"), lines(BEGINS, 2))
+def test_where_an_object_begins(kind: str, state: str) -> None:
+    assert KINDS[kind].initial.name == state
+
+
+@pytest.mark.req("S0-01")
+@pytest.mark.parametrize(("kind", "above"), lines(ABOVE, 2))
+def test_what_stands_above_what(kind: str, above: str) -> None:
+    assert KINDS[kind].parent == above
+
+
+@KIND
+def test_children_that_are_silent_are_counted_anew(kind: str) -> None:
+    """They have deadlines of their own, so no clock leads their parent away before they have settled."""
+    lifecycle = KINDS[kind]
+    for action in lifecycle.actions:
+        for name in action.through:
+            if lifecycle.state(name).awaits is not Awaits.CHILDREN or action.steers:
+                continue
+            assert not lifecycle.rows(name, Trigger.SILENT, action.name)
+            busy = Snapshot(name, operation=Operation(action.name, origin=action.starts[0]))
+            answer = decide(lifecycle, busy, Due("deadline"))
+            assert isinstance(answer, Decision)
+            assert answer.recount
+            assert not answer.moves

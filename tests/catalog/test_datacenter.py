@@ -1,0 +1,431 @@
+"""Machines, cloudspaces, accounts, disks, images and nodes against the private cloud document's tables.
+
+The tables have the document's three columns, with the action and whoever asks for it in between. What they mean is
+the same everywhere: the request leads to the moving state at once, success to the desired state, failure to ERROR,
+and silence back to where the object was.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.catalog.transition import validate_transition
+from stead.lifecycle.decide import decide
+from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.events import Children, Due, Report, Request
+from stead.lifecycle.rows import Actor, StateClass, Trigger
+from stead.lifecycle.snapshot import Operation, Snapshot
+from tests.catalog.asking import NO, STAYS, WHO_ASKS, ask, ask_meanwhile, misjudged, under_way
+from tests.catalog.tables import Row, coded, differences, leads, lines, sights, silences
+
+SAME = "same"
+"""In place of a desired state: the initial one."""
+
+MACHINE = """
+# initial                by      action        moving           desired
+VIRTUAL                  user    deploy        DEPLOYING        RUNNING
+RUNNING                  user    pause         PAUSING          PAUSED
+PAUSED                   user    resume        RESUMING         RUNNING
+RUNNING/PAUSED           user    stop          STOPPING         HALTED
+HALTED                   user    start         STARTING         RUNNING      # resolved: the way back from HALTED
+RUNNING/PAUSED           user    delete        DELETING         DELETED
+HALTED                   user    delete        DELETING         DELETED
+ERROR                    user    delete        DELETING         DELETED      # resolved: a way out of ERROR
+RUNNING/PAUSED           user    destroy       DESTROYING       DESTROYED
+HALTED                   user    destroy       DESTROYING       DESTROYED
+ERROR                    user    destroy       DESTROYING       DESTROYED    # resolved: a way out of ERROR
+DELETED                  user    destroy       DESTROYING       DESTROYED    # resolved: out of the recycle bin
+DELETED                  clock   destroy       DESTROYING       DESTROYED    # resolved: its retention is over
+DELETED                  user    restore       RESTORING        HALTED       # resolved: out of the recycle bin
+RUNNING                  user    reboot        REBOOTING        RUNNING
+PAUSED                   user    reboot        REBOOTING        RUNNING
+RUNNING                  user    reset         RESETTING        RUNNING
+RUNNING/PAUSED/HALTED    user    add-disk      ADDING_DISK      same
+RUNNING/PAUSED/HALTED    user    attach-disk   ATTACHING_DISK   same
+RUNNING/PAUSED/HALTED    user    detach-disk   DETACHING_DISK   same
+"""
+
+CLOUDSPACE = """
+VIRTUAL                  user    deploy        DEPLOYING        DEPLOYED
+DEPLOYED                 user    disable       DISABLING        DISABLED
+DISABLED                 user    enable        ENABLING         DEPLOYED
+DEPLOYED/DISABLED        user    delete        DELETING         DELETED
+ERROR                    user    delete        DELETING         DELETED      # resolved: a way out of ERROR
+DELETED                  user    destroy       DESTROYING       DESTROYED    # and from nowhere else
+DELETED                  clock   destroy       DESTROYING       DESTROYED    # resolved: its retention is over
+DELETED                  user    restore       RESTORING        DEPLOYED
+DEPLOYED                 admin   pause         PAUSING          PAUSED
+PAUSED                   admin   resume        RESUMING         DEPLOYED
+DEPLOYED                 admin   reset         RESETTING        DEPLOYED
+"""
+
+ACCOUNT = """
+CONFIRMED                user    disable       DISABLING        DISABLED
+DISABLED                 user    enable        ENABLING         CONFIRMED
+CONFIRMED/DISABLED       user    destroy       DESTROYING       DESTROYED
+CONFIRMED/DISABLED       user    delete        DELETING         DELETED
+ERROR                    user    delete        DELETING         DELETED      # resolved: ways out of ERROR
+ERROR                    user    destroy       DESTROYING       DESTROYED
+DELETED                  user    destroy       DESTROYING       DESTROYED    # resolved: out of the recycle bin
+DELETED                  clock   destroy       DESTROYING       DESTROYED    # resolved: its retention is over
+DELETED                  user    restore       RESTORING        CONFIRMED    # resolved: out of the recycle bin
+"""
+
+DISK = """
+MODELED                  user         create                 CREATING     CREATED
+MODELED                  user         assign                 ASSIGNING    ASSIGNED
+CREATED                  user         attach                 ATTACHING    ASSIGNED
+ASSIGNED                 user         detach                 DETACHING    CREATED
+CREATED                  user         delete                 DELETING     DELETED
+CREATED                  user         destroy                DESTROYING   DESTROYED
+ASSIGNED                 user         delete-with-machine    DELETING     TOBEDELETED
+ASSIGNED                 controller   delete-with-machine    DELETING     TOBEDELETED   # resolved: with its machine
+ASSIGNED                 user         destroy                DESTROYING   DESTROYED
+ERROR                    user         delete                 DELETING     DELETED       # resolved: ways out of ERROR
+ERROR                    user         destroy                DESTROYING   DESTROYED
+DELETED                  user         restore                RESTORING    CREATED       # resolved: the same as before
+TOBEDELETED              user         restore-with-machine   RESTORING    ASSIGNED
+TOBEDELETED              controller   restore-with-machine   RESTORING    ASSIGNED
+DELETED/TOBEDELETED      user         destroy                DESTROYING   DESTROYED
+DELETED/TOBEDELETED      clock        destroy                DESTROYING   DESTROYED     # resolved: retention is over
+"""
+
+IMAGE = """
+VIRTUAL                  user    create        CREATING         CREATED
+CREATED                  user    disable       DISABLING        DISABLED
+DISABLED                 user    enable        ENABLING         CREATED      # resolved: not through DISABLING
+CREATED/DISABLED         user    delete        DELETING         DELETED
+CREATED/DISABLED         user    destroy       DESTROYING       DESTROYED
+ERROR                    user    delete        DELETING         DELETED      # resolved: ways out of ERROR
+ERROR                    user    destroy       DESTROYING       DESTROYED
+DELETED                  user    destroy       DESTROYING       DESTROYED    # resolved: out of the recycle bin
+DELETED                  clock   destroy       DESTROYING       DESTROYED    # resolved: its retention is over
+DELETED                  user    restore       RESTORING        CREATED      # resolved: out of the recycle bin
+"""
+
+NODE = """
+ENABLED                  admin   maintain      PUTTING_IN_MAINTENANCE   MAINTENANCE
+MAINTENANCE              admin   enable        ENABLING                 ENABLED
+ENABLED/MAINTENANCE      admin   decommission  DECOMMISSIONING          DECOMMISSIONED
+ERROR                    admin   decommission  DECOMMISSIONING          DECOMMISSIONED   # resolved
+"""
+
+TABLES = {
+    "machine": MACHINE,
+    "cloudspace": CLOUDSPACE,
+    "account": ACCOUNT,
+    "disk": DISK,
+    "image": IMAGE,
+    "node": NODE,
+}
+
+FAILS_TO = {"PUTTING_IN_MAINTENANCE": "ENABLED"}
+"""resolved: everywhere else failure leads to ERROR."""
+
+BY_CHILDREN = {
+    "account": {"DISABLING", "ENABLING", "DELETING", "RESTORING", "DESTROYING"},
+    "node": {"PUTTING_IN_MAINTENANCE"},
+}
+"""resolved: what belongs to an account, and the machines on a node, have to move; the controller counts them."""
+
+MIGRATE = {
+    Row(state, trigger, "migrate", Actor.AGENT, state)
+    for state in ("RUNNING", "PAUSED", "HALTED")
+    for trigger in (Trigger.DONE, Trigger.FAILED)
+}
+"""A migration is hidden: wherever the machine was, there it is, whether it went well or not."""
+
+HEALED = """
+# kind       seen in ERROR as, and then in
+machine      RUNNING/PAUSED/HALTED/DELETED
+cloudspace   DEPLOYED/DISABLED/PAUSED/DELETED
+disk         CREATED/ASSIGNED/DELETED/TOBEDELETED
+image        CREATED/DISABLED/DELETED
+node         ENABLED/MAINTENANCE
+"""
+
+# The document's outer columns once more, on their own: one action leads from here to there.
+PAIRS = {
+    "machine": """
+VIRTUAL       RUNNING
+RUNNING       RUNNING/PAUSED/HALTED/DELETED/DESTROYED
+PAUSED        RUNNING/PAUSED/HALTED/DELETED/DESTROYED
+HALTED        RUNNING/HALTED/DELETED/DESTROYED
+DELETED       HALTED/DESTROYED                          # resolved
+ERROR         DELETED/DESTROYED                         # resolved
+""",
+    "cloudspace": """
+VIRTUAL       DEPLOYED
+DEPLOYED      DEPLOYED/DISABLED/PAUSED/DELETED
+DISABLED      DEPLOYED/DELETED
+PAUSED        DEPLOYED
+DELETED       DEPLOYED/DESTROYED
+ERROR         DELETED                                   # resolved
+""",
+    "account": """
+CONFIRMED     DISABLED/DELETED/DESTROYED
+DISABLED      CONFIRMED/DELETED/DESTROYED
+DELETED       CONFIRMED/DESTROYED                       # resolved
+ERROR         DELETED/DESTROYED                         # resolved
+""",
+    "disk": """
+MODELED       CREATED/ASSIGNED
+CREATED       ASSIGNED/DELETED/DESTROYED
+ASSIGNED      CREATED/TOBEDELETED/DESTROYED
+DELETED       CREATED/DESTROYED                         # resolved
+TOBEDELETED   ASSIGNED/DESTROYED                        # resolved
+ERROR         DELETED/DESTROYED                         # resolved
+""",
+    "image": """
+VIRTUAL       CREATED
+CREATED       DISABLED/DELETED/DESTROYED
+DISABLED      CREATED/DELETED/DESTROYED
+DELETED       CREATED/DESTROYED                         # resolved
+ERROR         DELETED/DESTROYED                         # resolved
+""",
+    "node": """
+ENABLED       MAINTENANCE/DECOMMISSIONED
+MAINTENANCE   ENABLED/DECOMMISSIONED
+ERROR         DECOMMISSIONED                            # resolved
+""",
+}
+
+
+def chains(kind: str) -> list[tuple[str, Actor, str, str, str]]:
+    """Initial state, actor, action, moving state, desired state; one initial state at a time."""
+    return [
+        (start, Actor(actor), action, moving, start if desired == SAME else desired)
+        for starts, actor, action, moving, desired in lines(TABLES[kind], 5)
+        for start in starts.split("/")
+    ]
+
+
+def meant(kind: str) -> set[Row]:
+    """The rows that a table of the document means."""
+    found: set[Row] = set()
+    for start, actor, action, moving, desired in chains(kind):
+        found.add(Row(start, Trigger.REQUEST, action, actor, moving))
+        failed = FAILS_TO.get(moving, "ERROR")
+        if moving in BY_CHILDREN.get(kind, ()):
+            for end in (desired, failed):
+                found.add(Row(moving, Trigger.CHILDREN, action, Actor.CONTROLLER, end))
+        else:
+            found.add(Row(moving, Trigger.DONE, action, Actor.AGENT, desired))
+            found.add(Row(moving, Trigger.FAILED, action, Actor.AGENT, failed))
+    return found | MIGRATE if kind == "machine" else found
+
+
+def origins(kind: str) -> dict[str, set[str]]:
+    """For each moving state, where an object may have been before."""
+    found: dict[str, set[str]] = {}
+    for start, _, _, moving, _ in chains(kind):
+        found.setdefault(moving, set()).add(start)
+    return found
+
+
+@pytest.mark.req("S2-01")
+@pytest.mark.parametrize("kind", list(TABLES))
+def test_an_object_has_every_row_of_its_table_and_no_other(kind: str) -> None:
+    assert differences(kind, meant(kind)) == []
+
+
+@pytest.mark.req("S2-01")
+@pytest.mark.parametrize("kind", list(TABLES))
+def test_an_object_at_rest_answers_every_request_of_everyone(kind: str) -> None:
+    hidden = product(("RUNNING", "PAUSED", "HALTED"), ["migrate"], (Actor.CONTROLLER, Actor.ADMIN))
+    assert misjudged(kind, meant(kind), set(hidden) if kind == "machine" else None) == []
+
+
+@pytest.mark.req("S2-01")
+@pytest.mark.parametrize("kind", list(TABLES))
+def test_an_agents_word_leads_to_the_desired_state_or_to_error(kind: str) -> None:
+    for start, _, action, moving, desired in chains(kind):
+        if moving not in BY_CHILDREN.get(kind, ()):
+            verbs = KINDS[kind].actions[[a.name for a in KINDS[kind].actions].index(action)].verbs
+            snapshot = under_way(moving, action, start)
+            assert snapshot.operation is not None
+            last = Operation(action, start, step=len(verbs) - 1)
+            snapshot = Snapshot(moving, operation=last, work=snapshot.work)
+            for said, end in ((Trigger.DONE, desired), (Trigger.FAILED, FAILS_TO.get(moving, "ERROR"))):
+                answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence))
+                assert isinstance(answer, Decision)
+                assert answer.after.state == end, (start, action, said)
+                assert answer.after.operation is None
+
+
+@pytest.mark.req("S2-01")
+@pytest.mark.parametrize("kind", list(BY_CHILDREN))
+def test_what_children_amount_to_leads_to_the_desired_state_or_to_failure(kind: str) -> None:
+    for start, _, action, moving, desired in chains(kind):
+        if moving in BY_CHILDREN[kind]:
+            snapshot = Snapshot(moving, operation=Operation(action, start))
+            for failed, end in ((0, desired), (1, FAILS_TO.get(moving, "ERROR"))):
+                answer = decide(KINDS[kind], snapshot, Children((), failed=failed))
+                assert isinstance(answer, Decision)
+                assert answer.after.state == end, (start, action, failed)
+
+
+@pytest.mark.req("S2-01", "S2-04")
+@pytest.mark.parametrize("kind", list(TABLES))
+def test_an_object_that_moves_refuses_everything(kind: str) -> None:
+    accepted = []
+    for start, _, running, moving, _ in chains(kind):
+        for action in KINDS[kind].actions:
+            for actor in WHO_ASKS:
+                answer = ask_meanwhile(kind, moving, running, start, action.name, actor)
+                if answer != NO:
+                    accepted.append(f"{action.name} by {actor} while {moving}: {answer}")
+    assert accepted == []
+
+
+@pytest.mark.req("S2-01")
+def test_a_machine_is_destroyed_in_three_steps() -> None:
+    snapshot = Snapshot("RUNNING")
+    answer = decide(KINDS["machine"], snapshot, Request("destroy"))
+    told = []
+    while isinstance(answer, Decision) and answer.after.work is not None:
+        told.append(answer.after.work.verb)
+        assert answer.after.state == "DESTROYING"
+        under = under_way("DESTROYING", "destroy", "RUNNING")
+        step = Snapshot("DESTROYING", answer.after.fence, operation=answer.after.operation, work=under.work)
+        answer = decide(KINDS["machine"], step, Report(Trigger.DONE, step.fence))
+    assert told == ["stop", "delete", "destroy"]
+    assert isinstance(answer, Decision)
+    assert answer.after.state == "DESTROYED"
+
+
+@pytest.mark.req("S2-01")
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [
+        ("machine", "DELETED"),
+        ("cloudspace", "DELETED"),
+        ("account", "DELETED"),
+        ("disk", "DELETED"),
+        ("disk", "TOBEDELETED"),
+        ("image", "DELETED"),
+    ],
+)
+def test_the_recycle_bin_is_emptied_by_the_clock(kind: str, state: str) -> None:
+    expires = KINDS[kind].state(state).expires
+    assert expires is not None
+    assert (expires.action, expires.after > 0) == ("destroy", True)
+    answer = decide(KINDS[kind], Snapshot(state), Due("expiry"))
+    assert isinstance(answer, Decision)
+    assert [(m.target, m.actor) for m in answer.moves] == [("DESTROYING", Actor.CLOCK)]
+    others = {s.name for s in KINDS[kind].states if s.expires is not None} - {"DELETED", "TOBEDELETED"}
+    assert others == set()
+
+
+@pytest.mark.req("S2-02")
+@pytest.mark.parametrize("kind", list(PAIRS))
+def test_a_transition_is_valid_for_the_listed_pairs_and_for_no_other(kind: str) -> None:
+    typed = leads(PAIRS[kind])
+    states = [state.name for state in KINDS[kind].states]
+    assert set(typed) <= set(states)
+    for here, there in product([*states, "NOWHERE"], repeat=2):
+        wanted = there in typed.get(here, ())
+        assert validate_transition(kind, here, there) is wanted, f"{here} to {there}"
+
+
+@pytest.mark.req("S2-02")
+def test_a_transition_of_an_unknown_type_of_object_is_not_valid() -> None:
+    assert validate_transition("router", "RUNNING", "HALTED") is False
+
+
+@pytest.mark.req("S2-02")
+@pytest.mark.parametrize("kind", list(PAIRS))
+def test_the_pairs_are_those_of_the_tables(kind: str) -> None:
+    pairs = {(start, desired) for start, _, _, _, desired in chains(kind)}
+    assert pairs == {(here, there) for here, ends in leads(PAIRS[kind]).items() for there in ends}
+
+
+@pytest.mark.req("S2-09")
+@pytest.mark.parametrize(
+    ("state", "action", "moving"),
+    [("DEPLOYED", "pause", "PAUSING"), ("PAUSED", "resume", "RESUMING"), ("DEPLOYED", "reset", "RESETTING")],
+)
+def test_pausing_resuming_and_resetting_a_cloudspace_are_for_admins(state: str, action: str, moving: str) -> None:
+    for actor in WHO_ASKS:
+        assert ask("cloudspace", state, action, actor) == (moving if actor is Actor.ADMIN else NO)
+    assert {row.actor for row in coded("cloudspace", [Trigger.REQUEST]) if row.on == action} == {Actor.ADMIN}
+
+
+@pytest.mark.req("S2-01")
+def test_a_migration_is_not_for_users_and_shows_nothing() -> None:
+    for state in ("RUNNING", "PAUSED", "HALTED"):
+        assert ask("machine", state, "migrate", Actor.USER) == NO
+        answer = decide(KINDS["machine"], Snapshot(state), Request("migrate", actor=Actor.CONTROLLER))
+        assert isinstance(answer, Decision)
+        assert (answer.moves, answer.after.state, answer.after.operation) == ((), state, None)
+        assert answer.after.hidden is not None
+    for state in ("VIRTUAL", "DELETED", "DESTROYED", "ERROR"):
+        assert ask("machine", state, "migrate", Actor.CONTROLLER) == NO
+    assert ask("machine", "RUNNING", "migrate", Actor.CONTROLLER) == STAYS
+
+
+@pytest.mark.parametrize("kind", list(TABLES))
+def test_silence_leads_back_to_the_state_before(kind: str) -> None:
+    found = {s: t for s, t in silences(kind).items() if s not in BY_CHILDREN.get(kind, ())}
+    assert found == {s: t for s, t in origins(kind).items() if s not in BY_CHILDREN.get(kind, ())}
+
+
+@pytest.mark.req("S2-01")
+@pytest.mark.parametrize(("kind", "healthy"), lines(HEALED, 2))
+def test_an_object_in_error_is_healed_by_being_seen_healthy(kind: str, healthy: str) -> None:
+    assert sights("account") == {}
+    found = {seen: ends for (state, seen), ends in sights(kind).items() if state == "ERROR"}
+    assert {seen for seen in found if seen != "absent"} == set(healthy.split("/"))
+    assert all(ends == {seen} for seen, ends in found.items() if seen != "absent")
+
+
+NOTHING_THERE = ("VIRTUAL", "MODELED", "DESTROYED", "DECOMMISSIONED")
+
+
+def looks_like(state: str) -> str:
+    """What an agent sees of an object in that state: nothing tells that it is in ERROR."""
+    if state == "ERROR":
+        return ""
+    return "absent" if state in NOTHING_THERE else state
+
+
+def shown(kind: str) -> dict[tuple[str, str], set[str]]:
+    """resolved: a look leads to the end, or back where all is as before, or to what healthy is there, or to ERROR."""
+    resting = {state.name for state in KINDS[kind].states if state.cls is not StateClass.MOVING}
+    healthy = dict(lines(HEALED, 2))[kind].split("/")
+    found: dict[tuple[str, str], set[str]] = {}
+    for sight in {"broken"} | {looks_like(state) for state in resting} - {""}:
+        for start, _, _, moving, desired in chains(kind):
+            if moving not in BY_CHILDREN.get(kind, ()):
+                ends = [state for state in (desired, start) if looks_like(state) == sight]
+                ends += [state for state in healthy if state == sight]
+                found.setdefault((moving, sight), set()).add([*ends, FAILS_TO.get(moving, "ERROR")][0])
+        for state in (*healthy, "ERROR"):
+            if sight in healthy and sight != state:
+                found[state, sight] = {sight}
+            elif sight in ("absent", "broken") and state != "ERROR":
+                found[state, sight] = {"ERROR"}
+    if kind == "machine":  # resolved: a migration that leaves it broken is none of the visible state's business
+        for state in ("RUNNING", "PAUSED", "HALTED"):
+            found |= {(state, state): {state}, (state, "broken"): {state, "ERROR"}}
+    return found
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in lines(HEALED, 2)])
+def test_an_object_goes_where_it_is_seen(kind: str) -> None:
+    assert sights(kind) == shown(kind)
+
+
+def test_nobody_but_an_admin_manages_nodes() -> None:
+    assert {row.actor for row in coded("node", [Trigger.REQUEST])} == {Actor.ADMIN}
+
+
+@pytest.mark.req("S2-01")
+def test_a_failed_request_says_so() -> None:
+    answer = decide(KINDS["machine"], Snapshot("HALTED"), Request("pause"))
+    assert isinstance(answer, Refusal)
+    assert answer.state == "HALTED"
+    assert set(answer.allowed) == {"start", "add-disk", "attach-disk", "detach-disk", "delete", "destroy"}

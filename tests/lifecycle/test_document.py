@@ -1,0 +1,595 @@
+"""Lifecycles as YAML: what is written is read back, and what is wrong is told with its place."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stead.catalog import KINDS
+from stead.lifecycle import document
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.document import DocumentError, dump, form, load, schema
+from stead.lifecycle.document.words import duration, seconds
+from stead.lifecycle.lint import lint
+from stead.lifecycle.rows import (
+    BACK,
+    FAILS,
+    Action,
+    Actor,
+    Awaits,
+    Expiry,
+    Fold,
+    Move,
+    Need,
+    State,
+    StateClass,
+    Trigger,
+    absent,
+    final,
+    moving,
+    settled,
+)
+
+pytestmark = pytest.mark.req("X-05")
+
+SHORT = """\
+kind: lamp
+says: A lamp.
+states:
+  - {name: Off, class: settled, says: It is dark.}
+  - {name: On, class: settled, says: It shines.}
+  - {name: Warming, class: moving, says: It begins to shine., deadline: 90s}
+  - {name: Nowhere, class: absent, says: There is no lamp.}
+  - {name: Broken, class: final, says: It will not shine again.}
+actions:
+  - name: light
+    says: Let it shine.
+    starts: Off
+    through: Warming
+    ends: On
+    fails: (back)
+moves:
+  - {from: On, when: seen absent, by: agent, to: Broken}
+"""
+
+
+def told(text: str, source: str = "") -> tuple[str, ...]:
+    with pytest.raises(DocumentError) as caught:
+        load(text, source)
+    assert str(caught.value) == "\n".join(caught.value.messages)
+    return caught.value.messages
+
+
+def explained(text: str) -> Lifecycle | None:
+    """What the text means; None where it means nothing and the error says so. Any other exception is a failure."""
+    try:
+        return load(text)
+    except DocumentError as refused:
+        return None if refused.messages else pytest.fail("refused without a word")
+
+
+def changed(old: str, new: str) -> str:
+    assert SHORT.count(old) == 1
+    return SHORT.replace(old, new)
+
+
+SCHEMA = schema()
+
+
+def _fits(value: Any, spec: dict[str, Any]) -> bool:
+    """As much of JSON Schema as ours uses; a keyword it does not know is an error."""
+    unknown = set(spec) - {
+        *("$schema", "$defs", "$ref", "title", "description", "default", "type", "enum", "pattern", "minimum"),
+        *("anyOf", "properties", "additionalProperties", "required", "items", "minItems"),
+    }
+    assert not unknown
+    if "$ref" in spec and not _fits(value, SCHEMA["$defs"][spec["$ref"].removeprefix("#/$defs/")]):
+        return False
+    if "anyOf" in spec and not any(_fits(value, each) for each in spec["anyOf"]):
+        return False
+    if "enum" in spec and value not in spec["enum"]:
+        return False
+    match spec.get("type"):
+        case "object":
+            properties = spec["properties"]
+            return (
+                isinstance(value, dict)
+                and set(spec["required"]) <= set(value) <= set(properties)
+                and all(_fits(each, properties[key]) for key, each in value.items())
+            )
+        case "array":
+            return (
+                isinstance(value, list)
+                and len(value) >= spec.get("minItems", 0)
+                and all(_fits(each, spec["items"]) for each in value)
+            )
+        case "string":
+            return isinstance(value, str) and re.search(spec.get("pattern", ""), value) is not None
+        case "integer":
+            return type(value) is int and value >= spec.get("minimum", value)
+        case "boolean":
+            return isinstance(value, bool)
+        case None:
+            return True
+    raise AssertionError(spec)
+
+
+# What is written
+
+
+def test_a_short_document_means_what_the_constructors_mean() -> None:
+    assert load(SHORT) == Lifecycle(
+        kind="lamp",
+        says="A lamp.",
+        states=(
+            settled("Off", "It is dark."),
+            settled("On", "It shines."),
+            moving("Warming", "It begins to shine.", 90),
+            absent("Nowhere", "There is no lamp."),
+            final("Broken", "It will not shine again."),
+        ),
+        actions=(Action("light", "Let it shine.", ("Off",), ("Warming",), "On", fails=BACK),),
+        moves=(Move("On", Trigger.SEEN, "absent", Actor.AGENT, "Broken"),),
+    )
+
+
+def test_the_example_in_the_description_is_a_sound_lifecycle() -> None:
+    text = inspect.getdoc(document) or ""
+    example = re.search(r"\n\n((?:    .*\n)+)", text)
+    assert example
+    assert lint(load(textwrap.dedent(example[1]))) == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_the_catalog_comes_back_equal(kind: str) -> None:
+    text = dump(KINDS[kind])
+    assert load(text) == KINDS[kind]
+    assert dump(load(text)) == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_written_document_is_for_people(kind: str) -> None:
+    text = dump(KINDS[kind])
+    assert max(map(len, text.splitlines())) <= 120
+    assert "!!" not in text
+    assert "&" not in text
+    assert "deadline: 900" not in text
+
+
+def test_defaults_are_left_out() -> None:
+    lifecycle = load(SHORT)
+    assert dump(lifecycle) == (
+        "kind: lamp\n"
+        "says: A lamp.\n"
+        "\n"
+        "states:\n"
+        "  - {name: 'Off', class: settled, says: It is dark.}\n"
+        "  - {name: 'On', class: settled, says: It shines.}\n"
+        "  - {name: Warming, class: moving, says: It begins to shine., deadline: 90s}\n"
+        "  - {name: Nowhere, class: absent, says: There is no lamp.}\n"
+        "  - {name: Broken, class: final, says: It will not shine again.}\n"
+        "\n"
+        "actions:\n"
+        "  - name: light\n"
+        "    says: Let it shine.\n"
+        "    starts: ['Off']\n"
+        "    through: [Warming]\n"
+        "    ends: 'On'\n"
+        "    fails: (back)\n"
+        "\n"
+        "moves:\n"
+        "  - {from: 'On', when: seen absent, by: agent, to: Broken}\n"
+    )
+
+
+# Names that YAML readers like to take for something else are among them.
+NAMES = st.sampled_from(["On", "no", "null", "True", "y", "a.b", "A-1", "x_y", "e1", "Off", "NaN"]) | st.from_regex(
+    "[A-Za-z][A-Za-z0-9_.-]*", fullmatch=True
+)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t:#'\"-{}[]&*!|>%@`\u2028"))
+FLAGS = st.booleans()
+SECONDS = st.integers(0, 10**9 - 1)
+MAYBE = st.just("") | NAMES
+
+
+def _tuples(of: st.SearchStrategy[Any], most: int = 4) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(of, max_size=most).map(tuple)
+
+
+@st.composite
+def lifecycles(draw: st.DrawFn) -> Lifecycle:
+    names = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
+    known = st.sampled_from(names)
+    ends = known | st.just(BACK)
+    fails = ends | st.just("")
+    otherwise = fails | st.just(FAILS)
+    moves = st.builds(
+        Move, known, st.sampled_from(Trigger), MAYBE, st.sampled_from(Actor), known, forced=FLAGS, contended=FLAGS
+    )
+    states = [
+        draw(
+            st.builds(
+                State,
+                st.just(name),
+                st.sampled_from(StateClass),
+                TEXTS,
+                deadline=st.none() | SECONDS,
+                awaits=st.sampled_from(Awaits),
+                seen=st.sampled_from(["", "absent", name]) | NAMES,
+                asks=MAYBE,
+                fails=fails,
+                probe_first=FLAGS,
+                expires=st.none() | st.builds(Expiry, SECONDS, NAMES),
+            )
+        )
+        for name in names
+    ]
+    actions = st.builds(
+        Action,
+        NAMES,
+        TEXTS,
+        _tuples(known),
+        _tuples(known),
+        ends,
+        fails=fails,
+        by=_tuples(st.sampled_from(Actor)),
+        orders=st.none() | _tuples(NAMES),
+        undo=MAYBE,
+        undone=otherwise,
+        silent=otherwise,
+        attempts=st.integers(0, 99),
+        members=MAYBE,
+        idle=_tuples(known),
+        steers=MAYBE,
+        **{f.name: FLAGS for f in dataclasses.fields(Action) if f.type == "bool"},
+    )
+    return Lifecycle(
+        kind=draw(NAMES),
+        says=draw(TEXTS),
+        states=tuple(states),
+        actions=draw(_tuples(actions, 3)),
+        moves=draw(_tuples(moves)),
+        without=draw(_tuples(moves)),
+        parent=draw(MAYBE),
+        needs=draw(_tuples(st.builds(Need, NAMES, _tuples(NAMES)))),
+        members=draw(MAYBE),
+        fold=draw(st.sampled_from(Fold)),
+        order=draw(_tuples(known)),
+        drifts=draw(_tuples(known)),
+        gone=draw(known | st.just("")),
+        broken=draw(known | st.just("")),
+        misses=draw(st.integers(0, 99)),
+        presence=draw(FLAGS),
+    )
+
+
+@given(lifecycles())
+def test_any_lifecycle_comes_back_equal_and_fits_the_schema(lifecycle: Lifecycle) -> None:
+    text = dump(lifecycle)
+    assert load(text) == lifecycle
+    assert _fits(yaml.safe_load(text), SCHEMA)
+
+
+@given(lifecycles())
+def test_whatever_can_be_loaded_has_a_table_and_can_be_linted(lifecycle: Lifecycle) -> None:
+    assert isinstance(lifecycle.table, tuple)
+    assert all(finding.where for finding in lint(lifecycle))
+
+
+@given(SECONDS)
+def test_a_time_comes_back_equal(value: int) -> None:
+    assert seconds(duration(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0), ("45", 45), ("90s", 90), ("15m", 900), ("2h", 7200), ("7d", 604800)]
+)
+def test_times_are_written_as_people_say_them(text: str, value: int) -> None:
+    assert load(changed("90s", text)).state("Warming").deadline == value
+
+
+@pytest.mark.parametrize(
+    ("row", "model"),
+    [
+        (Lifecycle, form.LifecycleForm),
+        (State, form.StateForm),
+        (Action, form.ActionForm),
+        (Expiry, form.ExpiryForm),
+        (Need, form.NeedForm),
+    ],
+)
+def test_the_form_has_the_fields_and_the_defaults_of_the_row(row: type[Any], model: type[Any]) -> None:
+    fields = {f.name: f for f in dataclasses.fields(row)}
+    assert set(model.model_fields) == set(fields)
+    unlike = {("State", "seen"), ("Action", "through"), ("Lifecycle", "actions")}
+    for name, field in fields.items():
+        if (row.__name__, name) not in unlike:
+            default = model.model_fields[name].get_default()
+            required = model.model_fields[name].is_required()
+            assert (field.default is dataclasses.MISSING) == required, name
+            assert required or default == field.default, name
+
+
+def test_the_form_of_a_move_says_all_that_a_move_says() -> None:
+    assert {f.name for f in dataclasses.fields(Move)} == {
+        *form.MoveForm.model_fields,
+        *("trigger", "on", "actor"),
+    } - {"when", "by"}
+
+
+# What is wrong
+
+NO_NAME = "is not a name: a letter, then letters, digits, dots, dashes and underscores"
+
+WRONG: list[tuple[str, str, str]] = [
+    ("kind: lamp\n", "", "f.yaml:1: kind: is missing"),
+    (
+        "kind: lamp",
+        "kind: 2lamp",
+        f"f.yaml:1: kind: '2lamp' {NO_NAME}",
+    ),
+    ("kind: lamp", "kind: [lamp]", "f.yaml:1: kind: must be a word or a sentence, not a list or a mapping"),
+    ("says: A lamp.", 'says: "a\\0b"', "f.yaml:2: says: has the character '\\x00', which cannot be shown"),
+    (
+        "says: A lamp.",
+        "says: A lamp.\nstaets: 3",
+        "f.yaml:3: staets: there is no key 'staets' here; did you mean states?",
+    ),
+    (
+        "deadline: 90s",
+        "dead-line: 90s",
+        "f.yaml:6: states[2].dead-line: there is no key 'dead-line' here; did you mean deadline?",
+    ),
+    (
+        "deadline: 90s",
+        "probe-first: true",
+        "f.yaml:6: states[2].probe-first: there is no key 'probe-first' here; did you mean probe_first?",
+    ),
+    ("deadline: 90s", "xyzzy: 90s", "f.yaml:6: states[2].xyzzy: there is no key 'xyzzy' here"),
+    (
+        "class: moving",
+        "class: movin",
+        "f.yaml:6: states[2].class: 'movin' is none of settled, moving, final, absent; did you mean moving?",
+    ),
+    ("class: moving", "class: [moving]", "f.yaml:6: states[2].class: must be a word, not a list or a mapping"),
+    (
+        "90s",
+        "90 sec",
+        "f.yaml:6: states[2].deadline: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
+    ),
+    (
+        "90s",
+        "-90s",
+        "f.yaml:6: states[2].deadline: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
+    ),
+    ("90s", "90s, probe_first: yes", "f.yaml:6: states[2].probe_first: must be either true or false"),
+    ("90s", "90s, expires: {after: 1d}", "f.yaml:6: states[2].expires.action: is missing"),
+    (
+        "90s",
+        "90s, expires: {after: 1d, action: light, acton: x}",
+        "f.yaml:6: states[2].expires.acton: there is no key 'acton' here; did you mean action?",
+    ),
+    (
+        "starts: Off",
+        "starts: [Off, of]",
+        "f.yaml:12: actions[0].starts[1]: there is no state 'of'; did you mean Off?",
+    ),
+    (
+        "through: Warming",
+        "through: Warning",
+        "f.yaml:13: actions[0].through[0]: there is no state 'Warning'; did you mean Warming?",
+    ),
+    ("ends: On", "ends: Shining", "f.yaml:14: actions[0].ends: there is no state 'Shining'"),
+    ("ends: On", "ends: (fails)", "f.yaml:14: actions[0].ends: (fails) cannot stand here; name a state"),
+    ("ends: On", "ends: back", "f.yaml:14: actions[0].ends: there is no state 'back'; did you mean (back)?"),
+    (
+        "fails: (back)",
+        "fails: broken",
+        "f.yaml:15: actions[0].fails: there is no state 'broken'; did you mean Broken?",
+    ),
+    ("fails: (back)", "undone: Of", "f.yaml:15: actions[0].undone: there is no state 'Of'; did you mean Off?"),
+    ("fails: (back)", "silent: Of", "f.yaml:15: actions[0].silent: there is no state 'Of'; did you mean Off?"),
+    ("fails: (back)", "idle: Of", "f.yaml:15: actions[0].idle[0]: there is no state 'Of'; did you mean Off?"),
+    (
+        "fails: (back)",
+        "by: usr",
+        f"f.yaml:15: actions[0].by[0]: 'usr' is none of {', '.join(Actor)}; did you mean user?",
+    ),
+    ("fails: (back)", "attempts: many", "f.yaml:15: actions[0].attempts: must be a whole number"),
+    ("from: On", "from: One", "f.yaml:17: moves[0].from: there is no state 'One'; did you mean On?"),
+    ("to: Broken", "to: Borken", "f.yaml:17: moves[0].to: there is no state 'Borken'; did you mean Broken?"),
+    (
+        "seen absent",
+        "sean absent",
+        f"f.yaml:17: moves[0].when: 'sean' is none of {', '.join(Trigger)}; did you mean seen?",
+    ),
+    (
+        "seen absent",
+        "seen not there",
+        f"f.yaml:17: moves[0].when: 'not there' {NO_NAME}",
+    ),
+    ("by: agent", "by: agent, by: user", "f.yaml:17: moves[0].by: stands here twice: on line 17 and on line 17"),
+    ("says: A lamp.", "says: A lamp.\nkind: light", "f.yaml:3: kind: stands here twice: on line 1 and on line 3"),
+    ("says: A lamp.", "says: A lamp.\ngone: Away", "f.yaml:3: gone: there is no state 'Away'"),
+    ("says: A lamp.", "says: A lamp.\nbroken: Away", "f.yaml:3: broken: there is no state 'Away'"),
+    (
+        "says: A lamp.",
+        "says: A lamp.\ndrifts: [On, of]",
+        "f.yaml:3: drifts[1]: there is no state 'of'; did you mean Off?",
+    ),
+    ("says: A lamp.", "says: A lamp.\norder: onn", "f.yaml:3: order[0]: there is no state 'onn'; did you mean On?"),
+    ("says: A lamp.", "says: A lamp.\nwithout: 3", "f.yaml:3: without: must be a list"),
+    ("says: A lamp.", "says: A lamp.\nwithout: [3]", "f.yaml:3: without[0]: must be a mapping of keys to values"),
+    ("says: A lamp.", "says: A lamp.\n? [a, b]\n: c", "f.yaml:3: a key is a word, not a list or a mapping"),
+    ("says: A lamp.", "says: !!int 3", "f.yaml:2: says: the tag 'tag:yaml.org,2002:int' is not allowed here"),
+    (
+        "says: A lamp.",
+        "says: !!python/name:os.system x",
+        "f.yaml:2: says: the tag 'tag:yaml.org,2002:python/name:os.system' is not allowed here",
+    ),
+    ("says: A lamp.", "says: &a A lamp.\nparent: *a", "f.yaml:3: an alias (*) is not allowed here: write it out"),
+    ("says: A lamp.", "says: [[[[[[[[[x]]]]]]]]]", "f.yaml:2: nested more than 8 deep"),
+    ("says: A lamp.", "says: [", "f.yaml:4: not YAML: "),
+    ("says: A lamp.", "says: \x07", "f.yaml:2: not YAML: special characters are not allowed"),
+    ("says: A lamp.", 'says: "\\UFFFFFFFF"', "f.yaml: not YAML: a number in an escape or a directive is too large"),
+    (
+        "says: A lamp.",
+        "says: A lamp.\n---\nkind: lamp",
+        "f.yaml:3: not YAML: expected a single document in the stream but found another document",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG, ids=[new.strip() or "nothing" for _, new, _ in WRONG])
+def test_what_is_wrong_is_told_with_its_line_and_what_may_have_been_meant(old: str, new: str, message: str) -> None:
+    (only,) = told(changed(old, new), "f.yaml")
+    if message.endswith(": "):
+        assert only.startswith(message)
+    else:
+        assert only == message
+
+
+def test_all_that_is_wrong_is_told_at_once_from_top_to_bottom() -> None:
+    text = (
+        SHORT.replace("kind: lamp", "kin: lamp")
+        .replace("deadline: 90s", "deadline: soon")
+        .replace("starts: Off", "starts: [Of, One]")
+        .replace("to: Broken", "to: Borken")
+    )
+    assert told(text) == (
+        "line 1: kind: is missing",
+        "line 1: kin: there is no key 'kin' here; did you mean kind?",
+        "line 6: states[2].deadline: must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds",
+        "line 12: actions[0].starts[0]: there is no state 'Of'; did you mean Off?",
+        "line 12: actions[0].starts[1]: there is no state 'One'; did you mean On?",
+        "line 17: moves[0].to: there is no state 'Borken'; did you mean Broken?",
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "key"),
+    [("source: Off", "from"), ("target: Off", "to"), ("on: x", "when"), ("trigger: x", "when"), ("actor: x", "by")],
+)
+def test_the_names_of_the_rows_in_python_are_understood_as_slips(other: str, key: str) -> None:
+    (message,) = told(changed("to: Broken", f"to: Broken, {other}"))
+    assert message.endswith(f"here; did you mean {key}?")
+
+
+@pytest.mark.parametrize("states", ["states:", "states: []"])
+def test_a_lifecycle_has_a_state_to_begin_in(states: str) -> None:
+    assert told(f"kind: lamp\nsays: A lamp.\n{states}\n") == (
+        "line 3: states: there is no state, so nothing says where an object begins",
+    )
+
+
+def test_where_the_states_cannot_be_read_no_state_is_called_unknown() -> None:
+    head, tail = SHORT[: SHORT.index("states:")], SHORT[SHORT.index("actions:") :]
+    assert told(head + "states: {On: settled}\n" + tail) == ("line 3: states: must be a list",)
+    assert told(head + tail) == ("line 1: states: is missing",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: the document is empty"),
+        ("# nothing", "line 1: the document is empty"),
+        ("lamp", "line 1: must be a mapping of keys to values"),
+        ("- kind: lamp", "line 1: must be a mapping of keys to values"),
+    ],
+)
+def test_a_document_is_a_mapping(text: str, message: str) -> None:
+    assert told(text) == (message,)
+
+
+def test_a_large_document_is_refused_unread() -> None:
+    assert told("#" * (1024 * 1024 + 1)) == ("larger than 1024 KiB",)
+    assert told("#" + "ä" * (512 * 1024), "f.yaml") == ("f.yaml: larger than 1024 KiB",)
+    assert load(SHORT + "#" * (1024 * 1024 - len(SHORT))) == load(SHORT)
+
+
+def test_a_document_of_too_many_words_is_refused_before_it_takes_long() -> None:
+    assert told(f"drifts: [{'a, ' * 300_000}]") == ("line 1: has more than 20000 words, lists and mappings",)
+
+
+def test_a_bomb_of_aliases_is_refused_unread() -> None:
+    lines = ["a0: &a0 x", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 20))]
+    assert told("\n".join(lines)) == ("line 2: an alias (*) is not allowed here: write it out",)
+
+
+@pytest.mark.parametrize("bracket", ["[", "{a: ", "- ", "? "])
+def test_deep_nesting_is_refused_unread(bracket: str) -> None:
+    assert told(bracket * 100_000) == ("line 1: nested more than 8 deep",)
+
+
+def test_a_document_of_nothing_but_unknown_words_is_told_in_reasonable_time() -> None:
+    names = "".join(f"  - {{name: s{i}, class: settled, says: x}}\n" for i in range(500))
+    words = ", ".join(f"t{i}" for i in range(5000))
+    messages = told(f"kind: lamp\nsays: x\ndrifts: [{words}]\nstates:\n{names}")
+    assert len(messages) == 101
+    assert messages[-1] == "and 4900 more"
+
+
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from("abkindsys:-[]{}&*!|>'\"#%?@`, \n\t\\U0x"), max_size=60).map("".join)
+)
+def test_any_text_is_a_lifecycle_or_an_explained_error(text: str) -> None:
+    explained(text)
+
+
+@given(st.data())
+def test_a_spoiled_document_is_a_lifecycle_or_an_explained_error(data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(SHORT)))
+    end = data.draw(st.integers(start, min(len(SHORT), start + 20)))
+    text = SHORT[:start] + data.draw(st.text(max_size=5)) + SHORT[end:]
+    lifecycle = explained(text)
+    if lifecycle:
+        assert lifecycle.table is not None
+        assert load(dump(lifecycle)) == lifecycle
+
+
+# For editors
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schema_accepts_every_kind_of_the_catalog(kind: str) -> None:
+    # Any reader of YAML gets the same out of it: what is written does not depend on how we read.
+    assert _fits(yaml.safe_load(dump(KINDS[kind])), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("kind: lamp\n", ""),
+        ("kind: lamp", "kind: 2lamp"),
+        ("deadline: 90s", "dead-line: 90s"),
+        ("deadline: 90s", "deadline: null"),
+        ("deadline: 90s", "deadline: -3"),
+        ("deadline: 90s", "deadline: soon"),
+        ("class: moving", "class: movin"),
+        ("90s", "90s, probe_first: maybe"),
+        ("90s", "90s, expires: {after: 1d}"),
+        ("ends: On", "ends: (fails)"),
+        ("fails: (back)", "by: usr"),
+        ("seen absent", "sean absent"),
+        ("says: A lamp.", "says: A lamp.\nwithout: 3"),
+    ],
+)
+def test_the_schema_refuses_what_load_refuses(old: str, new: str) -> None:
+    quoted = changed(old, new).replace("On", "'On'").replace("Off", "'Off'")
+    assert not _fits(yaml.safe_load(quoted), SCHEMA)
+    assert told(quoted)
+
+
+def test_the_schema_explains_every_key_that_its_name_does_not() -> None:
+    forms = [SCHEMA, *(d for d in SCHEMA["$defs"].values() if "properties" in d)]
+    silent = {key for each in forms for key, field in each["properties"].items() if "description" not in field}
+    assert silent == {"name", "from", "to"}

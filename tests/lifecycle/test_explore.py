@@ -1,0 +1,308 @@
+"""The explorer: every built-in kind holds within the bounds, and planted faults are caught.
+
+A fault is planted in a lifecycle, which is then judged by the one that was meant, or in the code that decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.lifecycle.decide import decide
+from stead.lifecycle.decision import ClaimChange, Decision, Order, Outcome, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Connected, Due, Event, FullState, Report, Take
+from stead.lifecycle.explore import Bounds, Result, explore
+from stead.lifecycle.explore.machine import Decide
+from stead.lifecycle.rows import Actor, Move, Trigger
+from stead.lifecycle.snapshot import Phase, Snapshot, Work
+
+FEWER = Bounds(crashes=0, repeats=0)
+"""Enough where a fault shows only when everything has been visited."""
+
+
+@pytest.mark.req("X-06")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_holds_within_the_full_bounds(kind: str) -> None:
+    result = explore(KINDS[kind])
+    assert result.violation is None, result.violation.story()
+    assert result.complete
+    assert result.visited >= len(KINDS[kind].states) / 2
+
+
+def test_the_bounds_are_those_promised() -> None:
+    bounds = Bounds()
+    assert bounds.in_flight >= 3
+    assert (bounds.requests + bounds.deletes, bounds.deletes) == (2, 1)
+    assert (bounds.crashes, bounds.repeats, bounds.late) == (2, 1, 1)
+
+
+def test_more_room_in_the_channel_finds_nothing_new_for_a_vm() -> None:
+    wider = explore(KINDS["vm"], replace(FEWER, in_flight=4))
+    assert wider.violation is None
+    assert wider.visited >= explore(KINDS["vm"], FEWER).visited
+
+
+def test_a_search_that_is_cut_short_says_so() -> None:
+    result = explore(KINDS["vm"], most=100)
+    assert not result.complete
+    assert result.violation is None
+
+
+# Faults in the code
+
+
+def deaf_to_fences(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+    """Does not compare fences."""
+    if isinstance(event, Take | Report | FullState):
+        event = replace(event, fence=snapshot.fence)
+    return decide(lifecycle, snapshot, event)
+
+
+def trusts_every_full_state(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+    """Compares fences, but not those of a full state."""
+    if isinstance(event, FullState):
+        event = replace(event, fence=snapshot.fence)
+    return decide(lifecycle, snapshot, event)
+
+
+def welcomes_old_ids(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+    """Lets in whoever says hello, with whatever notify-id."""
+    if isinstance(event, Connected):
+        event = replace(event, notify=max(event.notify, snapshot.notify + 1))
+    return decide(lifecycle, snapshot, event)
+
+
+def then(mend: Callable[[Snapshot, Event, Decision], Decision]) -> Decide:
+    """A decide that spoils its decisions."""
+
+    def spoiled(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+        answer = decide(lifecycle, snapshot, event)
+        return answer if isinstance(answer, Refusal) else mend(snapshot, event, answer)
+
+    return spoiled
+
+
+def _claims(old: ClaimChange, new: ClaimChange) -> Decide:
+    return then(lambda _, __, d: replace(d, claims=tuple(new if c is old else c for c in d.claims)))
+
+
+def _keeps_the_spec(before: Snapshot, _: Event, answer: Decision) -> Decision:
+    undone = any(ended.outcome is Outcome.UNDONE for ended in answer.ended)
+    return replace(answer, after=replace(answer.after, revision=before.revision)) if undone else answer
+
+
+def _forgets_to_fence(_: Snapshot, event: Event, answer: Decision) -> Decision:
+    """Past the deadline it gives the work out again at once, whoever is still at it."""
+    op = answer.after.operation
+    if event != Due("deadline") or op is None or op.phase is not Phase.FENCING:
+        return answer
+    again = replace(answer.after, operation=replace(op, phase=Phase.ACTING), work=Work(op.action))
+    return replace(answer, after=again, orders=(Order(op.action),))
+
+
+# Faults in the lifecycle
+
+
+def struck(kind: str, *rows: Move) -> Lifecycle:
+    """A lifecycle without some rows that it should have."""
+    lifecycle = KINDS[kind]
+    assert all(row in lifecycle.table for row in rows)
+    return replace(lifecycle, without=(*lifecycle.without, *rows))
+
+
+def added(kind: str, *rows: Move) -> Lifecycle:
+    """A lifecycle with rows too many."""
+    lifecycle = KINDS[kind]
+    assert not any(row in lifecycle.table for row in rows)
+    return replace(lifecycle, moves=(*lifecycle.moves, *rows))
+
+
+def asked_by(kind: str, action: str, actor: Actor) -> Lifecycle:
+    """A lifecycle in which an action is another actor's."""
+    lifecycle = KINDS[kind]
+    actions = tuple(replace(a, by=(actor,)) if a.name == action else a for a in lifecycle.actions)
+    return replace(lifecycle, actions=actions)
+
+
+def without_deadline(kind: str, state: str) -> Lifecycle:
+    lifecycle = KINDS[kind]
+    states = tuple(replace(s, deadline=None) if s.name == state else s for s in lifecycle.states)
+    return replace(lifecycle, states=states)
+
+
+class Fault(NamedTuple):
+    """Something planted, and what the explorer has to say about it."""
+
+    family: str
+    name: str
+    kind: str
+    says: str
+    lifecycle: Lifecycle | None = None
+    decide: Decide = decide
+    bounds: Bounds = Bounds()
+    own_law: bool = False
+    """Its moves are as its own table says: what is wrong is the table."""
+
+
+A, C, U = Actor.AGENT, Actor.CONTROLLER, Actor.USER
+FAULTS = [
+    Fault("multicloud", "fences are not compared", "vm", "though it is old", decide=deaf_to_fences),
+    Fault(
+        "multicloud",
+        "done is not heard",
+        "vm",
+        "done came in time and was refused",
+        struck("vm", Move("Suspending", Trigger.DONE, "suspend", A, "Suspended")),
+    ),
+    Fault(
+        "multicloud",
+        "a user may take a single vm out of its group",
+        "vm",
+        "user led it from Failed to Terminating, which no row allows",
+        asked_by("vm", "refine", U),
+    ),
+    Fault(
+        "multicloud",
+        "nobody is fenced off before work is given out again",
+        "vm",
+        "two agents work on it at once",
+        decide=then(_forgets_to_fence),
+    ),
+    Fault(
+        "multicloud",
+        "a rollback leads nowhere",
+        "mci",
+        "refused",
+        struck("mci", Move("Creating", Trigger.UNDONE, "create", C, "Absent")),
+    ),
+    Fault(
+        "edge",
+        "the row for a missed message is missing",
+        "clusterinst",
+        "done came in time and was refused",
+        struck("clusterinst", Move("CreateRequested", Trigger.DONE, "create", A, "Ready")),
+    ),
+    Fault("edge", "an undone update keeps its spec", "clusterinst", "its spec stayed", decide=then(_keeps_the_spec)),
+    Fault("edge", "a known notify-id is let in again", "cloudlet", "though it is old", decide=welcomes_old_ids),
+    Fault(
+        "edge",
+        "a full state is trusted under any fence",
+        "appinst",
+        "a full state with absent was heard though it is old",
+        decide=trusts_every_full_state,
+    ),
+    Fault(
+        "edge",
+        "the user may end an upgrade",
+        "cloudlet",
+        "user led it from UpdateError to Ready, which no row allows",
+        asked_by("cloudlet", "resolve", U),
+    ),
+    Fault(
+        "datacenter",
+        "the waiting request takes a claim of its own",
+        "machine",
+        "two operations claim it at once",
+        decide=_claims(ClaimChange.HAND_OVER, ClaimChange.TAKE),
+    ),
+    Fault(
+        "datacenter",
+        "a failure is not heard",
+        "disk",
+        "failed came in time and was refused",
+        struck("disk", Move("DESTROYING", Trigger.FAILED, "destroy", A, "ERROR")),
+    ),
+    Fault(
+        "datacenter",
+        "drift is never found",
+        "image",
+        "can never come to rest",
+        replace(KINDS["image"], drifts=()),
+        bounds=FEWER,
+        own_law=True,
+    ),
+    Fault(
+        "reservation",
+        "the claim is dropped when delete takes over",
+        "lease",
+        "an operation acts without its claim",
+        decide=_claims(ClaimChange.HAND_OVER, ClaimChange.RELEASE),
+    ),
+    Fault(
+        "reservation",
+        "a failed start is not heard",
+        "lease",
+        "and that was refused",
+        struck("lease", Move("STARTING", Trigger.CHILDREN, "start", C, "ERROR")),
+    ),
+    Fault("reservation", "fences are not compared", "reservation", "though it is old", decide=deaf_to_fences),
+    Fault(
+        "reservation",
+        "the clock may rearm what is done",
+        "event",
+        "clock led it from DONE to UNDONE, which no row allows",
+        asked_by("event", "rearm", Actor.CLOCK),
+    ),
+    Fault(
+        "system",
+        "a failed system comes back by itself",
+        "system",
+        "controller led it from failed to stable, which no row allows",
+        added("system", Move("failed", Trigger.CHILDREN, "service", C, "stable")),
+    ),
+    Fault(
+        "system",
+        "a moving state without a deadline",
+        "system",
+        "no timer, order or message will ever move it on",
+        without_deadline("system", "updating"),
+    ),
+    Fault(
+        "system",
+        "claims are never given back",
+        "service",
+        "a claim outlives its operation",
+        decide=then(lambda _, __, d: replace(d, claims=tuple(c for c in d.claims if c is not ClaimChange.RELEASE))),
+    ),
+]
+
+
+def look(fault: Fault) -> Result:
+    lifecycle = fault.lifecycle or KINDS[fault.kind]
+    law = lifecycle if fault.own_law else KINDS[fault.kind]
+    return explore(lifecycle, fault.bounds, law=law, decide=fault.decide, most=400_000)
+
+
+@pytest.mark.req("X-06")
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.family}: {f.name}")
+def test_a_planted_fault_is_caught_and_told_as_a_story(fault: Fault) -> None:
+    result = look(fault)
+    assert result.violation is not None
+    assert fault.says in result.violation.says
+    assert result.violation.says in result.violation.story()
+    assert not result.complete
+
+
+def test_every_family_has_at_least_three_planted_faults() -> None:
+    for family in ("multicloud", "edge", "datacenter", "reservation", "system"):
+        assert sum(fault.family == family for fault in FAULTS) >= 3
+
+
+def test_a_story_is_the_shortest_and_can_be_read() -> None:
+    missed = next(f for f in FAULTS if f.name == "the row for a missed message is missing")
+    violation = look(missed).violation
+    assert violation is not None
+    assert violation.story() == (
+        "  1. it is NotPresent, and at the provider it is absent\n"
+        "  2. the user asks for create [NotPresent -> CreateRequested]\n"
+        "  3. an agent takes the order create\n"
+        "  4. the agent does create; there is Ready\n"
+        "  5. the agent says done\n"
+        "     -> the report done came in time and was refused: "
+        "CreateRequested has no row to Ready on done create by agent"
+    )

@@ -1,0 +1,113 @@
+"""Groups: one decision per class of members, however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from timeit import repeat
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.lifecycle.aggregate import reached
+from stead.lifecycle.decide import Group, GroupDecision, decide
+from stead.lifecycle.decide.group import as_class
+from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.events import Request
+from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot, Work
+
+MCI, VM = KINDS["mci"], KINDS["vm"]
+
+
+def group(counts: Mapping[str, int], state: str = "Running") -> Group:
+    return Group(Snapshot(state), VM, {Snapshot(name): n for name, n in counts.items()})
+
+
+def yes(counts: Mapping[str, int], request: Request, state: str = "Running") -> GroupDecision:
+    answer = decide(MCI, group(counts, state), request)
+    assert isinstance(answer, GroupDecision), answer
+    return answer
+
+
+def states(classes: Mapping[Snapshot, object]) -> set[str]:
+    return {c.state for c in classes}
+
+
+@pytest.mark.req("S0-11")
+def test_eligible_members_act_and_the_others_are_skipped_with_their_reason() -> None:
+    answer = yes({"Running": 3, "Suspended": 2, "Failed": 1}, Request("suspend"))
+    assert states(answer.acting) == {"Running"}
+    assert states(answer.skipped) == {"Suspended", "Failed"}
+    assert answer.count(answer.acting) == 3
+    assert answer.count(answer.skipped) == 3
+    assert {r.code for r in answer.skipped.values()} == {Code.WRONG_STATE}
+    assert answer.parent.after.state == "Suspending"
+
+
+@pytest.mark.req("S0-11")
+def test_it_is_refused_only_if_no_member_is_eligible() -> None:
+    answer = decide(MCI, group({"Suspended": 4, "Failed": 1}, "Suspended"), Request("suspend"))
+    assert isinstance(answer, Refusal)
+    assert answer.code is Code.NO_MEMBER
+    assert {r.says.split(":")[0] for r in answer.reasons} == {"4 in Suspended", "1 in Failed"}
+
+
+@pytest.mark.req("S0-05")
+def test_terminating_what_is_terminated_succeeds_and_does_nothing() -> None:
+    answer = yes({"Terminated": 5}, Request("terminate"), "Terminated")
+    assert states(answer.reached) == {"Terminated"}
+    assert not answer.acting
+
+
+@pytest.mark.req("S0-10")
+def test_members_that_cannot_come_along_count_as_having_reached_the_target() -> None:
+    counts = {"Suspended": 3, "Failed": 1, "Undefined": 1, "Terminated": 1, "Suspending": 2}
+    assert reached(counts, "Suspended") == 6
+
+
+@pytest.mark.req("S0-11")
+def test_a_member_that_another_operation_holds_is_skipped() -> None:
+    held = Snapshot("Running", blocked=Holder("op-7", "reboot", "/ns/mci/a/1"))
+    answer = decide(MCI, Group(Snapshot("Running"), VM, {Snapshot("Running"): 2, held: 1}), Request("suspend"))
+    assert isinstance(answer, GroupDecision)
+    assert answer.skipped[held].code is Code.HELD
+
+
+@pytest.mark.req("S0-20")
+def test_a_group_that_has_an_action_under_way_refuses_another() -> None:
+    busy = Snapshot("Suspending", operation=Operation("suspend", "Running", id="op-1", by="ann", since="12:00"))
+    answer = decide(MCI, Group(busy, VM, {Snapshot("Suspending"): 3}), Request("terminate"))
+    assert isinstance(answer, Refusal)
+    assert answer.holder == Holder("op-1", "suspend", "", "ann", "12:00")
+
+
+def test_refine_asks_in_the_name_of_the_controller() -> None:
+    answer = yes({"Running": 3, "Failed": 1, "Undefined": 1}, Request("refine"))
+    assert states(answer.acting) == {"Failed", "Undefined"}
+    assert answer.parent.after.state == "Running"
+
+
+def test_a_forced_terminate_reaches_the_failed() -> None:
+    assert states(yes({"Failed": 2}, Request("terminate", force=True, reason="x"), "Failed").acting) == {"Failed"}
+
+
+def test_an_empty_group_can_be_terminated() -> None:
+    answer = yes({}, Request("terminate", force=True, reason="nothing came up"), "Failed")
+    assert answer.parent.after.state == "Terminating"
+
+
+def test_a_class_is_a_snapshot_less_what_tells_members_apart() -> None:
+    one = Snapshot("Suspending", Fence(1, 7), Operation("suspend", "Running", id="a", by="x"), work=Work("suspend"))
+    two = Snapshot("Suspending", Fence(1, 9), Operation("suspend", "Running", id="b", by="y"), work=Work("suspend"))
+    probing = Operation("suspend", "Running", phase=Phase.PROBING)
+    assert as_class(one) == as_class(two)
+    assert as_class(one) != as_class(Snapshot("Suspending", operation=probing, work=Work("suspend")))
+
+
+def test_a_hundred_thousand_members_cost_what_a_hundred_cost() -> None:
+    few = group({"Running": 50, "Suspended": 30, "Failed": 20})
+    many = group({"Running": 50_000, "Suspended": 30_000, "Failed": 20_000})
+
+    def cost(members: Group) -> float:
+        return min(repeat(lambda: decide(MCI, members, Request("suspend")), number=200, repeat=7))
+
+    assert cost(many) <= 2 * cost(few)

@@ -1,0 +1,393 @@
+"""Each rule finds the fault it is for, finds nothing else, and leaves sound lifecycles alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.lifecycle import document
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.lint import Finding, Rule, lint
+from stead.lifecycle.rows import (
+    BACK,
+    FAILS,
+    MINUTE,
+    Action,
+    Actor,
+    Awaits,
+    Expiry,
+    Fold,
+    Move,
+    State,
+    StateClass,
+    Trigger,
+    absent,
+    final,
+    moving,
+    settled,
+)
+
+pytestmark = pytest.mark.req("X-05")
+
+DATA = Path(__file__).parents[1] / "data"
+
+DOOR = Lifecycle(
+    kind="door",
+    says="A door that somebody hangs, opens, shuts and burns.",
+    states=(
+        absent("Planned", "There is no door."),
+        moving("Hanging", "It is being hung.", 15 * MINUTE),
+        settled("Open", "It is open."),
+        moving("Closing", "It is being shut.", 5 * MINUTE),
+        settled("Shut", "It is shut."),
+        settled("Stuck", "It does not move.", seen=""),
+        moving("Burning", "It burns.", 5 * MINUTE),
+        final("Ashes", "It was burned."),
+    ),
+    actions=(
+        Action("hang", "Hang it.", ("Planned",), ("Hanging",), "Open", fails="Stuck", undo="leave"),
+        Action("close", "Shut it.", ("Open",), ("Closing",), "Shut", fails="Stuck", undo="leave"),
+        Action("open", "Open it, unseen.", ("Shut",), (), "Open", fails="Stuck", undo="leave"),
+        Action("burn", "Burn it.", ("Open", "Shut", "Stuck"), ("Burning",), "Ashes", fails="Stuck", undo="leave"),
+    ),
+    drifts=("Open", "Shut"),
+    gone="Ashes",
+)
+
+
+def _state(lc: Lifecycle, name: str, **changes: object) -> Lifecycle:
+    return replace(lc, states=tuple(replace(s, **changes) if s.name == name else s for s in lc.states))  # type: ignore[arg-type]
+
+
+def _action(lc: Lifecycle, name: str, **changes: object) -> Lifecycle:
+    return replace(lc, actions=tuple(replace(a, **changes) if a.name == name else a for a in lc.actions))  # type: ignore[arg-type]
+
+
+def _with(lc: Lifecycle, *rows: State | Action | Move) -> Lifecycle:
+    return replace(
+        lc,
+        states=(*lc.states, *(r for r in rows if isinstance(r, State))),
+        actions=(*lc.actions, *(r for r in rows if isinstance(r, Action))),
+        moves=(*lc.moves, *(r for r in rows if isinstance(r, Move))),
+    )
+
+
+def _found(lc: Lifecycle) -> list[tuple[str, str]]:
+    return [(f.rule.value, f.where) for f in lint(lc)]
+
+
+AJAR = settled("Ajar", "It is neither open nor shut.", seen="")
+SWINGING = moving("Swinging", "It swings.", 60)
+TO_SWINGING = Move("Open", Trigger.SEEN, "wind", Actor.AGENT, "Swinging")
+FROM_SWINGING = Move("Swinging", Trigger.SEEN, "calm", Actor.AGENT, "Open")
+SWINGING_FAILS = Move("Swinging", Trigger.FAILED, "close", Actor.AGENT, "Stuck")
+SWINGING_SILENT = Move("Swinging", Trigger.SILENT, "close", Actor.CLOCK, "Stuck")
+
+PLANTED: list[tuple[str, str, Lifecycle]] = [
+    ("no-states", "states", replace(DOOR, states=(), actions=(), drifts=(), gone="")),
+    ("nowhere", "action close", _action(DOOR, "close", starts=("Opened",))),
+    ("nowhere", "action close", _action(DOOR, "close", through=("Closed",))),
+    ("nowhere", "action close", _action(DOOR, "close", ends="Closed")),
+    ("nowhere", "action close", _action(DOOR, "close", ends="")),
+    ("nowhere", "action close", _action(DOOR, "close", fails="Closed")),
+    ("nowhere", "action close", _action(DOOR, "close", fails=FAILS)),
+    ("nowhere", "action close", _action(DOOR, "close", undone="Closed")),
+    ("nowhere", "action close", _action(DOOR, "close", silent="Closed")),
+    ("nowhere", "action close", _action(DOOR, "close", idle=("Closed",))),
+    ("nowhere", "state Closing", _state(DOOR, "Closing", fails="Closed")),
+    ("nowhere", "move Open -> Ajar", _with(DOOR, Move("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
+    ("nowhere", "move Ajar -> Open", _with(DOOR, Move("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
+    ("nowhere", "move Ajar -> Open", replace(DOOR, without=(Move("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"),))),
+    ("nowhere", "drifts", replace(DOOR, drifts=("Open", "Ajar"))),
+    ("nowhere", "order", replace(DOOR, order=("Open", "Ajar"))),
+    ("nowhere", "gone", replace(DOOR, gone="Ajar")),
+    ("nowhere", "broken", replace(DOOR, broken="Ajar")),
+    # An undo begins where the action failed; `(back)` is no such place.
+    ("nowhere", "action close", _action(DOOR, "close", fails=BACK, undo="open", undone="Stuck")),
+    # Without work the request itself is the move; there is no operation that could lead back.
+    ("nowhere", "action knock", _with(DOOR, Action("knock", "Knock.", ("Shut",), (), BACK, orders=()))),
+    ("name-twice", "state Open", _with(DOOR, DOOR.state("Open"))),
+    ("name-twice", "state OPENED", _with(DOOR, settled("Opened", "."), settled("OPENED", "."))),
+    ("name-twice", "action close", _with(DOOR, *(a for a in DOOR.actions if a.name == "close"))),
+    ("unknown-action", "state Shut", _state(DOOR, "Shut", expires=Expiry(60, "unlock"))),
+    (
+        "unknown-action",
+        "action hurry",
+        _with(DOOR, Action("hurry", "Faster.", ("Closing",), (), "Shut", steers="shut", orders=())),
+    ),
+    ("unknown-action", "move Open -> Shut", _with(DOOR, Move("Open", Trigger.DONE, "slam", Actor.AGENT, "Shut"))),
+    (
+        "absent-twice",
+        "state Felled",
+        _with(DOOR, absent("Felled", "No."), Move("Ashes", Trigger.REQUEST, "burn", Actor.USER, "Felled")),
+    ),
+    ("ambiguous-seen", "state Shut", _state(DOOR, "Shut", seen="Open")),
+    (
+        "vain-strike",
+        "move Open -> Closing",
+        replace(DOOR, without=(Move("Open", Trigger.REQUEST, "close", Actor.ADMIN, "Closing"),)),
+    ),
+    (
+        "vain-expiry",
+        "state Shut",
+        _state(DOOR, "Shut", expires=Expiry(60, "close")),
+    ),
+    (
+        "vain-expiry",
+        "state Closing",
+        _state(DOOR, "Closing", expires=Expiry(60, "burn")),
+    ),
+    ("unreachable", "state Ajar", _with(DOOR, AJAR, Move("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
+    ("unreachable", "state Swinging", _with(DOOR, SWINGING)),
+    ("unreachable", "state Swinging", _with(DOOR, SWINGING, FROM_SWINGING)),
+    # Failure leads back to wherever force began, but nobody ever was there to begin.
+    ("unreachable", "state Ajar", _with(_action(DOOR, "burn", fails=BACK, forceable=True), AJAR)),
+    (
+        "unreachable",
+        "state Ajar",
+        _with(_action(DOOR, "burn", starts=("Open", "Shut", "Stuck", "Ajar"), fails=BACK), AJAR),
+    ),
+    ("dead-end", "state Ajar", _with(DOOR, AJAR, Move("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
+    ("dead-end", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING)),
+    (
+        "through-resting",
+        "action burn",
+        _with(
+            _action(DOOR, "burn", through=("Ajar", "Burning")),
+            settled("Ajar", "It is neither open nor shut.", seen=""),
+        ),
+    ),
+    ("no-deadline", "state Closing", _state(DOOR, "Closing", deadline=None)),
+    ("no-deadline", "state Closing", _state(DOOR, "Closing", deadline=0)),
+    (
+        "no-success-exit",
+        "state Closing",
+        replace(DOOR, without=(Move("Closing", Trigger.DONE, "close", Actor.AGENT, "Shut"),)),
+    ),
+    (
+        "no-success-exit",
+        "state Closing",
+        _state(
+            replace(DOOR, without=(Move("Closing", Trigger.CHILDREN, "close", Actor.CONTROLLER, "Shut"),)),
+            "Closing",
+            awaits=Awaits.CHILDREN,
+        ),
+    ),
+    ("no-success-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, SWINGING_FAILS, SWINGING_SILENT)),
+    ("no-failure-exit", "state Closing", _action(DOOR, "close", fails="", silent="Stuck")),
+    (
+        "no-failure-exit",
+        "state Closing",
+        _state(_action(DOOR, "close", fails=""), "Closing", awaits=Awaits.CHILDREN),
+    ),
+    (
+        "no-failure-exit",
+        "state Closing",
+        _state(_action(DOOR, "close", fails="", silent="Stuck"), "Closing", awaits=Awaits.CONTROLLER),
+    ),
+    ("no-failure-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_SILENT)),
+    ("no-silence-exit", "state Closing", _action(DOOR, "close", silent="")),
+    ("no-silence-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_FAILS)),
+    ("silent-moving", "action close", _action(DOOR, "close", silent="Burning")),
+    (
+        "two-actors",
+        "state Closing",
+        _with(DOOR, Move("Closing", Trigger.REQUEST, "open", Actor.USER, "Open")),
+    ),
+    (
+        "two-actors",
+        "state Closing",
+        _with(DOOR, Move("Closing", Trigger.UNDONE, "close", Actor.CONTROLLER, "Open")),
+    ),
+    ("two-actors", "state Closing", _with(DOOR, Move("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut"))),
+    # A steering word is for whoever waits; an agent that works does not hear it.
+    (
+        "two-actors",
+        "state Closing",
+        _with(DOOR, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")),
+    ),
+    ("final-left", "state Ashes", _with(DOOR, Move("Ashes", Trigger.SEEN, "Open", Actor.AGENT, "Open"))),
+    ("final-left", "state Ashes", _with(DOOR, Move("Ashes", Trigger.SILENT, "burn", Actor.CLOCK, "Open"))),
+    (
+        "final-left",
+        "state Stuck",
+        _state(_action(DOOR, "close", undo="open", undone="Open"), "Stuck", cls=StateClass.FINAL),
+    ),
+    (
+        "final-left",
+        "state Stuck",
+        _state(
+            _action(DOOR, "burn", by=(Actor.USER, Actor.CLOCK)),
+            "Stuck",
+            cls=StateClass.FINAL,
+            expires=Expiry(60, "burn"),
+        ),
+    ),
+    ("no-undo", "action close", _action(DOOR, "close", undo="")),
+    ("no-undo", "action open", _action(DOOR, "open", undo="")),
+]
+
+
+def test_the_door_is_sound() -> None:
+    assert lint(DOOR) == ()
+
+
+@pytest.mark.parametrize(("rule", "where", "faulty"), PLANTED, ids=[f"{r}-{w}" for r, w, _ in PLANTED])
+def test_a_planted_fault_is_found_and_only_that(rule: str, where: str, faulty: Lifecycle) -> None:
+    assert _found(faulty) == [(rule, where)]
+
+
+def test_every_rule_has_a_planted_fault() -> None:
+    assert {rule for rule, _, _ in PLANTED} == set(Rule)
+
+
+def test_a_finding_says_where_what_and_how_to_mend_it() -> None:
+    (finding,) = lint(_state(DOOR, "Closing", deadline=None))
+    assert finding == Finding(
+        Rule.NO_DEADLINE,
+        "state Closing",
+        "is moving and has no deadline, so nobody notices when it hangs",
+        "give it a deadline, such as 15m",
+    )
+    assert str(finding) == (
+        "state Closing: is moving and has no deadline, so nobody notices when it hangs; "
+        "give it a deadline, such as 15m (no-deadline)"
+    )
+
+
+@pytest.mark.parametrize(("rule", "where", "faulty"), PLANTED, ids=[f"{r}-{w}" for r, w, _ in PLANTED])
+def test_every_finding_tells_how_to_mend_it(rule: str, where: str, faulty: Lifecycle) -> None:
+    assert all(f.says and f.mend for f in lint(faulty))
+
+
+HELD = _state(DOOR, "Closing", awaits=Awaits.CONTROLLER)
+DERIVED = replace(
+    _state(_with(DOOR, SWINGING), "Swinging", deadline=None, awaits=Awaits.CHILDREN),
+    fold=Fold.WORST,
+    order=("Stuck", "Swinging", "Open"),
+    members="hinge",
+)
+
+EXCEPTED: dict[str, Lifecycle] = {
+    "the clock leaves a moving state": _with(DOOR, Move("Closing", Trigger.REQUEST, "burn", Actor.CLOCK, "Burning")),
+    "an action that outranks leaves a moving state": _action(DOOR, "burn", outranks=True),
+    "a declared contention": _with(
+        DOOR, Move("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut", contended=True)
+    ),
+    "a steering word while the controller waits": _with(
+        HELD, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")
+    ),
+    "children have deadlines of their own": _state(
+        _action(DOOR, "close", silent=""), "Closing", awaits=Awaits.CHILDREN
+    ),
+    "a state that the children alone lead to": DERIVED,
+    "work in a state that is final": _with(
+        DOOR, Action("sweep", "Sweep it up.", ("Ashes",), (), "Planned", fails="Stuck", undo="leave")
+    ),
+    "a request in a state that is final": _with(
+        DOOR, Action("rebuild", "Hang it again.", ("Ashes",), (), "Planned", orders=())
+    ),
+    "an undo of work by children": _action(_state(DOOR, "Closing", awaits=Awaits.CHILDREN), "close", undo=""),
+    "an undo where there is no work": _action(DOOR, "open", undo="", orders=()),
+    "an undo of work on a path below": _with(
+        DOOR, Action("paint", "Paint a part of it.", ("Open",), (), BACK, fails="Stuck", beside=True)
+    ),
+    "an undo where there is no order": _action(HELD, "close", undo="", orders=()),
+    "an undo that stays where the failure led": _state(
+        _action(DOOR, "close", undo="open", undone=FAILS), "Stuck", cls=StateClass.FINAL
+    ),
+    "an expiry into an action that starts there": _state(DOOR, "Shut", expires=Expiry(60, "burn")),
+    "two states that no look can tell apart": replace(
+        _state(DOOR, "Shut", seen=""), drifts=("Open", "Shut", "Stuck")
+    ),
+}
+
+
+@pytest.mark.parametrize("lifecycle", EXCEPTED.values(), ids=list(EXCEPTED))
+def test_what_is_excepted_is_not_found(lifecycle: Lifecycle) -> None:
+    assert lint(lifecycle) == ()
+
+
+def test_an_exception_ends_where_it_says() -> None:
+    """Each without the word that excepts it."""
+    assert _found(replace(DERIVED, fold=Fold.NONE)) == [
+        ("unreachable", "state Swinging"),
+        ("no-deadline", "state Swinging"),
+    ]
+    swept = EXCEPTED["work in a state that is final"]
+    assert _found(replace(swept, drifts=("Open", "Shut", "Ashes")))[0] == ("final-left", "state Ashes")
+
+
+def test_wrong_names_are_told_alone_and_all_at_once() -> None:
+    faulty = _action(_action(_state(DOOR, "Closing", deadline=None), "close", ends="Closed"), "burn", fails="Smoke")
+    assert _found(faulty) == [("nowhere", "action close"), ("nowhere", "action burn")]
+
+
+@pytest.mark.parametrize("field", ["ends", "fails", "undone", "silent"])
+def test_a_wrong_name_is_told_with_its_field(field: str) -> None:
+    (finding,) = lint(_action(DOOR, "close", **{field: "Closed"}))
+    assert finding.says == f"`{field}` names Closed, which is no state of door"
+
+
+def test_a_wrong_move_that_an_action_implies_is_told_alone() -> None:
+    faulty = _action(_state(DOOR, "Closing", deadline=None), "close", fails=BACK, undo="open", undone="Stuck")
+    assert _found(faulty) == [("nowhere", "action close")]
+
+
+def test_a_user_and_an_admin_are_one() -> None:
+    asked = [Move("Swinging", Trigger.REQUEST, "burn", who, "Burning") for who in (Actor.USER, Actor.ADMIN)]
+    by_people = _with(DOOR, SWINGING, TO_SWINGING, *asked)
+    assert "two-actors" not in [rule for rule, _ in _found(by_people)]
+    assert ("two-actors", "state Swinging") in _found(_with(by_people, FROM_SWINGING))
+
+
+def test_findings_do_not_hide_each_other() -> None:
+    faulty = _action(_state(DOOR, "Closing", deadline=None), "burn", undo="")
+    assert _found(faulty) == [("no-deadline", "state Closing"), ("no-undo", "action burn")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_the_catalog_is_sound(kind: str) -> None:
+    assert lint(KINDS[kind]) == ()
+
+
+MOVING = [(kind, s.name) for kind, lc in KINDS.items() for s in lc.states if s.cls is StateClass.MOVING]
+
+
+@pytest.mark.parametrize(("kind", "name"), MOVING)
+def test_a_deadline_taken_from_the_catalog_is_missed(kind: str, name: str) -> None:
+    lc = KINDS[kind]
+    derived = lc.fold is Fold.WORST and name in lc.order
+    found = _found(_state(lc, name, deadline=None))
+    assert found == ([] if derived else [("no-deadline", f"state {name}")])
+
+
+@pytest.mark.parametrize(("kind", "name"), MOVING)
+def test_a_stranger_at_a_moving_state_of_the_catalog_is_noticed(kind: str, name: str) -> None:
+    lc = KINDS[kind]
+    rows = [m for m in lc.table if m.source == name and m.target != name]
+    regulars = {m.actor for m in rows if not m.contended and m.trigger is not Trigger.REQUEST} - {Actor.CLOCK}
+    assert len(regulars) == 1
+    stranger = Move(name, Trigger.SEEN, "something", Actor.SUCCESSOR, lc.initial.name)
+    assert ("two-actors", f"state {name}") in _found(_with(lc, stranger))
+    assert ("two-actors", f"state {name}") not in _found(_with(lc, replace(stranger, contended=True)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_that_nothing_leads_to_is_noticed_in_every_kind(kind: str) -> None:
+    lost = settled("Lost", "Nobody gets here.", seen="")
+    out = Move("Lost", Trigger.SEEN, "something", Actor.AGENT, KINDS[kind].initial.name)
+    assert _found(_with(KINDS[kind], lost, out)) == [("unreachable", "state Lost")]
+
+
+def test_four_faults_in_a_document_are_four_findings() -> None:
+    lifecycle = document.load((DATA / "four-faults.yaml").read_text(), "four-faults.yaml")
+    assert _found(lifecycle) == [
+        ("unreachable", "state Recycled"),
+        ("dead-end", "state Lost"),
+        ("no-deadline", "state Installing"),
+        ("no-undo", "action clear"),
+    ]

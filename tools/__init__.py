@@ -1,0 +1,1 @@
+"""What the project uses to check and describe itself; none of it is shipped."""

@@ -1,12 +1,16 @@
-"""What every test run shares: hypothesis profiles, and the notes on which requirements were proven."""
+"""What every test run shares: hypothesis profiles, real servers, and the notes on which requirements were proven."""
 
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from stead.store.migrate import migrate_now
+from tests.servers import Nats, Postgres
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
 
@@ -17,3 +21,32 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL for the run, or for each worker of a parallel one. Whoever stops it starts one of their own."""
+    with Postgres(fsync=False) as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> Iterator[str]:
+    """The DSN of a new, empty database."""
+    name = f"test_{secrets.token_hex(6)}"
+    yield postgres.create_database(name)
+    postgres.drop_database(name)
+
+
+@pytest.fixture
+def migrated(database: str) -> str:
+    """The DSN of a new database with the schema in it."""
+    migrate_now(database)
+    return database
+
+
+@pytest.fixture(scope="session")
+def nats_server() -> Iterator[Nats]:
+    """One NATS server, shared likewise. Tests keep apart by the name of their cell."""
+    with Nats() as server:
+        yield server

@@ -219,10 +219,10 @@ def meant(kind: str) -> set[Row]:
 
 
 def origins(kind: str) -> dict[str, set[str]]:
-    """For each moving state, where an object may have been before."""
+    """For each moving state, where an object may have been before; resolved: what may have been made is in error."""
     found: dict[str, set[str]] = {}
     for start, _, _, moving, _ in chains(kind):
-        found.setdefault(moving, set()).add(start)
+        found.setdefault(moving, set()).add("ERROR" if start in ("VIRTUAL", "MODELED") else start)
     return found
 
 

@@ -61,13 +61,15 @@ pending/active/error     failed    release   agent        error
 pending                  done      update    agent        pending     # resolved: an update changes no status
 active                   done      update    agent        active
 pending/active           failed    update    agent        error
-error                    request   rearm     controller   pending     # resolved: made ready anew
+error                    done      rearm     agent        pending     # resolved: taken back, and made ready anew
+error                    failed    rearm     agent        error
 """
 
 RESERVATION_BEGINS = """
 pending/error          start
 pending/active         update
 pending/active/error   release
+error                  rearm
 """
 
 # resolved: while something is done about it, what is there counts. Nothing is held for a pending one yet.
@@ -79,7 +81,7 @@ active    active   active            # updated, or not released
 active    absent   error/deleted     # lost; released
 active    broken   error
 error     active   active            # started, or not released
-error     absent   error/deleted     # not started; released
+error     absent   error/deleted/pending   # not started; released; taken back
 error     broken   error
 """
 
@@ -159,12 +161,12 @@ DONE            DONE        TERMINATED
 @pytest.mark.parametrize(("start", "end", "implied"), lines(IMPLIED, 3))
 @pytest.mark.parametrize("origin", ["PENDING", "ACTIVE", "TERMINATED", "ERROR"])
 def test_an_updated_lease_is_what_its_events_imply(start: str, end: str, implied: str, origin: str) -> None:
-    counts = ((f"start_lease:{start}", 1), (f"end_lease:{end}", 1))
+    events = (("start_lease", start), ("end_lease", end))
     snapshot = Snapshot("UPDATING", operation=Operation("update", origin))
-    answer = decide(KINDS["lease"], snapshot, Children(counts))
+    answer = decide(KINDS["lease"], snapshot, Children((), events=events))
     assert isinstance(answer, Decision)
     assert answer.after.state == implied
-    failed = decide(KINDS["lease"], snapshot, Children(counts, failed=1))
+    failed = decide(KINDS["lease"], snapshot, Children((), failed=1, events=events))
     assert isinstance(failed, Decision)
     assert failed.after.state == "ERROR"
 

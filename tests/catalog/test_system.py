@@ -9,7 +9,7 @@ import pytest
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision, Refusal
-from stead.lifecycle.events import Children, Due, Report, Request
+from stead.lifecycle.events import Children, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot
 from tests.catalog.asking import NO, WHO_ASKS, ask, ask_meanwhile, misjudged, under_way, word
@@ -137,7 +137,8 @@ def test_only_a_system_that_does_not_exist_is_created() -> None:
 def test_a_new_system_becomes_stable_or_failed() -> None:
     begun = decide(KINDS["system"], Snapshot("absent"), Request("create"))
     assert isinstance(begun, Decision)
-    made = decide(KINDS["system"], begun.after, Due("next"))
+    assert begun.step
+    made = decide(KINDS["system"], begun.after, Report(Trigger.DONE, begun.after.fence, actor=Actor.CONTROLLER))
     assert isinstance(made, Decision)
     assert made.after.state == "stable"
     report = Report(Trigger.FAILED, begun.after.fence, actor=Actor.CONTROLLER)

@@ -167,7 +167,9 @@ class TestFences:
         at_work = after(VM, Snapshot("Running"), Request("suspend"), TAKE)
         report = replace(DONE, fence=at_work.fence)
         done = yes(VM, at_work, report).after
-        assert no(VM, done, report).code is Code.STALE
+        assert no(VM, done, report).code is Code.NOT_EXPECTED
+        busy = after(VM, done, Request("resume"))
+        assert no(VM, busy, report).code is Code.STALE
 
     def test_a_cell_that_went_back_in_time_does_not_hear_its_future(self) -> None:
         at_work = after(VM, Snapshot("Running"), Request("suspend"), TAKE)
@@ -483,7 +485,7 @@ class TestParentsFollow:
     @pytest.mark.req("S3-07")
     def test_a_lease_is_checked_and_set_by_the_same_code(self) -> None:
         updating = after(LEASE, Snapshot("ACTIVE", revision=1, previous=1), Request("update", revision=2))
-        events = Children((("start_lease:DONE", 1), ("end_lease:UNDONE", 1)))
+        events = Children((), events=(("start_lease", "DONE"), ("end_lease", "UNDONE")))
         assert after(LEASE, updating, events).state == "ACTIVE"
         declined = Report(Trigger.DECLINED, updating.fence, actor=Actor.CONTROLLER)
         back = yes(LEASE, updating, declined).after
@@ -493,7 +495,7 @@ class TestParentsFollow:
     @pytest.mark.req("S3-07")
     def test_an_update_out_of_error_goes_where_the_events_say(self) -> None:
         updating = after(LEASE, Snapshot("ERROR"), Request("update", revision=2))
-        events = Children((("start_lease:UNDONE", 1), ("end_lease:UNDONE", 1)))
+        events = Children((), events=(("start_lease", "UNDONE"), ("end_lease", "UNDONE")))
         assert after(LEASE, updating, events).state == "PENDING"
 
 
@@ -551,6 +553,104 @@ class TestPresence:
     def test_a_new_agent_that_nobody_expects_is_turned_away(self) -> None:
         ready = after(SITE, Snapshot("Offline"), Connected(1), Due("next"), TAKE, DONE)
         assert no(SITE, ready, Connected(2, successor=True)).code is Code.NOT_EXPECTED
+
+
+class TestTheControllersOwnWork:
+    EVENT = KINDS["event"]
+
+    def test_it_is_reported_and_taken_up_again_after_a_crash(self) -> None:
+        fired = yes(self.EVENT, Snapshot("UNDONE"), Request("fire", Actor.CLOCK))
+        assert fired.step
+        assert fired.after.state == "IN_PROGRESS"
+        again = yes(self.EVENT, fired.after, Due("step"))
+        assert again.step
+        mine = Report(Trigger.DONE, fired.after.fence, actor=Actor.CONTROLLER)
+        assert no(self.EVENT, again.after, mine).code is Code.STALE  # whoever did it before is fenced off
+        done = yes(self.EVENT, again.after, replace(mine, fence=again.after.fence))
+        assert done.after.state == "DONE"
+
+    def test_a_deadline_that_is_due_starts_anew_where_children_are_counted_again(self) -> None:
+        busy = after(MCI, Snapshot("Running"), Request("suspend"))
+        decision = yes(MCI, busy, Due("deadline"))
+        assert decision.recount
+        assert {t.name for t in decision.timers} == {"deadline"}
+
+
+class TestWhatIsNotCertain:
+    def test_a_reboot_that_nobody_took_is_not_called_done(self) -> None:
+        looked = after(VM, Snapshot("Running"), Request("reboot"), Due("deadline"), TAKE)
+        decision = yes(VM, looked, replace(seen("Running"), fence=looked.fence))
+        assert decision.after.state == "Running"
+        assert decision.ended[0].outcome is Outcome.UNKNOWN
+
+    def test_an_update_whose_spec_cannot_be_told_is_taken_back(self) -> None:
+        looked = after(CLUSTER, Snapshot("Ready"), Request("update", revision=1), Due("deadline"), TAKE)
+        decision = yes(CLUSTER, looked, replace(seen("Ready"), fence=looked.fence))
+        assert decision.after.state == "UpdateError"
+        assert decision.orders[0].verb == "restore"
+
+    def test_another_spec_than_believed_is_drift(self) -> None:
+        assert after(CLUSTER, Snapshot("Ready", revision=1, previous=1), seen("Ready", 0)).state == "UpdateError"
+        assert after(CLUSTER, Snapshot("Ready", revision=1, previous=1), seen("Ready", 1)).state == "Ready"
+
+    def test_an_answer_that_was_given_up_on_is_not_believed_later(self) -> None:
+        looking = after(MACHINE, Snapshot("RUNNING"), Request("pause"), Due("deadline"), TAKE)
+        settled = yes(MACHINE, looking, Due("deadline")).after
+        assert settled.state == "RUNNING"
+        assert no(MACHINE, settled, replace(seen("PAUSED"), fence=looking.fence)).code is Code.STALE
+
+    def test_after_its_own_word_an_agent_may_tell_what_it_has(self) -> None:
+        taken = after(CLUSTER, Snapshot("NotPresent"), Request("create"), TAKE)
+        ready = after(CLUSTER, taken, DONE)
+        assert ready.fence == taken.fence
+        assert after(CLUSTER, ready, FullState(taken.fence, ABSENT)).state == "UpdateError"
+
+
+class TestKeptFailures:
+    def test_the_action_that_failed_is_remembered_and_a_parent_that_is_not_ready_refuses(self) -> None:
+        kept = after(
+            CLUSTER, Snapshot("Ready"), Request("update", revision=1, on_failure=OnFailure.KEEP), TAKE, FAILED
+        )
+        assert kept.kept == ("update", "Ready")
+        blocked = replace(kept, above=(("cloudlet", "Updating"),))
+        assert no(CLUSTER, blocked, Request("undo")).code is Code.PARENT
+        assert yes(CLUSTER, kept, Request("undo")).orders[0].verb == "restore"
+
+
+class TestOutcomesOfChildren:
+    def test_a_rollback_that_left_something_behind_has_failed(self) -> None:
+        rolling = after(MCI, Snapshot("Absent"), Request("create", on_partial=OnPartial.ROLLBACK), Children(()))
+        rolling = after(MCI, rolling, Due("next"), Children((("Failed", 1), ("Running", 1)), failed=1))
+        stuck = yes(MCI, rolling, Children((("Failed", 1),), failed=1))
+        assert (stuck.after.state, stuck.ended[0].outcome) == ("Failed", Outcome.FAILED)
+
+    def test_a_creation_that_left_nobody_has_failed(self) -> None:
+        refined = after(MCI, Snapshot("Absent"), Request("create", on_partial=OnPartial.REFINE), Children(()))
+        refined = after(MCI, refined, Due("next"), Children((("Failed", 2),), failed=1))
+        empty = yes(MCI, refined, Children(()))
+        assert (empty.after.state, empty.ended[0].outcome) == ("Failed", Outcome.FAILED)
+
+    def test_services_are_counted_by_what_they_make_of_their_system(self) -> None:
+        assert no(SYSTEM, Snapshot("stable"), Children((("failed", 1),))).code is Code.NOT_EXPECTED
+
+    def test_an_outranking_delete_does_not_pass_a_claim_above_it(self) -> None:
+        above = Holder("op-1", "delete", "/ns", below=False)
+        assert no(SYSTEM, Snapshot("stable", blocked=above), Request("delete")).code is Code.HELD
+        below = Holder("op-1", "deploy", "/ns/s/a", below=True)
+        assert yes(SYSTEM, Snapshot("stable", blocked=below), Request("delete")).cancels
+
+
+def test_a_takeover_of_an_upgrade_that_is_over_is_not_heard() -> None:
+    ready = after(SITE, Snapshot("Offline"), Connected(1), Due("next"), TAKE, DONE)
+    first = after(SITE, ready, Request("upgrade"), TAKE, STARTED, Connected(5, successor=True), FAILED)
+    second = after(SITE, first, Request("resolve", Actor.ADMIN), Request("upgrade"))
+    late = Report(Trigger.DONE, Fence(), actor=Actor.SUCCESSOR, notify=5)
+    assert no(SITE, second, late).code is Code.STALE
+
+
+def test_resolving_a_site_that_nobody_is_at_takes_it_offline() -> None:
+    assert after(SITE, Snapshot("UpdateError"), Request("resolve", Actor.ADMIN)).state == "Offline"
+    assert after(SITE, Snapshot("UpdateError", connected=True), Request("resolve", Actor.ADMIN)).state == "Ready"
 
 
 def test_an_operation_remembers_who_and_when() -> None:

@@ -13,13 +13,13 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import ClaimChange, Decision, Order, Outcome, Refusal
+from stead.lifecycle.decision import ClaimChange, Decision, Order, Outcome, Refusal, Timer
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Connected, Due, Event, FullState, Report, Take
 from stead.lifecycle.explore import Bounds, Result, explore
 from stead.lifecycle.explore.machine import Decide
 from stead.lifecycle.rows import Actor, Move, Trigger
-from stead.lifecycle.snapshot import Phase, Snapshot, Work
+from stead.lifecycle.snapshot import Fence, Phase, Snapshot, Work
 
 FEWER = Bounds(crashes=0, repeats=0)
 """Enough where a fault shows only when everything has been visited."""
@@ -99,10 +99,61 @@ def _keeps_the_spec(before: Snapshot, _: Event, answer: Decision) -> Decision:
 def _forgets_to_fence(_: Snapshot, event: Event, answer: Decision) -> Decision:
     """Past the deadline it gives the work out again at once, whoever is still at it."""
     op = answer.after.operation
-    if event != Due("deadline") or op is None or op.phase is not Phase.FENCING:
+    deadline = isinstance(event, Due) and event.timer == "deadline"
+    if not deadline or op is None or op.phase is not Phase.FENCING:
         return answer
-    again = replace(answer.after, operation=replace(op, phase=Phase.ACTING), work=Work(op.action))
-    return replace(answer, after=again, orders=(Order(op.action),))
+    action = KINDS["vm"].action(op.action)
+    assert action is not None
+    again = replace(answer.after, operation=replace(op, phase=Phase.ACTING), work=Work(action.verbs[0]))
+    timers = (*answer.timers, Timer("resend", 10), Timer("deadline", 60))
+    return replace(answer, after=again, orders=(Order(action.verbs[0]),), timers=timers)
+
+
+def _terminates_instead(_: Snapshot, __: Event, answer: Decision) -> Decision:
+    """Orders the wrong thing."""
+    return replace(answer, orders=tuple(replace(o, verb="terminate") for o in answer.orders))
+
+
+def _sends_nothing(_: Snapshot, __: Event, answer: Decision) -> Decision:
+    return replace(answer, orders=())
+
+
+def _forgets_ends(_: Snapshot, __: Event, answer: Decision) -> Decision:
+    return replace(answer, ended=())
+
+
+def _calls_all_done(_: Snapshot, __: Event, answer: Decision) -> Decision:
+    return replace(answer, ended=tuple(replace(e, outcome=Outcome.DONE) for e in answer.ended))
+
+
+def _arms_nothing(_: Snapshot, __: Event, answer: Decision) -> Decision:
+    return replace(answer, timers=())
+
+
+def _lowers_fences(before: Snapshot, _: Event, answer: Decision) -> Decision:
+    lower = replace(answer.after, fence=Fence(before.fence.incarnation, before.fence.counter - 2))
+    return replace(answer, after=lower) if answer.ended else answer
+
+
+def _asks_members_to_terminate(_: Snapshot, __: Event, answer: Decision) -> Decision:
+    return replace(answer, members="terminate" if answer.members else "")
+
+
+def hears_failed_as_done(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+    if isinstance(event, Report) and event.kind is Trigger.FAILED:
+        event = replace(event, kind=Trigger.DONE)
+    return decide(lifecycle, snapshot, event)
+
+
+def one_miss_is_enough(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+    return decide(replace(lifecycle, misses=1), snapshot, event)
+
+
+def _silent_to(kind: str, action: str, state: str) -> Lifecycle:
+    """A lifecycle in which silence is taken for something."""
+    lifecycle = KINDS[kind]
+    actions = tuple(replace(a, silent=state) if a.name == action else a for a in lifecycle.actions)
+    return replace(lifecycle, actions=actions)
 
 
 # Faults in the lifecycle
@@ -172,6 +223,29 @@ FAULTS = [
         "vm",
         "two agents work on it at once",
         decide=then(_forgets_to_fence),
+    ),
+    Fault("multicloud", "another order than asked for", "vm", "gave the order", decide=then(_terminates_instead)),
+    Fault("multicloud", "no order is ever sent", "vm", "never done", decide=then(_sends_nothing), bounds=FEWER),
+    Fault("multicloud", "nobody says how it ended", "vm", "nobody said how", decide=then(_forgets_ends)),
+    Fault("multicloud", "everything is called done", "vm", "said to be done", decide=then(_calls_all_done)),
+    Fault("multicloud", "timers are not armed", "vm", "was not armed", decide=then(_arms_nothing)),
+    Fault("multicloud", "fences go down", "vm", "the fence was lowered", decide=then(_lowers_fences)),
+    Fault("multicloud", "failed is heard as done", "vm", "said to be done", decide=hears_failed_as_done),
+    Fault("multicloud", "one miss is enough", "vm", "counted as gone after 1", decide=one_miss_is_enough),
+    Fault(
+        "multicloud",
+        "members are asked for something else",
+        "mci",
+        "the children were asked for terminate",
+        decide=then(_asks_members_to_terminate),
+    ),
+    Fault(
+        "datacenter",
+        "absence is assumed from silence",
+        "machine",
+        "it is VIRTUAL, and at the provider it is RUNNING",
+        _silent_to("machine", "deploy", "(back)"),
+        own_law=True,
     ),
     Fault(
         "multicloud",

@@ -86,6 +86,27 @@ def test_refine_asks_in_the_name_of_the_controller() -> None:
     assert answer.parent.after.state == "Running"
 
 
+def test_an_errand_of_the_controller_is_not_asked_of_members() -> None:
+    answer = decide(MCI, Group(Snapshot("Absent"), VM, {Snapshot("Absent"): 3}), Request("create"))
+    assert isinstance(answer, GroupDecision)
+    assert answer.parent.members == "prepare"
+    assert not answer.acting
+
+
+def test_members_of_an_account_that_is_disabled_are_asked_all_the_same() -> None:
+    space = Snapshot("DISABLED", above=(("account", "DISABLED"),))
+    answer = decide(KINDS["account"], Group(Snapshot("DISABLED"), KINDS["cloudspace"], {space: 2}), Request("enable"))
+    assert isinstance(answer, GroupDecision)
+    assert answer.count(answer.acting) == 2
+
+
+def test_an_account_with_nothing_to_disable_is_disabled() -> None:
+    spaces = {Snapshot("DISABLED"): 2}
+    answer = decide(KINDS["account"], Group(Snapshot("CONFIRMED"), KINDS["cloudspace"], spaces), Request("disable"))
+    assert isinstance(answer, GroupDecision)
+    assert states(answer.skipped) == {"DISABLED"}
+
+
 def test_a_forced_terminate_reaches_the_failed() -> None:
     assert states(yes({"Failed": 2}, Request("terminate", force=True, reason="x"), "Failed").acting) == {"Failed"}
 

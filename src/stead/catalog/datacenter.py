@@ -64,7 +64,7 @@ MACHINE = Lifecycle(
         _ERROR,
     ),
     actions=(
-        _row("deploy", "Put it on a node and start it.", ("VIRTUAL",), "DEPLOYING", "RUNNING"),
+        _row("deploy", "Put it on a node and start it.", ("VIRTUAL",), "DEPLOYING", "RUNNING", silent="ERROR"),
         _row("pause", "Freeze it in memory.", ("RUNNING",), "PAUSING", "PAUSED"),
         _row("resume", "Wake it.", ("PAUSED",), "RESUMING", "RUNNING"),
         _row("stop", "Shut it down.", ("RUNNING", "PAUSED"), "STOPPING", "HALTED"),
@@ -134,7 +134,7 @@ CLOUDSPACE = Lifecycle(
         _ERROR,
     ),
     actions=(
-        _row("deploy", "Set it up.", ("VIRTUAL",), "DEPLOYING", "DEPLOYED"),
+        _row("deploy", "Set it up.", ("VIRTUAL",), "DEPLOYING", "DEPLOYED", silent="ERROR"),
         _row("disable", "Switch it off for its users.", ("DEPLOYED",), "DISABLING", "DISABLED"),
         _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING", "DEPLOYED"),
         _row("pause", "Stop its firewall.", ("DEPLOYED",), "PAUSING", "PAUSED", by=ADMIN),
@@ -221,8 +221,8 @@ DISK = Lifecycle(
         _ERROR,
     ),
     actions=(
-        _row("create", "Make it.", ("MODELED",), "CREATING", "CREATED"),
-        _row("assign", "Make it for a machine.", ("MODELED",), "ASSIGNING", "ASSIGNED"),
+        _row("create", "Make it.", ("MODELED",), "CREATING", "CREATED", silent="ERROR"),
+        _row("assign", "Make it for a machine.", ("MODELED",), "ASSIGNING", "ASSIGNED", silent="ERROR"),
         _row("attach", "Attach it to a machine.", ("CREATED",), "ATTACHING", "ASSIGNED"),
         _row("detach", "Detach it from its machine.", ("ASSIGNED",), "DETACHING", "CREATED"),
         _row("delete", "Move it to the recycle bin.", ("CREATED", "ERROR"), "DELETING", "DELETED"),
@@ -274,7 +274,7 @@ IMAGE = Lifecycle(
         _ERROR,
     ),
     actions=(
-        _row("create", "Fetch and store it.", ("VIRTUAL",), "CREATING", "CREATED"),
+        _row("create", "Fetch and store it.", ("VIRTUAL",), "CREATING", "CREATED", silent="ERROR"),
         _row("disable", "Take it out of use.", ("CREATED",), "DISABLING", "DISABLED"),
         _row("enable", "Put it in use again.", ("DISABLED",), "ENABLING", "CREATED"),
         _row("delete", "Move it to the recycle bin.", ("CREATED", "DISABLED", "ERROR"), "DELETING", "DELETED"),

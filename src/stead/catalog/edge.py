@@ -130,6 +130,7 @@ CLOUDLET = Lifecycle(
             fails="Offline",
             orders=("gather",),
             undo="leave",
+            joins=False,
         ),
         Action(
             "connect",

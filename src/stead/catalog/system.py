@@ -26,7 +26,7 @@ SYSTEM = Lifecycle(
     members="service",
     states=(
         absent("absent", "There is no such system."),
-        moving("pending", "It is being checked, and what it needs is being made.", 15 * MINUTE, Awaits.CONTROLLER),
+        moving("pending", "It is being checked, and what it needs is being made.", 15 * MINUTE, Awaits.STEP),
         final("failed", "It could not be set up; it can only be deleted.", seen=""),
         settled("stable", "Every service is as it should be.", seen=""),
         moving("updating", "A service is not yet as it was last defined.", 4 * HOUR, Awaits.CHILDREN),

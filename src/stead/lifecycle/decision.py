@@ -49,6 +49,7 @@ class Code(StrEnum):
     NOT_DUE = "not-due"
     NOT_EXPECTED = "not-expected"
     ORPHAN = "orphan"
+    KEY_REUSED = "key-reused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,10 @@ class Decision:
     """The request waits its turn."""
     recount: bool = False
     """The children are to be counted anew and the result brought back."""
+    step: bool = False
+    """The controller is to do its own work for this state now, and to report it."""
+    cancels: bool = False
+    """Operations below are to be cancelled first."""
 
 
 @dataclass(frozen=True, slots=True)

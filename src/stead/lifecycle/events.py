@@ -33,6 +33,8 @@ class Request:
     on_conflict: OnConflict = OnConflict.DEFAULT
     revision: int = 0
     """Of the spec that the action brings, where it brings one."""
+    within: bool = False
+    """Asked of a member by its parent's operation: what the parent is in is no obstacle."""
     operation: str = ""
     """The id that the new operation is to have."""
     by: str = ""
@@ -81,6 +83,8 @@ class Due:
     """A timer is due."""
 
     timer: str
+    operation: str = ""
+    """The id of the operation that it may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class Children:
     """Children that the running operation still waits for."""
     failed: int = 0
     """Children that could not do what the running operation asked of them."""
+    events: tuple[tuple[str, str], ...] = ()
+    """For a lease: its timed events by kind, each with its status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,8 @@ class Connected:
     notify: int
     successor: bool = False
     """It is the new agent of an upgrade."""
+    operation: str = ""
+    """The id of the operation that it may begin."""
 
 
 @dataclass(frozen=True, slots=True)

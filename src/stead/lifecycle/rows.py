@@ -55,7 +55,9 @@ class Awaits(StrEnum):
     CHILDREN = "children"
     """Other resources are on their way: members, dependents, things to be made first."""
     CONTROLLER = "controller"
-    """The controller's own next step, due at once."""
+    """Nobody: the controller goes on at once, unless it is held."""
+    STEP = "step"
+    """Work of the controller's own, which it reports; after a crash it is taken up again."""
 
 
 class Trigger(StrEnum):

@@ -1,7 +1,7 @@
 """What is known of a resource at one instant: all that a decision depends on, and nothing else.
 
-Two resources with equal snapshots get the same decision, so a snapshot without its fence is also the *class* of a
-member: a group is decided once per class, however many members are in it.
+Two resources with equal snapshots get the same decision, so a snapshot without its fence, and without the names in
+it, is also the *class* of a member: a group is decided once per class, however many members are in it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Operation:
     overdue: bool = False
     """Its deadline has passed: whatever is found now is the end."""
     then: Phase = Phase.PROBING
-    """What comes after fencing."""
+    """What comes after fencing; `undoing` there means that the undo is given up."""
+    said: bool = False
+    """The agent said that it is done; what remains is to verify it."""
     forced: bool = False
     hold: bool = False
     """The caller asked to stop before the work itself."""
@@ -102,6 +104,8 @@ class Holder:
     path: str
     by: str = ""
     since: str = ""
+    below: bool = False
+    """The claim is on something below; an operation that outranks may have it cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,8 @@ class Snapshot:
     """Its ancestors' kinds and states, where the lifecycle needs them."""
     blocked: Holder | None = None
     """Another operation's claim on this path, above it or below it."""
-    queued: int = 0
-    """Requests that wait their turn."""
+    kept: tuple[str, str] | None = None
+    """A failure that is left as it is: the action that failed, and the state in which it began."""
     connected: bool = False
     """Its agent is connected, where presence matters."""
     notify: int = 0

@@ -2,7 +2,8 @@
 
 Names are stable: `deadline` (the state, or the phase of its operation, has lasted long enough), `resend` (an order
 that nobody took), `custody` (whoever took it has not been heard of), `fenced` (nobody can act under an old fence any
-more), `again` (look once more for what was missed), `next` (the controller's own step), `hold`, `expiry`.
+more), `again` (look once more for what was missed), `next` (the controller goes on), `step` (its own work has not
+been reported), `hold`, `expiry`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from stead.lifecycle.rows import DAY, MINUTE, Awaits, StateClass
 from stead.lifecycle.snapshot import Phase, Snapshot
 
 CUSTODY = 30
-"""Custody of an order, plus the longest call to a provider."""
+"""Custody of an order, with the longest call to a provider in it: nobody who had it can act any more."""
 RESEND = 10
 PROBE = 2 * MINUTE
 UNDO = 30 * MINUTE
 UNSEEN_WORK = 15 * MINUTE
 """For work during which the visible state stays as it was."""
 AGAIN = 20
+STEP = MINUTE
 HOLD = DAY
 
 
@@ -63,4 +65,6 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
         found["deadline"] = Running((state.deadline if moving else None) or UNSEEN_WORK, since)
         if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not lc.presence):
             found["next"] = Running(0, since)
+        if moving and state.awaits is Awaits.STEP:
+            found["step"] = Running(STEP, snap.fence)
     return found

@@ -17,9 +17,8 @@ REFINE = "refine"
 
 def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Refusal:
     """What a new count of the children does."""
-    total = len(event.counts) and sum(n for _, n in event.counts)
     draft = Draft(lc, snap)
-    draft.set(children=total)
+    draft.set(children=sum(n for _, n in event.counts))
     try:
         if snap.operation is None:
             _follow(draft, event)
@@ -28,7 +27,7 @@ def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Re
         elif snap.operation.phase is Phase.UNDOING:
             if draft.action.verbs:
                 return refuse(snap, Code.NOT_EXPECTED, "an agent, not the children, takes this back")
-            draft.undone()
+            _taken_back(draft, event)
         elif _awaits_children(lc, snap):
             _go_on(draft, event)
     except NoRow as missing:
@@ -61,9 +60,12 @@ def fold(lc: Lifecycle, event: Children) -> str:
         resting = settled_of(lc)
         return dominant({s: n for s, n in counts.items() if s in resting}, resting) or ""
     if lc.fold is Fold.WORST:
+        strange = [state for state in counts if state not in lc.order]
+        if strange:  # a child is counted by what it makes of its parent
+            raise NoRow(f"{strange[0]} is nothing that a {lc.members} makes of its {lc.kind}")
         return worst(counts, lc.order, lc.order[-1])
     if lc.fold is Fold.EVENTS:
-        return implied_by_events(dict(name.split(":", 1) for name, _ in event.counts if ":" in name))
+        return implied_by_events(dict(event.events))
     return ""
 
 
@@ -72,16 +74,34 @@ def _go_on(draft: Draft, event: Children) -> None:
     op, action = draft.op, draft.action
     target, last = draft.follows()
     outcome = Outcome.FAILED if event.failed else Outcome.DONE
-    if last and op.action == "create" and event.failed and op.on_partial is not OnPartial.CONTINUE:
+    if last and event.failed and op.on_partial is not OnPartial.CONTINUE:
         _partial(draft, op.on_partial)
     elif last and draft.lc.fold is Fold.DOMINANT:
+        if not fold(draft.lc, event) and draft.lc.state(target).cls is StateClass.SETTLED:
+            outcome = Outcome.FAILED  # nobody is left to be in it
+            target = action.fails
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, fold(draft.lc, event) or target, outcome)
     elif event.failed:
         draft.fail(Trigger.CHILDREN, action.name, Actor.CONTROLLER)
     elif last and draft.lc.fold is Fold.EVENTS and action.respec:
-        draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, fold(draft.lc, event) or target)
+        implied = fold(draft.lc, event)
+        if implied == action.fails:
+            draft.fail(Trigger.CHILDREN, action.name, Actor.CONTROLLER)
+        else:
+            draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, implied)
     else:
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
+
+
+def _taken_back(draft: Draft, event: Children) -> None:
+    """The children have undone what was asked of them; where one could not, the failure stays."""
+    if not event.failed:
+        draft.undone()
+        return
+    if draft.now.state != draft.action.fails:
+        trigger = Trigger.CHILDREN if draft.awaits is Awaits.CHILDREN else Trigger.FAILED
+        draft.move(trigger, draft.op.action, Actor.CONTROLLER, draft.action.fails)
+    draft.finish(Outcome.FAILED)
 
 
 def _partial(draft: Draft, policy: OnPartial) -> None:

@@ -65,6 +65,11 @@ class Draft:
         self.ended: list[Ended] = []
         self.members = ""
         self.recount = False
+        self.step = False
+        self.gave_up = False
+        """An order stands that nobody will wait for any more."""
+        self.fired = ""
+        """The timer that brought us here: if it still runs afterwards, it starts anew."""
 
     # What is going on
 
@@ -117,7 +122,7 @@ class Draft:
         for row in self.lc.rows(self.now.state, trigger, on):
             if row.target == target and acts_as(actor, row.actor) and (forced or not row.forced):
                 self.moves.append(row if row.actor is actor else replace(row, actor=actor))
-                self.set(state=target)
+                self.set(state=target, kept=None)
                 return
         raise NoRow(f"{self.now.state} has no row to {target} on {trigger} {on} by {actor}")
 
@@ -141,6 +146,9 @@ class Draft:
             self.recount = True
         elif self.awaits is Awaits.CONTROLLER:
             self.set_op(phase=Phase.HELD if self.op.hold and self._can_be_held() else Phase.ACTING)
+        elif self.awaits is Awaits.STEP:
+            self.set_op(phase=Phase.ACTING)
+            self.take_step()
         elif not action.verbs:
             self.finish(Outcome.DONE)
         elif self.lc.state(self.op.origin).probe_first and not self.op.attempt:
@@ -148,6 +156,11 @@ class Draft:
         else:
             self.set_op(phase=Phase.ACTING, attempt=max(self.op.attempt, 1))
             self.order(action.verbs[self.op.step])
+
+    def take_step(self) -> None:
+        """Have the controller do its own work; whoever did it before and was not heard is fenced off."""
+        self.step = True
+        self.set(fence=self.now.fence.raised())
 
     def _can_be_held(self) -> bool:
         return any(a.steers == self.op.action and self.now.state in a.starts for a in self.lc.actions)
@@ -184,12 +197,21 @@ class Draft:
         else:
             if targets[0] == self.op.origin:
                 self.drop_spec()
+            elif at_error:
+                self.keep()
             self.finish(outcome)
+
+    def keep(self) -> None:
+        """The failure stays: remember whose it was; what nobody is to take back is what the spec says now."""
+        if self.action.undo not in ("", LEAVE):
+            self.set(kept=(self.op.action, self.op.origin))
+        elif self.action.respec:
+            self.set(previous=self.now.revision)
 
     def undo(self) -> None:
         """Begin to take back what the failed action did."""
         self.set_op(phase=Phase.UNDOING, attempt=1)
-        self.set(work=None, misses=0)
+        self.set(work=None, misses=0, kept=None)
         if self.action.members and not self.action.verbs:
             self.members = self.action.undo
             self.recount = True
@@ -217,6 +239,7 @@ class Draft:
 
     def silence(self) -> None:
         """Nobody can say what is there."""
+        self.gave_up = self.now.work is not None
         if self.now.hidden is not None:
             self.finish(Outcome.UNKNOWN)
             return
@@ -238,7 +261,8 @@ class Draft:
 
     def drop_spec(self) -> None:
         """The spec that the action brought is not to be."""
-        self.set(revision=self.now.previous)
+        if self.action.respec:
+            self.set(revision=self.now.previous)
 
     def finish(self, outcome: Outcome) -> None:
         """End the operation; if a request was waiting for it, that one goes on."""
@@ -246,16 +270,20 @@ class Draft:
         self.ended.append(Ended(op.action, outcome, op.id))
         if outcome is Outcome.DONE and action.respec:
             self.set(previous=self.now.revision)
-        if self.now.hidden is not None:
-            self.set(hidden=None)
+        # After the agent's own word the fence stays: it knows this one, and may tell what it has under it. Where an
+        # order was given up, the answer that may still come was made too early to be believed.
+        if self.gave_up:
             self.withdraw()
+        if self.now.hidden is not None:
+            self.set(hidden=None, work=None)
             if self.now.operation is not None:
                 self.claims.append(ClaimChange.HAND_OVER)
                 self.enter()
                 return
         else:
-            self.set(operation=None)
-            self.withdraw()
+            self.set(operation=None, work=None)
+        if self.lc.presence:
+            self.set(successor=0)  # whoever was to take over is not expected any more
         if claims(self.lc, action):
             self.claims.append(ClaimChange.RELEASE)
 
@@ -265,7 +293,7 @@ class Draft:
         armed = tuple(
             Timer(name, running.after)
             for name, running in timers.pending(self.lc, self.now).items()
-            if before.get(name) != running
+            if before.get(name) != running or name == self.fired
         )
         return Decision(
             after=self.now,
@@ -276,6 +304,7 @@ class Draft:
             ended=tuple(self.ended),
             members=self.members,
             recount=self.recount,
+            step=self.step,
             **extra,
         )
 

@@ -19,8 +19,9 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
     if due.timer == "expiry":
         expires = lc.state(snap.state).expires
         assert expires is not None
-        return on_request(lc, snap, Request(expires.action, Actor.CLOCK))
+        return on_request(lc, snap, Request(expires.action, Actor.CLOCK, operation=due.operation, by="clock"))
     draft = Draft(lc, snap)
+    draft.fired = due.timer
     try:
         match due.timer:
             case "deadline":
@@ -37,6 +38,8 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
             case "next":
                 target, _ = draft.follows()
                 draft.arrive(Trigger.NEXT, draft.op.action, Actor.CONTROLLER, target)
+            case "step":
+                draft.take_step()
             case "hold":
                 draft.undo()
     except NoRow as missing:
@@ -50,11 +53,13 @@ def _deadline(draft: Draft) -> None:
     op = snap.hidden or snap.operation
     if op is None or draft.awaits is Awaits.CHILDREN:
         draft.recount = True
-    elif op.phase is Phase.PROBING or draft.awaits is Awaits.CONTROLLER:
+    elif op.phase is Phase.PROBING or draft.awaits in (Awaits.CONTROLLER, Awaits.STEP):
         draft.silence()
     elif snap.work is not None and snap.work.taken:
         draft.fence_off(op.phase if op.phase is Phase.UNDOING else Phase.PROBING, overdue=True)
     elif op.phase is Phase.UNDOING:
+        draft.gave_up = True
+        draft.keep()
         draft.finish(Outcome.FAILED)
     else:
         _look(draft)
@@ -73,6 +78,7 @@ def _fenced(draft: Draft) -> None:
     """Whoever was at work can no longer act."""
     op = draft.op
     if op.then is Phase.UNDOING:
+        draft.keep()
         draft.finish(Outcome.FAILED)
     elif op.then is Phase.ACTING:
         draft.enter()

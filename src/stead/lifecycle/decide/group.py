@@ -13,8 +13,8 @@ from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
-from stead.lifecycle.rows import Actor
-from stead.lifecycle.snapshot import Fence, Snapshot
+from stead.lifecycle.rows import Actor, Fold
+from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Group:
     snapshot: Snapshot
     member: Lifecycle
     classes: Mapping[Snapshot, int]
+    """The members that are to be asked: all there are, or those that were chosen, or those to be made."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def as_class(snap: Snapshot) -> Snapshot:
     """The class a member is in: its snapshot less what tells it from its likes."""
     op = replace(snap.operation, id="", by="", since="") if snap.operation else None
     hidden = replace(snap.hidden, id="", by="", since="") if snap.hidden else None
-    return replace(snap, fence=Fence(), operation=op, hidden=hidden)
+    blocked = Holder("", "", "", below=snap.blocked.below) if snap.blocked else None
+    return replace(snap, fence=Fence(), operation=op, hidden=hidden, blocked=blocked)
 
 
 def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refusal:
@@ -58,7 +60,10 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
         return parent
     if not parent.members or parent.joined or parent.queued:
         return GroupDecision(parent, {}, {}, {}, group.classes)
-    ask = replace(req, action=parent.members, actor=_asks_as(group.member, parent.members, req.actor))
+    if group.member.action(parent.members) is None:  # the controller's own errand, not something members do
+        return GroupDecision(parent, {}, {}, {}, group.classes)
+    actor = _asks_as(group.member, parent.members, req.actor)
+    ask = replace(req, action=parent.members, actor=actor, within=True)
     acting: dict[Snapshot, Decision] = {}
     reached: dict[Snapshot, Decision] = {}
     skipped: dict[Snapshot, Refusal] = {}
@@ -70,7 +75,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
             reached[cls] = answer
         else:
             acting[cls] = answer
-    if group.classes and not acting and not reached:
+    if lc.fold is Fold.DOMINANT and group.classes and not acting and not reached:
         return _nobody(group, skipped)
     return GroupDecision(parent, acting, reached, skipped, group.classes)
 
@@ -78,7 +83,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
 def _asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
     """Members are asked in the caller's name, unless the action is one that only the controller may ask for."""
     known = member.action(action)
-    return Actor.CONTROLLER if known is not None and known.by == (Actor.CONTROLLER,) else actor
+    return Actor.CONTROLLER if known is not None and Actor.CONTROLLER in known.by else actor
 
 
 def _nobody(group: Group, skipped: Mapping[Snapshot, Refusal]) -> Refusal:

@@ -10,7 +10,7 @@ from stead.lifecycle.decide.draft import PROBE, Draft, NoRow, refuse
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState
-from stead.lifecycle.rows import ABSENT, Actor, Trigger
+from stead.lifecycle.rows import ABSENT, BROKEN, Actor, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot
 from stead.lifecycle.table import truth
 
@@ -22,7 +22,7 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
     """What a look at the object does."""
     op = snap.hidden or snap.operation
     if op is None:
-        return _unasked(lc, snap, seen)
+        return _unasked(lc, snap, seen, revision)
     probing = op.phase is Phase.PROBING
     undoing = op.phase is Phase.UNDOING and snap.work is not None and snap.work.verb == PROBE
     if not (probing or undoing):
@@ -59,10 +59,12 @@ def on_full_state(lc: Lifecycle, snap: Snapshot, line: FullState) -> Decision | 
         return refuse(snap, Code.NOT_EXPECTED, missing.says)
 
 
-def _unasked(lc: Lifecycle, snap: Snapshot, seen: str) -> Decision | Refusal:
+def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Refusal:
     """Nothing is going on: either all is as believed, or it has drifted."""
     state = lc.state(snap.state)
     draft = Draft(lc, snap)
+    if seen not in (ABSENT, BROKEN) and revision is not None and revision != snap.revision:
+        seen = BROKEN  # there, but not as its spec says
     if state.seen == seen:
         draft.set(misses=0)
         return draft.decision()
@@ -87,7 +89,7 @@ def _answer(draft: Draft, seen: str, revision: int | None) -> None:
     if action.respec and reached and revision is not None:
         reached, certain = revision == now.revision, revision == now.revision
     else:
-        certain = reached and lc.state(op.origin).seen != seen
+        certain = reached and (op.said or lc.state(op.origin).seen != seen)
     if certain:
         draft.arrive(Trigger.SEEN, seen, Actor.AGENT, target)
         return
@@ -99,13 +101,16 @@ def _answer(draft: Draft, seen: str, revision: int | None) -> None:
         draft.order(action.verbs[0])
         return
     if now.hidden is not None:
-        draft.finish(Outcome.DONE if reached else Outcome.FAILED)
+        draft.finish(Outcome.UNKNOWN)
+        return
+    if action.respec and revision is None:
+        draft.silence()  # it is there, and nobody can say with which spec
         return
     true = truth(lc, action, op.origin, target, seen, lc.state(now.state))
     if true == action.fails and true != target:
         draft.fail(Trigger.SEEN, seen, Actor.AGENT)
-    elif reached:
-        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true)
+    elif reached:  # as it would be either way: nobody can say whether it was done
+        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true, Outcome.UNKNOWN)
     else:
         draft.drop_spec()
         draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true, Outcome.FAILED)
@@ -123,4 +128,5 @@ def _answer_to_undo(draft: Draft, seen: str) -> None:
         draft.move(Trigger.SEEN, seen, Actor.AGENT, gone)
         draft.finish(Outcome.DONE)
     else:
+        draft.keep()
         draft.finish(Outcome.FAILED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stead.lifecycle.decide.draft import Draft, refuse
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -34,7 +36,8 @@ def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | 
     if not rows and snap.state not in action.through:
         return draft.decision()
     origin = op.origin if op else snap.state
-    draft.set(operation=Operation(op.action if op else CONNECT, origin=origin, id=op.id if op else ""))
+    again = replace(op, phase=Phase.ACTING, step=0) if op else Operation(CONNECT, origin=origin, id=event.operation)
+    draft.set(operation=again)
     draft.withdraw()
     draft.move(Trigger.CONNECTED, CONNECT, Actor.AGENT, action.through[0])
     draft.enter()
@@ -73,4 +76,5 @@ def on_disconnected(lc: Lifecycle, snap: Snapshot, event: Disconnected) -> Decis
             draft.move(row.trigger, row.on, row.actor, row.target)
             if op is not None:
                 draft.finish(Outcome.FAILED)
+                draft.withdraw()
     return draft.decision()

@@ -7,7 +7,7 @@ from stead.lifecycle.decide.observe import on_seen
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
-from stead.lifecycle.rows import Actor, StateClass, Trigger
+from stead.lifecycle.rows import Actor, Awaits, StateClass, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot, Work
 
 
@@ -56,6 +56,7 @@ def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Ref
         if report.kind is Trigger.DONE:
             draft.undone()
         else:
+            draft.keep()
             draft.finish(Outcome.FAILED)
     elif report.kind is Trigger.DONE:
         _done(draft)
@@ -76,7 +77,7 @@ def _done(draft: Draft) -> None:
         draft.set_op(step=op.step + 1)
         draft.order(action.verbs[op.step + 1])
     elif op.forced and draft.can_probe():
-        draft.set_op(overdue=True)
+        draft.set_op(overdue=True, said=True)
         draft.probe()
     else:
         target, _ = draft.follows()
@@ -84,7 +85,7 @@ def _done(draft: Draft) -> None:
 
 
 def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
-    """The controller's own step could not be done, or its check said no."""
+    """The controller's own work is done, or could not be; or its check said no."""
     op = snap.operation
     if op is None or op.phase is not Phase.ACTING or lc.state(snap.state).cls is not StateClass.MOVING:
         return refuse(snap, Code.NOT_EXPECTED, "the controller has no step to do")
@@ -94,6 +95,9 @@ def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision 
         draft.arrive(Trigger.DECLINED, op.action, Actor.CONTROLLER, op.origin, Outcome.FAILED)
     elif report.kind is Trigger.FAILED:
         draft.fail(Trigger.FAILED, op.action, Actor.CONTROLLER)
+    elif report.kind is Trigger.DONE and draft.awaits is Awaits.STEP:
+        target, _ = draft.follows()
+        draft.arrive(Trigger.NEXT, op.action, Actor.CONTROLLER, target)
     else:
         return refuse(snap, Code.NOT_EXPECTED, f"{report.kind} is nothing that the controller reports")
     return draft.decision()

@@ -9,7 +9,7 @@ from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Action, Actor, Awaits, StateClass, Trigger
-from stead.lifecycle.snapshot import Holder, Operation, Phase, Snapshot
+from stead.lifecycle.snapshot import Holder, OnPartial, Operation, Phase, Snapshot
 from stead.lifecycle.table import entry
 
 UNDO = "undo"
@@ -37,17 +37,20 @@ def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusa
         return _meet(lc, snap, running, action, req)
     if snap.hidden is not None and action.hidden:
         return _conflict(lc, snap, _holder(snap.hidden), action, req)
-    if snap.blocked is not None and snap.hidden is None and not action.outranks:
+    cancels = action.outranks and snap.blocked is not None and snap.blocked.below
+    if snap.blocked is not None and snap.hidden is None and not cancels:
         return _conflict(lc, snap, snap.blocked, action, req)
     if snap.state in action.idle:
         return Decision(after=snap, ended=(Ended(action.name, Outcome.DONE, req.operation),))
     if action.beside:
-        return Draft(lc, snap).decision() if snap.state in action.starts else _wrong_state(lc, snap, req)
+        return _beside(lc, snap, action, req)
     return begin(lc, snap, action, req)
 
 
 def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
-    """The actions that the actor could ask for now."""
+    """The actions that the actor could ask for now; none while somebody else's claim stands in the way."""
+    if snap.blocked is not None:
+        return ()
     if snap.operation is not None and snap.operation.phase is not Phase.HELD:
         candidates = tuple(a for a in lc.actions if a.outranks)
     else:
@@ -63,6 +66,7 @@ def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
 def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
     """Start an operation, if the state allows it."""
     draft = Draft(lc, snap)
+    creates = lc.state(snap.state).cls is StateClass.ABSENT
     op = Operation(
         action=action.name,
         origin=snap.state,
@@ -70,7 +74,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
         forced=req.force and snap.state not in action.starts,
         hold=req.hold,
         on_failure=req.on_failure,
-        on_partial=req.on_partial,
+        on_partial=req.on_partial if creates else OnPartial.CONTINUE,
         id=req.operation,
         by=req.by,
         since=req.at,
@@ -85,7 +89,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
     except NoRow:
         return _wrong_state(lc, snap, req)
     if not (action.through or action.verbs or action.members):
-        return draft.decision()  # a word that changes the state at once and is done
+        return _at_once(draft, action, req)
     if action.respec:
         draft.set(revision=req.revision)
     if waits:
@@ -93,11 +97,27 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
         return draft.decision()
     draft.set(**{"hidden" if action.hidden else "operation": op})
     draft.claims.append(ClaimChange.TAKE)
-    if snap.blocked is not None:  # it outranks what goes on below: that is cancelled first
+    if snap.blocked is not None and snap.blocked.below:  # it outranks what goes on below: that is cancelled first
         draft.fence_off(Phase.ACTING)
-    else:
-        draft.enter()
+        return draft.decision(cancels=True)
+    draft.enter()
     return draft.decision()
+
+
+def _at_once(draft: Draft, action: Action, req: Request) -> Decision:
+    """A word that changes the state at once, and is done. A site that nobody is connected to goes offline with it."""
+    draft.ended.append(Ended(action.name, Outcome.DONE, req.operation))
+    if draft.lc.presence and not draft.now.connected:
+        for row in draft.lc.rows(draft.now.state, Trigger.DISCONNECTED, "connect"):
+            draft.move(row.trigger, row.on, row.actor, row.target)
+    return draft.decision()
+
+
+def _beside(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
+    """An operation that runs beside others: its claim is on a path below, and nothing moves here."""
+    if snap.state not in action.starts:
+        return _wrong_state(lc, snap, req)
+    return Decision(after=snap, claims=(ClaimChange.TAKE,))
 
 
 def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Refusal | None:
@@ -112,17 +132,20 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Ref
         reasons.append(Reason(Code.NEEDS_REASON, "force needs a reason"))
     if action.empty_only and snap.children:
         reasons.append(Reason(Code.NOT_EMPTY, f"{snap.children} {lc.members or 'children'} remain below it"))
-    if req.actor is not Actor.CONTROLLER:
-        above = dict(snap.above)
-        for need in lc.needs:
-            state = above.get(need.kind)
-            if state is not None and state not in need.states:
-                wanted = " or ".join(need.states)
-                says = f"its {need.kind} is {state}; changes are accepted while that is {wanted}"
-                reasons.append(Reason(Code.PARENT, says))
+    reasons += _needs(lc, snap, req)
     if not reasons:
         return None
     return Refusal(tuple(reasons), snap.state, allowed(lc, snap, req.actor), snap.blocked)
+
+
+def _needs(lc: Lifecycle, snap: Snapshot, req: Request) -> list[Reason]:
+    """Ancestors that are not as they have to be for a change to be accepted."""
+    if req.within or req.actor is Actor.CONTROLLER:
+        return []
+    above = dict(snap.above)
+    unmet = [n for n in lc.needs if n.kind in above and above[n.kind] not in n.states]
+    says = "its {} is {}; changes are accepted while that is {}"
+    return [Reason(Code.PARENT, says.format(n.kind, above[n.kind], " or ".join(n.states))) for n in unmet]
 
 
 def _its_actor(lc: Lifecycle, snap: Snapshot, action: Action, actor: Actor) -> bool:
@@ -150,8 +173,11 @@ def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action
             draft.move(Trigger.REQUEST, action.name, req.actor, first)
     except NoRow:
         return _wrong_state(lc, snap, req)
-    draft.ended.append(Ended(running.action, Outcome.DISPLACED, running.id))
-    draft.drop_spec()
+    for gone in (snap.hidden, running):
+        if gone is not None:
+            draft.ended.append(Ended(gone.action, Outcome.DISPLACED, gone.id))
+    if snap.revision != snap.previous:
+        draft.set(revision=snap.previous)
     origin = running.origin if lc.state(snap.state).cls is StateClass.MOVING else snap.state
     op = Operation(
         action=action.name,
@@ -200,15 +226,26 @@ def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
         return _conflict(lc, snap, _holder(holder), None, req)
     if snap.blocked is not None:
         return _conflict(lc, snap, snap.blocked, None, req)
-    for action in lc.actions:
-        if action.fails == snap.state and lc.rows(snap.state, Trigger.UNDONE, action.name):
-            draft = Draft(lc, snap)
-            op = Operation(action.name, origin=action.undone, id=req.operation, by=req.by, since=req.at)
-            draft.set(operation=op)
-            draft.claims.append(ClaimChange.TAKE)
-            draft.undo()
-            return draft.decision()
-    return _wrong_state(lc, snap, req)
+    needs = _needs(lc, snap, req)
+    if needs:
+        return Refusal(tuple(needs), snap.state)
+    action = _failed(lc, snap)
+    if action is None:
+        return _wrong_state(lc, snap, req)
+    origin = snap.kept[1] if snap.kept else action.starts[0]
+    draft = Draft(lc, snap)
+    draft.set(operation=Operation(action.name, origin=origin, id=req.operation, by=req.by, since=req.at))
+    draft.claims.append(ClaimChange.TAKE)
+    draft.undo()
+    return draft.decision()
+
+
+def _failed(lc: Lifecycle, snap: Snapshot) -> Action | None:
+    """The action whose failure is to be taken back: the one that is remembered, or the only one it can have been."""
+    if snap.kept is not None:
+        return lc.action(snap.kept[0])
+    found = [a for a in lc.actions if a.fails == snap.state and lc.rows(snap.state, Trigger.UNDONE, a.name)]
+    return found[0] if len(found) == 1 else None
 
 
 def _conflict(
@@ -216,7 +253,7 @@ def _conflict(
 ) -> Decision | Refusal:
     by_default = action is not None and action.queues
     if req.on_conflict is OnConflict.QUEUE or (req.on_conflict is OnConflict.DEFAULT and by_default):
-        return Decision(after=Draft(lc, snap).now, queued=True)
+        return Decision(after=snap, queued=True)
     since = f" since {holder.since}" if holder.since else ""
     who = f" by {holder.by}" if holder.by else ""
     says = f"{holder.action}{who} is under way{since}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stead.lifecycle.decide.draft import LEAVE, PROBE
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import ABSENT, BACK, BROKEN, Action
+from stead.lifecycle.table import observations
 
 RESTORE = "restore"
 """The verb that brings the previous spec back."""
@@ -20,27 +22,43 @@ class Deed(NamedTuple):
     makes: bool
     """It makes the object; every other verb needs it to be there."""
     respec: bool
+    works_on: frozenset[str]
+    """What has to be there for it to have an effect."""
+    on_the_way: bool
+    """Only a step towards something else: where it has nothing to do it is done."""
 
 
 class Deeds:
     """The effects of all verbs of a kind."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
+        self.seen = observations(lifecycle)
         self._deeds: dict[str, Deed] = {}
         for action in lifecycle.actions:
             for verb in action.verbs:
-                known = lifecycle.action(verb)
-                self._deeds.setdefault(verb, _deed(lifecycle, known or action))
+                known = lifecycle.action(verb) or action
+                self._deeds.setdefault(verb, _deed(lifecycle, known, verb != action.verbs[-1]))
+            ends = action.starts[0] if action.undone == BACK else action.undone
+            target = "" if action.undo in ("", LEAVE, PROBE) else lifecycle.state(ends).seen
+            anything = frozenset(self.seen)
             if action.undo == RESTORE:
-                target = lifecycle.state(action.undone).seen
-                self._deeds[RESTORE] = Deed(target, makes=True, respec=True)
+                self._deeds[RESTORE] = Deed(target, True, True, anything, False)
+            elif action.undo not in ("", LEAVE, PROBE):
+                self._deeds.setdefault(action.undo, Deed(target, False, False, anything, False))
 
     def __call__(self, verb: str, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
         """The ways the work can go: what the agent will say, what is there then, and with which spec."""
         deed = self._deeds[verb]
-        if truth == ABSENT and not deed.makes:
-            yield ("done" if deed.becomes == ABSENT else "failed"), truth, now
-            return
+        if not self.seen:  # nothing that can be looked at
+            yield from (("done", truth, now), ("failed", truth, now))
+        elif truth == ABSENT and not deed.makes:
+            yield ("done" if deed.becomes == ABSENT or deed.on_the_way else "failed"), truth, now
+        elif truth not in (*deed.works_on, ABSENT, BROKEN):
+            yield ("done" if deed.becomes == truth or deed.on_the_way else "failed"), truth, now
+        else:
+            yield from self._effects(deed, revision, truth, now)
+
+    def _effects(self, deed: Deed, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
         becomes = deed.becomes or truth
         yield "done", becomes, revision if deed.respec else now
         yield "failed", truth, now
@@ -48,7 +66,11 @@ class Deeds:
             yield "failed", BROKEN if becomes == ABSENT else becomes, revision if deed.respec else now
 
 
-def _deed(lc: Lifecycle, action: Action) -> Deed:
-    makes = any(lc.state(s).seen == ABSENT for s in action.starts)
+def _deed(lc: Lifecycle, action: Action, on_the_way: bool) -> Deed:
+    """What an action's verb does: it may start from any of its states, and from those that show nothing."""
+    starts = [lc.state(s).seen for s in action.starts]
     becomes = "" if action.ends == BACK else lc.state(action.ends).seen
-    return Deed(becomes, makes, makes or action.respec)
+    anywhere = action.forceable or not all(starts)
+    works_on = frozenset(observations(lc) if anywhere else starts)
+    makes = ABSENT in starts
+    return Deed(becomes, makes, makes or action.respec, works_on, on_the_way)

@@ -10,9 +10,8 @@ from array import array
 from dataclasses import dataclass
 from itertools import pairwise
 
-from stead.lifecycle.decide import decide as real_decide
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.explore.machine import Decide, Machine, Wrong
+from stead.lifecycle.explore.machine import Decide, Machine, Wrong, real_decide
 from stead.lifecycle.explore.site import SiteSteps
 from stead.lifecycle.explore.steps import Steps
 from stead.lifecycle.explore.world import Bounds, Budget, World
@@ -92,6 +91,9 @@ class _Search:
             except Wrong as wrong:
                 return self._result(violation=self._violation(at, str(wrong)))
             at += 1
+        never = self.machine.judge.missing_ends(self.machine.outcomes)
+        if never:
+            return self._result(violation=Violation(never, ("whatever happens",)))
         lost = self._never_at_rest()
         if lost is not None:
             at = next(i for i, visit in enumerate(self.visits) if visit[0] == lost)

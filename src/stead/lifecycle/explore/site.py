@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 from stead.lifecycle.events import Disconnected
 from stead.lifecycle.explore.machine import Answer
-from stead.lifecycle.explore.steps import Step, Steps
+from stead.lifecycle.explore.steps import BY_NOTIFY_ID, Step, Steps
 from stead.lifecycle.explore.world import Budget, Job, Message, World
 from stead.lifecycle.snapshot import Snapshot
 
 UPGRADE = "upgrade"
-MOST_IDS = 4
-"""Notify-ids that are given out before the site stops coming back."""
 
 
 class SiteSteps(Steps):
@@ -21,9 +20,26 @@ class SiteSteps(Steps):
 
     def __call__(self, world: World, budget: Budget) -> Iterator[Step]:
         """Every step, with a sentence about it and what is left of the budget."""
-        yield from super().__call__(world, budget)
+        for says, after, left in super().__call__(world, budget):
+            yield says, self._ranked(after), left
         for says, after in chain(self._come(world), self._upgrade(world), self._notice(world)):
-            yield says, after, budget
+            yield says, self._ranked(after), budget
+
+    def _ranked(self, world: World) -> World:
+        """Of notify-ids only their order matters: counted anew, worlds that differ in no more than that are one."""
+        snap = self.machine.snapshots[world.snap]
+        old, new, last = world.site
+        spoken = [m.number for m in world.channel if m.kind in BY_NOTIFY_ID]
+        ids = sorted({0, snap.notify, snap.successor, old, new, *spoken})
+        if ids[-1] == len(ids) - 1 == last:
+            return world
+        rank = {id_: i for i, id_ in enumerate(ids)}
+        channel = tuple(
+            sorted(m._replace(number=rank[m.number]) if m.kind in BY_NOTIFY_ID else m for m in world.channel)
+        )
+        ranked = replace(snap, notify=rank[snap.notify], successor=rank[snap.successor])
+        site = (rank[old], rank[new], len(ids) - 1)
+        return world._replace(snap=self.machine.number(ranked), channel=channel, site=site)
 
     def _deliver(self, world: World, message: Message) -> Iterator[tuple[str, World]]:
         old, new, last = world.site
@@ -55,7 +71,7 @@ class SiteSteps(Steps):
         """An agent starts, or says hello again because nobody has heard it."""
         old, new, last = world.site
         snap = self.machine.snapshots[world.snap]
-        if not old and not new and last < MOST_IDS:
+        if not old and not new:
             site = (last + 1, 0, last + 1)
             yield "the agent starts and says hello", self.apply_site(world, site, Message("hello", "agent", last + 1))
         hello = Message("hello", "agent", old)
@@ -76,11 +92,18 @@ class SiteSteps(Steps):
         busy = idle._replace(jobs=(job,))
         if job.current and started not in idle.channel and self._announces(idle):
             yield from self._say(busy, True, started, "the old agent begins the upgrade")
-        if not new and last < MOST_IDS:
+        if not new:
             site, hello = (old, last + 1, last + 1), Message("hello", "successor", last + 1)
             yield "the old agent starts the new one", self.apply_site(busy, site, hello)
         failed = idle._replace(jobs=(job._replace(stage="failed"),), site=(old, 0, last))
         yield "the upgrade fails and the old agent cleans up", failed
+
+    def _wake(self, idle: World, job: Job) -> Iterator[tuple[str, World]]:
+        """A stopped old agent goes on with the upgrade where it was."""
+        if job.verb == UPGRADE:
+            yield "the stopped agent wakes", idle._replace(jobs=(job._replace(asleep=False),))
+        else:
+            yield from super()._wake(idle, job)
 
     def _upgrade(self, world: World) -> Iterator[tuple[str, World]]:
         """The new agent ends the old one and says that it took over; if nobody wants it, it connects as any agent."""
@@ -92,7 +115,7 @@ class SiteSteps(Steps):
         if snap.successor == new and takeover not in world.channel:
             alone = world._replace(jobs=())
             yield "the new agent ends the old one", self.apply_site(alone, (0, new, last), takeover)
-        if not old and not snap.successor and last < MOST_IDS:
+        if not old and not snap.successor:
             hello = Message("hello", "agent", last + 1)
             yield "the new agent connects as the only one", self.apply_site(world, (last + 1, 0, last + 1), hello)
 

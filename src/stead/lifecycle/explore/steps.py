@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import chain
 
 from stead.lifecycle.decide.draft import PROBE
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Outcome, Refusal
 from stead.lifecycle.events import Connected, Due, Event, FullState, Report, Take
 from stead.lifecycle.explore.deeds import RESTORE, Deeds
-from stead.lifecycle.explore.machine import Answer, Machine, Wrong
+from stead.lifecycle.explore.machine import HERE, Answer, Machine, Wrong
 from stead.lifecycle.explore.wishes import Wishes
 from stead.lifecycle.explore.world import Bounds, Budget, Job, Message, World
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
-from stead.lifecycle.snapshot import FIRST
+from stead.lifecycle.snapshot import Snapshot
 
 Step = tuple[str, World, Budget]
 
@@ -35,6 +35,7 @@ class Steps:
         self.lc = machine.lc
         self.deeds = Deeds(machine.lc)
         self.wishes = Wishes(machine.lc)
+        self.respecs = any(a.respec and a.verbs for a in machine.lc.actions)
 
     def __call__(self, world: World, budget: Budget) -> Iterator[Step]:
         """Every step, with a sentence about it and what is left of the budget."""
@@ -61,16 +62,26 @@ class Steps:
             if jobs:
                 jobs = tuple(sorted(job._replace(current=False) for job in jobs))
         snap = self.machine.snapshots[answer.snap]
+        if not world.disturbed:
+            self.machine.judge.truth(decision, world.truth, world.revision)
+        guessed = any(e.outcome is Outcome.UNKNOWN for e in decision.ended)
+        disturbed = (world.disturbed or guessed) and not self._known(snap, world)
         for order in decision.orders:
             number = snap.previous if order.verb == RESTORE else snap.revision
             channel = self.sent(channel, Message("order", order.verb, number))
         claimed = world.claimed + answer.claimed
         if claimed not in (0, 1):
             raise Wrong("two operations claim it at once" if claimed > 1 else "a claim was released twice")
-        if self.machine.wants_claim(snap) != bool(claimed):
+        if self.machine.judge.wants_claim(snap) != bool(claimed):
             raise Wrong("an operation acts without its claim" if not claimed else "a claim outlives its operation")
         asked = decision.recount or (world.asked and snap.operation is not None)
-        return world._replace(snap=answer.snap, channel=channel, jobs=jobs, claimed=claimed, asked=asked)
+        return World(answer.snap, world.truth, world.revision, channel, jobs, asked, world.site, claimed, disturbed)
+
+    def _known(self, snap: Snapshot, world: World) -> bool:
+        """Whether belief is right again: nothing is going on, nobody sleeps, and a look would agree."""
+        seen = self.lc.state(snap.state).seen
+        rests = snap.operation is None and snap.hidden is None and not world.jobs
+        return rests and seen == world.truth and (not self.respecs or snap.revision == world.revision)
 
     def sent(self, channel: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
         """The channel with one message more; where it is full the message is lost."""
@@ -87,8 +98,10 @@ class Steps:
         return None if after == world else after
 
     def agreed(self, world: World) -> bool:
-        """Whether belief and truth agree in what the state alone does not say."""
-        return True
+        """Whether belief and truth agree in what the state alone does not say: the spec."""
+        snap = self.machine.snapshots[world.snap]
+        there = self.lc.state(snap.state).seen not in ("", ABSENT)
+        return not (self.respecs and there) or world.revision == snap.revision
 
     # Users
 
@@ -122,15 +135,22 @@ class Steps:
             return
         answer = self.machine.ask(world.snap, event_of(message))
         if isinstance(answer, Refusal):
-            if message.kind in ("started", "done", "failed"):
+            if self._waited_for(world, message):
                 raise Wrong(f"{_name(message)} came in time and was refused: {answer.reasons[0].says}")
             return
         yield f"{_name(message)} arrives", self.apply(world, answer)
 
+    def _waited_for(self, world: World, message: Message) -> bool:
+        """Whether an agent has the order that these words answer."""
+        work = self.machine.snapshots[world.snap].work
+        if work is None or not work.taken:
+            return False
+        return message.kind == "seen" if work.verb == PROBE else message.kind in ("started", "done", "failed")
+
     def _take(self, world: World, message: Message) -> Iterator[tuple[str, World]]:
         if len(world.jobs) >= self.bounds.agents:
             return
-        answer = self.machine.ask(world.snap, Take(FIRST))
+        answer = self.machine.ask(world.snap, Take(HERE))
         if isinstance(answer, Refusal):
             return
         if message.what != PROBE and any(not job.asleep and job.verb != PROBE for job in world.jobs):
@@ -224,7 +244,7 @@ class Steps:
     def _wake(self, idle: World, job: Job) -> Iterator[tuple[str, World]]:
         """A stopped agent goes on where it was, whatever has happened since."""
         for outcome, truth, revision in self.deeds(job.verb, job.revision, idle.truth, idle.revision):
-            woken = idle._replace(truth=truth, revision=revision)
+            woken = idle._replace(truth=truth, revision=revision, disturbed=idle.disturbed or not job.current)
             says = f"the stopped agent wakes and {job.verb} reaches the provider; there is {truth}"
             yield from self._say(woken, job.current, Message(outcome, "", 0), says)
 
@@ -243,7 +263,7 @@ class Steps:
                 continue  # whoever is awake and connected renews it
             if timer == "fenced" and any(not job.asleep for job in world.jobs):
                 continue  # it is as long as any custody that was given
-            after = self.hear(world, Due(timer))
+            after = self.hear(world, Due(timer, operation="clock"))
             if after is not None:
                 yield f"the {timer} timer is due", after
 
@@ -272,12 +292,15 @@ class Steps:
         if snap.operation is not None or snap.hidden is not None:
             return
         state = self.lc.state(snap.state)
-        if state.seen and (state.seen != world.truth or snap.misses):
-            report = Report(Trigger.SEEN, FIRST, seen=world.truth, revision=world.revision)
+        other_spec = self.respecs and state.seen == world.truth and world.revision != snap.revision
+        if state.seen and (state.seen != world.truth or snap.misses or other_spec):
+            report = Report(Trigger.SEEN, HERE, seen=world.truth, revision=world.revision)
             after = self.hear(world, report)
             if after is not None:
                 yield f"the regular look finds it {world.truth}", after
             if state.seen == ABSENT and world.truth != ABSENT:
+                if not world.disturbed:
+                    raise Wrong(f"nobody owns what is there: it is {snap.state}, and at the provider {world.truth}")
                 yield "what nobody owns is removed at the provider", world._replace(truth=ABSENT)
 
 
@@ -294,14 +317,14 @@ def event_of(message: Message) -> Event:
     """What the controller hears."""
     match message.kind:
         case "full":
-            return FullState(FIRST, message.what, message.number)
+            return FullState(HERE, message.what, message.number)
         case "seen":
-            return Report(Trigger.SEEN, FIRST, seen=message.what, revision=message.number)
+            return Report(Trigger.SEEN, HERE, seen=message.what, revision=message.number)
         case "hello":
-            return Connected(message.number, successor=message.what == "successor")
+            return Connected(message.number, message.what == "successor", operation="hello")
         case "takeover":
-            return Report(Trigger.DONE, FIRST, actor=Actor.SUCCESSOR, notify=message.number)
-    return Report(Trigger(message.kind), FIRST)
+            return Report(Trigger.DONE, HERE, actor=Actor.SUCCESSOR, notify=message.number)
+    return Report(Trigger(message.kind), HERE)
 
 
 def _name(message: Message) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Event, Report, Request
+from stead.lifecycle.explore.machine import HERE
 from stead.lifecycle.rows import Action, Actor, Awaits, Fold, StateClass, Trigger
-from stead.lifecycle.snapshot import FIRST, OnFailure, OnPartial, Phase, Snapshot
+from stead.lifecycle.snapshot import OnFailure, OnPartial, Phase, Snapshot
 
 Wish = tuple[str, Request]
 
@@ -22,7 +24,7 @@ class Wishes:
         self.deletes = tuple(w for a in deletes for w in _variants(a))
         self.ordinary = tuple(w for a in others for w in _variants(a))
         if any(a.undo not in ("", "leave") for a in lifecycle.actions):
-            self.ordinary += (("the user asks for undo", Request("undo")),)
+            self.ordinary += (("the user asks for undo", Request("undo", operation="undo")),)
         if not self.deletes:
             self.deletes = self.ordinary
 
@@ -49,7 +51,8 @@ class Wishes:
         for counts in self._counts():
             for failed in (0, 1):
                 word = "did what was asked" if not failed else "could not all do what was asked"
-                yield f"the children {word} and are {_text(counts)}", Children(counts, failed=failed)
+                for events in _events(self.lc):
+                    yield f"the children {word} and are {_text(counts)}", Children(counts, 0, failed, events)
 
     def own_steps(self, snap: Snapshot, asked: bool) -> Iterator[tuple[str, Event]]:
         """The controller's own step may fail, and a check may say no."""
@@ -57,17 +60,15 @@ class Wishes:
         state = self.lc.state(snap.state)
         if op is None or op.phase is not Phase.ACTING or state.cls is not StateClass.MOVING:
             return
-        if state.awaits is Awaits.CONTROLLER:
-            yield "the controller's step fails", Report(Trigger.FAILED, FIRST, actor=Actor.CONTROLLER)
+        if state.awaits is Awaits.STEP:
+            yield "the controller has done its step", Report(Trigger.DONE, HERE, actor=Actor.CONTROLLER)
+        if state.awaits in (Awaits.STEP, Awaits.CONTROLLER):
+            yield "the controller could not do its step", Report(Trigger.FAILED, HERE, actor=Actor.CONTROLLER)
         elif asked:
-            yield "the check says no", Report(Trigger.DECLINED, FIRST, actor=Actor.CONTROLLER)
+            yield "the check says no", Report(Trigger.DECLINED, HERE, actor=Actor.CONTROLLER)
 
     def _counts(self) -> Iterator[tuple[tuple[str, int], ...]]:
         """All that two children can amount to, as far as the parent can tell."""
-        if self.lc.fold is Fold.EVENTS:
-            for start, end in (("UNDONE", "UNDONE"), ("DONE", "UNDONE"), ("DONE", "DONE")):
-                yield ((f"start_lease:{start}", 1), (f"end_lease:{end}", 1))
-            return
         yield ()
         if self.lc.fold in (Fold.DOMINANT, Fold.WORST):
             rests = [s for s in self.lc.order if self.lc.has_state(s)]
@@ -77,21 +78,28 @@ class Wishes:
                     yield ((one, 1), (other, 1))
 
 
+def _events(lc: Lifecycle) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """What the timed events of a lease may be, between operations."""
+    if lc.fold is not Fold.EVENTS:
+        return ((),)
+    pairs = (("UNDONE", "UNDONE"), ("DONE", "UNDONE"), ("DONE", "DONE"), ("ERROR", "UNDONE"))
+    return tuple((("start_lease", start), ("end_lease", end)) for start, end in pairs)
+
+
 def _variants(action: Action) -> Iterator[Wish]:
     """A request, and the ways to ask for it that make a difference."""
     actor = action.by[0]
-    revision = 1 if action.respec else 0
+    plain = Request(action.name, actor, revision=1 if action.respec else 0, operation=action.name)
     says = f"the {actor} asks for {action.name}"
-    yield says, Request(action.name, actor, revision=revision)
+    yield says, plain
     if action.forceable:
-        yield f"{says}, forced", Request(action.name, actor, force=True, reason="exploring", revision=revision)
+        yield f"{says}, forced", replace(plain, force=True, reason="exploring")
     if action.undo not in ("", "leave"):
-        keep = Request(action.name, actor, on_failure=OnFailure.KEEP, revision=revision)
-        yield f"{says}, keeping errors", keep
+        yield f"{says}, keeping errors", replace(plain, on_failure=OnFailure.KEEP)
     if action.name == "create" and action.members:
-        yield f"{says}, all or nothing", Request(action.name, actor, on_partial=OnPartial.ROLLBACK)
-        yield f"{says}, without the failed", Request(action.name, actor, on_partial=OnPartial.REFINE)
-        yield f"{says}, held", Request(action.name, actor, hold=True)
+        yield f"{says}, all or nothing", replace(plain, on_partial=OnPartial.ROLLBACK)
+        yield f"{says}, without the failed", replace(plain, on_partial=OnPartial.REFINE)
+        yield f"{says}, held", replace(plain, hold=True)
 
 
 def _text(counts: tuple[tuple[str, int], ...]) -> str:

@@ -83,3 +83,5 @@ class World(NamedTuple):
     site: tuple[int, int, int]
     """Presence: the notify-ids of the old and the new agent while they live (else 0), and the last id given."""
     claimed: int
+    disturbed: bool = False
+    """An agent acted after its custody had ended, or nobody could say: belief may be wrong until somebody looks."""

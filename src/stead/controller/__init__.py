@@ -1,0 +1,1 @@
+"""The controller: lets changes in, carries them on, and mends what is out of order."""

@@ -1,0 +1,180 @@
+"""What must hold of every answer that the controller gives, whatever the lifecycle.
+
+The law is the lifecycle as it was meant. The judge looks at each decision together with what was known before it, and
+at each world that it leads to together with what is true there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stead.lifecycle.decide.draft import LEAVE, PROBE, acts_as, claims
+from stead.lifecycle.decision import ClaimChange, Decision, Outcome
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Due, Event
+from stead.lifecycle.rows import ABSENT, BACK, Action, Actor, Awaits, Fold, Move, StateClass, Trigger
+from stead.lifecycle.snapshot import Operation, Phase, Snapshot
+from stead.lifecycle.timers import pending
+
+CLAIMS = {ClaimChange.TAKE: 1, ClaimChange.RELEASE: -1, ClaimChange.HAND_OVER: 0}
+
+
+class Wrong(Exception):
+    """A property does not hold."""
+
+
+class Judge:
+    """Raises `Wrong` where a decision breaks the law."""
+
+    def __init__(self, lifecycle: Lifecycle, law: Lifecycle) -> None:
+        self.lc = lifecycle
+        self.law = law
+        self._listed = set(law.table)
+
+    def decision(self, before: Snapshot, event: Event, answer: Decision) -> None:
+        """Everything that can be said of a decision without knowing what is true."""
+        at = before.state
+        for move in answer.moves:
+            if move.source != at:
+                raise Wrong(f"a move from {move.source} was made in {at}")
+            at = move.target
+            self._move(before, move)
+        if answer.after.state != at:
+            raise Wrong(f"the state went from {at} to {answer.after.state} without a move")
+        self._fences(before, answer)
+        self._timers(before, event, answer)
+        self._orders(answer)
+        self._members(before, answer)
+        self._ends(before, answer)
+
+    def _move(self, before: Snapshot, move: Move) -> None:
+        """Only listed moves, by their actors; a moving state is left by the one it waits for."""
+        listed = move in self._listed or any(
+            replace(move, actor=actor) in self._listed for actor in Actor if acts_as(move.actor, actor)
+        )
+        if not listed:
+            raise Wrong(f"{move.actor} led it from {move.source} to {move.target}, which no row allows")
+        if move.trigger is Trigger.SEEN and move.on == ABSENT and before.misses + 1 < self.law.misses:
+            raise Wrong(f"it counted as gone after {before.misses + 1} looks of {self.law.misses}")
+        state = self.law.state(move.source)
+        if state.cls is not StateClass.MOVING or move.contended or move.actor is Actor.CLOCK:
+            return
+        if move.trigger is Trigger.REQUEST:
+            action = self.law.action(move.on)
+            if action is not None and (action.outranks or action.steers):
+                return
+        awaited = Actor.AGENT if state.awaits is Awaits.AGENT else Actor.CONTROLLER
+        if move.actor is not awaited:
+            raise Wrong(f"{move.actor} led it out of {move.source}, which waits for the {state.awaits}")
+
+    def _fences(self, before: Snapshot, answer: Decision) -> None:
+        """A fence only ever rises, and an order always has a new one."""
+        if answer.after.fence < before.fence:
+            raise Wrong("the fence was lowered")
+        if answer.orders and answer.after.fence == before.fence:
+            raise Wrong(f"the order {answer.orders[-1].verb} went out under an old fence")
+
+    def _timers(self, before: Snapshot, event: Event, answer: Decision) -> None:
+        """Whatever runs afterwards was armed now, or runs on from before."""
+        armed = {t.name for t in answer.timers}
+        ran = pending(self.lc, before)
+        for name, running in pending(self.lc, answer.after).items():
+            fired = isinstance(event, Due) and event.timer == name
+            if name not in armed and (ran.get(name) != running or fired):
+                raise Wrong(f"the timer {name} ought to run in {answer.after.state}, and was not armed")
+
+    def _orders(self, answer: Decision) -> None:
+        """An agent is told what the action says, or to look, or to undo."""
+        op = answer.after.hidden or answer.after.operation
+        for order in answer.orders:
+            action = self.law.action(op.action) if op is not None else None
+            if op is None or action is None:
+                raise Wrong(f"the order {order.verb} belongs to no operation")
+            wanted = {PROBE, action.undo} if op.phase is Phase.UNDOING else {PROBE, *action.verbs}
+            if order.verb not in wanted:
+                raise Wrong(f"{op.action} gave the order {order.verb}")
+
+    def _members(self, before: Snapshot, answer: Decision) -> None:
+        """Children are asked for what the state says, when it is entered."""
+        op = answer.after.operation
+        action = self.law.action(op.action) if op is not None else None
+        if op is None or action is None or op.phase is not Phase.ACTING or action.beside:
+            return
+        state = self.law.state(answer.after.state)
+        waits = state.cls is StateClass.MOVING and state.awaits is Awaits.CHILDREN and action.through
+        entered = before.state != answer.after.state or before.operation is None
+        wanted = state.asks or action.members
+        if waits and entered and wanted and answer.members != wanted:
+            raise Wrong(f"in {state.name} the children were asked for {answer.members or 'nothing'}, not {wanted}")
+
+    def _ends(self, before: Snapshot, answer: Decision) -> None:
+        """Every operation that is gone has ended, once; what was undone is as it was."""
+        mine = {op.id for op in (before.operation, before.hidden) if op is not None}
+        left = {op.id for op in (answer.after.operation, answer.after.hidden) if op is not None}
+        ended = [e.id for e in answer.ended]
+        if len(set(ended)) != len(ended) or not (mine - left) <= set(ended):
+            raise Wrong("an operation is gone, and nobody said how it ended")
+        if set(ended) & left:
+            raise Wrong("an operation has ended and goes on")
+        op = before.operation
+        for e in answer.ended:
+            if op is not None and e.id == op.id and e.outcome is Outcome.UNDONE:
+                self._undone(before, op, answer)
+            if op is not None and e.id == op.id and e.outcome is Outcome.DONE:
+                self._arrived(op, answer.after.state)
+
+    def _undone(self, before: Snapshot, op: Operation, answer: Decision) -> None:
+        action = self.law.action(op.action)
+        assert action is not None
+        home = {op.origin} if action.undone == BACK else {action.undone, op.origin}
+        if answer.after.state not in home:
+            raise Wrong(f"{op.action} was undone and left it in {answer.after.state}")
+        if action.respec and answer.after.revision != before.previous:
+            raise Wrong(f"{op.action} was undone and its spec stayed")
+
+    def _arrived(self, op: Operation, state: str) -> None:
+        action = self.law.action(op.action)
+        if action is None or self.law.fold in (Fold.DOMINANT, Fold.EVENTS):
+            return
+        if state != (op.origin if action.ends == BACK else action.ends):
+            raise Wrong(f"{op.action} is said to be done, and it is {state}")
+
+    def truth(self, answer: Decision, truth: str, revision: int) -> None:
+        """What is believed is true, as long as nobody acted too late: absence is observed, and done means done."""
+        state = self.law.state(answer.after.state)
+        if answer.moves and state.seen == ABSENT != truth:
+            raise Wrong(f"it is {state.name}, and at the provider it is {truth}")
+        for e in answer.ended:
+            action = self.law.action(e.action)
+            if e.outcome is Outcome.DONE and action is not None and action.verbs and not action.hidden:
+                self._done(action, state.seen, answer.after, truth, revision)
+
+    def _done(self, action: Action, seen: str, after: Snapshot, truth: str, revision: int) -> None:
+        if seen and seen != truth:
+            raise Wrong(f"{action.name} is said to be done, and at the provider it is {truth}")
+        if action.respec and seen and revision != after.revision:
+            raise Wrong(f"{action.name} is said to be done, and its spec is not in force")
+
+    def claims(self, answer: Decision) -> int:
+        """The change in the number of claims held on the resource itself."""
+        beside = answer.claims == (ClaimChange.TAKE,) and answer.after.operation is None and not answer.after.hidden
+        return 0 if beside else sum(CLAIMS[c] for c in answer.claims)
+
+    def wants_claim(self, snap: Snapshot) -> bool:
+        """Whether an operation is at work that has to hold the claim."""
+        op = snap.hidden or snap.operation
+        action = self.lc.action(op.action) if op is not None else None
+        return action is not None and claims(self.lc, action)
+
+    def missing_ends(self, seen: set[tuple[str, Outcome]]) -> str:
+        """An action that was begun and could never be done, or never undone; empty where there is none."""
+        for name in sorted({action for action, _ in seen}):
+            action = self.law.action(name)
+            if action is None:
+                continue
+            if (name, Outcome.DONE) not in seen:
+                return f"{name} can be begun, and never done"
+            undoes = action.undo not in ("", LEAVE) and bool(self.law.rows(action.fails, Trigger.UNDONE, name))
+            if undoes and (name, Outcome.UNDONE) not in seen:
+                return f"{name} can fail, and is never undone"
+        return ""

@@ -1,0 +1,176 @@
+"""A decision as it is written: the difference it makes to one resource, in the form the commit function takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from stead.lifecycle.decision import ClaimChange, Decision
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import StateClass
+from stead.lifecycle.snapshot import Holder, Operation, Snapshot
+from stead.lifecycle.timers import pending
+from stead.store.condition import encode
+from stead.store.row import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """An operation to be begun."""
+
+    id: UUID
+    action: str
+    principal: str
+    reason: str = ""
+    request: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ""
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Custody:
+    """Who takes an order: an agent, in the epoch it is in."""
+
+    agent: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be written about one resource."""
+
+    row: Row
+    decision: Decision
+    lifecycle: Lifecycle
+    now: float
+    """Seconds since the epoch, from which timers run."""
+    principal: str = ""
+    begin: Begin | None = None
+    facts: Mapping[str, Any] | None = None
+    """What the provider said, to be laid over what is known."""
+    spec: Mapping[str, Any] | None = None
+    """What the action brings."""
+    custody: Custody | None = None
+    """Who takes the order."""
+    detail: Mapping[str, Any] | None = None
+    """What the journal is to say beside the moves."""
+
+    def written(self) -> dict[str, Any]:
+        """The change as the commit function takes it."""
+        before, after = self.row.snapshot, self.decision.after
+        timers = self._timers(after)
+        written: dict[str, Any] = {
+            "id": self.row.id or None,
+            "version": self.row.version,
+            "path": self.row.path,
+            "kind": self.row.kind,
+            "lane": self.row.lane,
+            "token": str(self.row.token),
+            "state": after.state,
+            "condition": encode(after),
+            "incarnation": after.fence.incarnation,
+            "fence": after.fence.counter,
+            "operation": _id(after.operation),
+            "hidden": _id(after.hidden),
+            "was": _id(before.operation),
+            "timers": timers,
+            "due": min(timers.values(), default=None),
+            "principal": self.principal,
+            "moves": self._moves(),
+        }
+        if not self.row.exists:
+            written["spec"] = dict(self.spec or self.row.spec)
+        elif self._leaves(after):
+            written["leaves"] = True
+        written |= self._specs(before, after) | self._orders(before, after) | self._claims(before)
+        if self.facts:
+            written["facts"] = dict(self.facts)
+            written["seen"] = True
+        if self.begin is not None and str(self.begin.id) in (written["operation"], written["hidden"]):
+            written["begin"] = self._begun(self.begin)
+        if self.decision.ended:
+            written["ended"] = [{"id": e.id, "outcome": e.outcome} for e in self.decision.ended if e.id]
+        return written
+
+    def _leaves(self, after: Snapshot) -> bool:
+        """Whether the record goes: there is no such object any more, and nothing is going on about it."""
+        return self.lifecycle.state(after.state).cls is StateClass.ABSENT and after.operation is None
+
+    def _timers(self, after: Snapshot) -> dict[str, float]:
+        """What runs afterwards: newly armed timers from now, the others as they were."""
+        armed = {t.name: self.now + t.after for t in self.decision.timers}
+        kept = self.row.timers or {}
+        running = pending(self.lifecycle, after)
+        return {name: armed.get(name, kept.get(name, self.now + r.after)) for name, r in running.items()}
+
+    def _moves(self) -> list[dict[str, Any]]:
+        moves: list[dict[str, Any]] = [
+            {"trigger": m.trigger, "on": m.on, "actor": m.actor, "source": m.source, "target": m.target}
+            for m in self.decision.moves
+        ]
+        if moves and (self.detail or self.facts):
+            moves[-1]["change"] = {**(self.detail or {}), **({"facts": dict(self.facts)} if self.facts else {})}
+        return moves
+
+    def _specs(self, before: Snapshot, after: Snapshot) -> dict[str, Any]:
+        if after.revision != after.previous and before.revision == before.previous:
+            return {"next_spec": dict(self.spec or {})}
+        if before.revision != before.previous and after.revision == after.previous:
+            done = after.previous != before.previous
+            return {"next_spec": None} | ({"spec": dict(self.row.next_spec or {})} if done else {})
+        return {}
+
+    def _orders(self, before: Snapshot, after: Snapshot) -> dict[str, Any]:
+        op = after.hidden or after.operation
+        if self.decision.orders:
+            attempt = op.attempt if op is not None else 1
+            return {"order": {"verb": self.decision.orders[-1].verb, "attempt": attempt}}
+        if before.work is not None and after.work is None:
+            return {"closes": True}
+        if after.work is not None and after.work.taken and not (before.work and before.work.taken):
+            return {"taken": {"agent": self.custody.agent, "epoch": self.custody.epoch} if self.custody else {}}
+        return {}
+
+    def _claims(self, before: Snapshot) -> dict[str, Any]:
+        if ClaimChange.TAKE in self.decision.claims:
+            return {"take": [{"path": self.row.path, "mode": "x"}]}
+        if ClaimChange.HAND_OVER in self.decision.claims:
+            holder = before.hidden or before.operation
+            return {"hands": holder.id if holder else None}
+        return {}
+
+    def _begun(self, begin: Begin) -> dict[str, Any]:
+        begun = {
+            "id": str(begin.id),
+            "action": begin.action,
+            "principal": begin.principal,
+            "reason": begin.reason,
+            "request": dict(begin.request),
+        }
+        return begun | ({"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {})
+
+
+def _id(op: Operation | None) -> str | None:
+    return op.id if op is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A change was written."""
+
+    id: int
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A change was not written, because something else was first."""
+
+    kind: str
+    """`version`: read again and decide again. `claim`: see the holder. `key`: the same request was made before."""
+    holder: Holder | None = None
+    operation: str = ""
+    same: bool = True
+    """With `key`: it was the same request."""

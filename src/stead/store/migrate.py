@@ -1,0 +1,48 @@
+"""Migrations: plain SQL files, run in order by alembic, each in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from importlib.resources import files
+from typing import Any, cast
+
+from alembic import command, op
+from alembic.config import Config
+from sqlalchemy import AdaptedConnection, Connection
+from sqlalchemy.ext.asyncio import create_async_engine
+
+_HERE = files("stead.store")
+
+
+def run_files(*names: str) -> None:
+    """Run SQL files of the store, each as one string, within a migration."""
+    adapted = cast(AdaptedConnection, op.get_bind().connection.dbapi_connection)
+    for name in names:
+        adapted.run_async(partial(_run, (_HERE / name).read_text(encoding="utf-8")))
+
+
+async def _run(text: str, connection: Any) -> None:
+    await connection.execute(text)
+
+
+async def migrate(dsn: str, revision: str = "head") -> None:
+    """Bring a database to a revision."""
+    url = dsn.replace("postgresql://", "postgresql+asyncpg://", 1)
+    engine = create_async_engine(url)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(_upgrade, revision)
+    finally:
+        await engine.dispose()
+
+
+def _upgrade(connection: Connection, revision: str) -> None:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(_HERE / "migrations"))
+    command.upgrade(config, revision)
+
+
+def migrate_now(dsn: str, revision: str = "head") -> None:
+    """The same, for callers without a loop."""
+    asyncio.run(migrate(dsn, revision))

@@ -1,0 +1,203 @@
+"""A change on its way: taken once, renewed, reported, timed, all against the real store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.clock import Clock
+from stead.controller.mover import Moved, Mover, Told
+from stead.controller.reports import Reports
+from stead.controller.takes import Takes
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.events import Report, Request
+from stead.lifecycle.rows import ABSENT, Trigger
+from stead.lifecycle.snapshot import Fence, Snapshot
+from stead.lifecycle.timers import CUSTODY, RESEND
+from stead.store import Row, Store
+from stead.store.change import Custody
+
+PATH = "/ns/m/g/1"
+ME, YOU = Custody("me", 1), Custody("you", 1)
+
+
+@dataclass
+class Engine:
+    """One controller without a bus: what it would send is kept, and its clock is set by hand."""
+
+    store: Store
+    now: float = 1000.0
+    sent: list[Moved] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.mover = Mover(self.store, KINDS, lambda: self.now)
+        self.admission = Admission(self.mover, self)
+        self.takes = Takes(self.mover)
+        self.reports = Reports(self.mover, self)
+        self.clock = Clock(self.mover, self)
+
+    async def send(self, moved: Sequence[Moved]) -> None:
+        self.sent += [m for m in moved if m.decision.orders]
+
+    async def ask(self, action: str) -> Accepted:
+        wish = Wish("vm", PATH, Request(action), "ann", {"size": 1}, "sim.a")
+        answer = await self.admission.ask(wish)
+        assert isinstance(answer, Accepted), answer
+        return answer
+
+    async def row(self) -> Row:
+        row = await self.store.read(PATH)
+        assert row is not None
+        return row
+
+    async def take(self, who: Custody = ME) -> Fence | None:
+        taken = await self.takes.take(who, {PATH: (await self.row()).snapshot.fence})
+        return taken.get(PATH)
+
+    async def say(self, kind: Trigger, fence: Fence, seen: str = "") -> object:
+        (answer,) = await self.reports.apply([Told(PATH, Report(kind, fence, seen=seen), facts={"id": "i-1"})])
+        return answer
+
+    async def later(self, seconds: float) -> int:
+        self.now += seconds
+        return await self.clock.tick()
+
+
+@asynccontextmanager
+async def engine(dsn: str) -> AsyncIterator[Engine]:
+    async with Store.open(dsn, connections=4) as store:
+        yield Engine(store)
+
+
+async def test_the_whole_way_of_a_vm(migrated: str) -> None:
+    async with engine(migrated) as e:
+        for action, state in (("create", "Running"), ("suspend", "Suspended"), ("terminate", "Terminated")):
+            operation = await e.ask(action)
+            fence = await e.take()
+            assert fence is not None
+            await e.say(Trigger.DONE, fence)
+            row = await e.row()
+            assert (row.snapshot.state, row.snapshot.operation, row.order_id) == (state, None, 0)
+            assert (await e.store.claims("/", 9)) == []
+            del operation
+        await e.store.number_journal()
+        assert [x["target"] for x in await e.store.journal(0)] == [
+            "Creating",
+            "Running",
+            "Suspending",
+            "Suspended",
+            "Terminating",
+            "Terminated",
+        ]
+
+
+async def test_of_twenty_that_want_an_order_one_gets_it(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        fence = (await e.row()).snapshot.fence
+        asked = [e.takes.take(Custody(f"agent-{i}", 1), {PATH: fence}) for i in range(20)]
+        assert sum(bool(taken) for taken in await asyncio.gather(*asked)) == 1
+
+
+@pytest.mark.req("X-04")
+async def test_a_revived_worker_cannot_write(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        old = await e.take(ME)
+        assert old is not None
+        await e.later(CUSTODY + 1)  # nothing was heard: the object is looked at
+        assert e.sent[-1].decision.orders[0].verb == "probe"
+        new = await e.take(YOU)
+        assert new is not None
+        assert isinstance(await e.say(Trigger.DONE, old), Refusal)
+        assert await e.takes.renew(ME, {PATH: old}) == {PATH}
+        assert (await e.row()).snapshot.state == "Creating"
+        await e.say(Trigger.SEEN, new, "Running")
+        assert (await e.row()).snapshot.state == "Running"
+
+
+async def test_custody_lasts_while_it_is_renewed(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        fence = await e.take(ME)
+        assert fence is not None
+        for _ in range(3):
+            e.now += CUSTODY - 1
+            assert await e.takes.renew(ME, {PATH: fence}) == set()
+            assert await e.clock.tick() == 0
+        assert await e.takes.renew(YOU, {PATH: fence}) == {PATH}
+        assert await e.later(CUSTODY + 1) == 1
+
+
+async def test_an_order_that_nobody_takes_is_sent_anew(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        first = (await e.row()).snapshot.fence
+        assert await e.later(RESEND + 1) == 1
+        assert e.sent[-1].decision.orders[0].again
+        assert await e.takes.take(ME, {PATH: first}) == {}
+        assert await e.take() is not None
+
+
+async def test_two_clocks_fire_a_timer_once(migrated: str) -> None:
+    async with engine(migrated) as one, engine(migrated) as two:
+        await one.ask("create")
+        one.now = two.now = 1000 + RESEND + 1
+        await asyncio.gather(one.clock.tick(), two.clock.tick())
+        assert len([m for m in (*one.sent, *two.sent) if m.decision.orders[0].again]) == 1
+
+
+@pytest.mark.req("S0-14")
+async def test_gone_needs_three_misses(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        fence = await e.take()
+        assert fence is not None
+        await e.say(Trigger.DONE, fence)
+        for state in ("Running", "Running", "Terminated"):
+            await e.say(Trigger.SEEN, (await e.row()).snapshot.fence, ABSENT)
+            assert (await e.row()).snapshot.state == state
+
+
+async def test_a_batch_of_reports_is_one_commit_and_each_counts_for_itself(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        fence = await e.take()
+        assert fence is not None
+        good = Told(PATH, Report(Trigger.DONE, fence))
+        stale = Told(PATH, Report(Trigger.FAILED, Fence(1, 0)))
+        nobody = Told("/not/there", Report(Trigger.DONE, fence))
+        answers = await e.reports.apply([stale, good, nobody, good])
+        assert isinstance(answers[0], Refusal)
+        assert isinstance(answers[1], Moved)
+        assert answers[2] is None
+        assert isinstance(answers[3], Refusal)
+        assert (await e.row()).snapshot.state == "Running"
+
+
+async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migrated: str) -> None:
+    async with engine(migrated) as e:
+        machine = KINDS["machine"]
+        path = "/acme/space/1"
+        row = Row(path, "machine", Snapshot("DELETED", Fence(1, 0)), "sim.a", uuid4(), {})
+        seen = await e.mover.move(
+            [Told(path, Report(Trigger.SEEN, Fence(1, 0), seen="DELETED"), facts={"id": "1"})], new={path: row}
+        )
+        assert isinstance(seen[0], Moved)
+        expires = machine.state("DELETED").expires
+        assert expires is not None
+        assert await e.later(expires.after + 1) == 1
+        gone = await e.store.read(path)
+        assert gone is not None
+        assert gone.snapshot.state == "DESTROYING"
+        assert gone.snapshot.operation is not None
+        operation = await e.store.operation(UUID(gone.snapshot.operation.id))
+        assert operation is not None
+        assert (operation["action"], operation["principal"]) == ("destroy", "clock")

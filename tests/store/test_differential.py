@@ -1,0 +1,164 @@
+"""The store against a dictionary: random events, decided by the same function, must leave the same behind.
+
+Many resources are driven at once, so that every example holds dozens of sequences.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID, uuid4
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stead.catalog import KINDS
+from stead.controller.mover import Moved, Mover, Told
+from stead.lifecycle.decide import decide
+from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Due, Event, FullState, Report, Request, Take
+from stead.lifecycle.rows import Actor, Move, StateClass, Trigger
+from stead.lifecycle.snapshot import Fence, Snapshot
+from stead.lifecycle.table import observations
+from stead.lifecycle.timers import pending
+from stead.store import Row, Store
+from stead.store.change import Begin
+
+DRIVEN = ("vm", "clusterinst", "machine", "service")
+AT_ONCE = 40
+
+
+@dataclass
+class Oracle:
+    """What a dictionary knows of one resource."""
+
+    lifecycle: Lifecycle
+    snapshot: Snapshot
+    moves: list[Move] = field(default_factory=list)
+
+
+def words(oracle: Oracle) -> list[Event]:
+    """All that could be said to a resource now, in time or too late."""
+    lc, snap = oracle.lifecycle, oracle.snapshot
+    old = Fence(snap.fence.incarnation, snap.fence.counter - 1)
+    said: list[Event] = [Request(a.name, a.by[0], revision=1) for a in lc.actions if a.by]
+    said += [Request(a.name, a.by[0], force=True, reason="because", revision=1) for a in lc.actions if a.forceable]
+    said += [Due(timer) for timer in (*pending(lc, snap), "deadline")]
+    for fence in (snap.fence, snap.fence, old):
+        said += [Take(fence), *(Report(kind, fence) for kind in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED))]
+        said += [Report(Trigger.SEEN, fence, seen=what) for what in observations(lc)]
+    said += [FullState(snap.fence, what) for what in observations(lc)]
+    return said
+
+
+def bare(snapshot: Snapshot) -> Snapshot:
+    """A snapshot without what only the database knows: when an operation began."""
+    op = replace(snapshot.operation, by="", since="") if snapshot.operation else None
+    hidden = replace(snapshot.hidden, by="", since="") if snapshot.hidden else None
+    return replace(snapshot, operation=op, hidden=hidden, blocked=None)
+
+
+def told(path: str, event: Event) -> Told:
+    operation = uuid4()
+    if isinstance(event, Due):
+        return Told(path, replace(event, operation=str(operation)), begin=Begin(operation, "destroy", "clock"))
+    if not isinstance(event, Request):
+        return Told(path, event)
+    event = replace(event, operation=str(operation), by="ann")
+    return Told(path, event, principal="ann", begin=Begin(operation, event.action, "ann"), spec={"size": 2})
+
+
+def agree(oracle: Oracle, event: Event) -> Decision | Refusal:
+    """What the dictionary makes of an event."""
+    answer = decide(oracle.lifecycle, oracle.snapshot, event)
+    if isinstance(answer, Decision):
+        oracle.snapshot = answer.after
+        oracle.moves += answer.moves
+    return answer
+
+
+async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
+    async with Store.open(dsn, connections=2) as store:
+        far_ahead = itertools.count(1e9, 1e9)  # whatever runs is due by the next step
+        mover = Mover(store, KINDS, lambda: next(far_ahead))
+        run = uuid4().hex
+        oracles = {
+            f"/{run}/{KINDS[kind].kind}-{i:02}": Oracle(KINDS[kind], Snapshot(KINDS[kind].initial.name, Fence(1, 0)))
+            for i, kind in enumerate(DRIVEN[i % len(DRIVEN)] for i in range(AT_ONCE))
+        }
+        for step in steps:
+            await one_step(store, mover, oracles, step)
+        await compare(store, oracles, f"/{run}")
+
+
+async def one_step(store: Store, mover: Mover, oracles: dict[str, Oracle], step: Sequence[int]) -> None:
+    events = []
+    for (path, oracle), choice in zip(oracles.items(), step, strict=False):
+        said = words(oracle)
+        events.append(told(path, said[choice % len(said)]))
+    new = {
+        path: Row(path, o.lifecycle.kind, replace(o.snapshot, fence=Fence(1, 0)), "sim.a", uuid4(), {"size": 1})
+        for path, o in oracles.items()
+        if o.lifecycle.state(o.snapshot.state).cls is StateClass.ABSENT or not o.moves
+    }
+    for path, row in new.items():
+        gone = o.snapshot if (o := oracles[path]).snapshot.operation is None else None
+        if gone is not None and o.lifecycle.state(gone.state).cls is StateClass.ABSENT:
+            o.snapshot = row.snapshot  # its record left, and with it its fence
+    answers = await mover.move(events, new=new)
+    for event, answer in zip(events, answers, strict=True):
+        wanted = agree(oracles[event.path], event.event)
+        if isinstance(wanted, Refusal):
+            assert answer == wanted or (isinstance(answer, Refusal) and answer.code == wanted.code), event
+        else:
+            assert isinstance(answer, Moved), (event, answer)
+            assert bare(answer.decision.after) == bare(wanted.after)
+
+
+async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
+    rows = await store.read_many(list(oracles))
+    claims = {c["operation"]: c["path"] for c in await store.claims(below, 1000)}
+    while (await store.number_journal())[1]:
+        pass
+    lines = await store.journal(0, path=below, limit=100_000)
+    for path, oracle in oracles.items():
+        snap = oracle.snapshot
+        walked = [(m.source, m.trigger, m.on, m.actor, m.target) for m in oracle.moves]
+        written = [
+            (x["source"], x["trigger"], x["word"], x["actor"], x["target"]) for x in lines if x["path"] == path
+        ]
+        assert written == walked
+        row = rows.get(path)
+        if row is None:
+            assert snap.operation is None
+            continue
+        assert bare(row.snapshot) == bare(snap)
+        assert bool(row.order_id) == (snap.work is not None)
+        assert set(row.timers or {}) == set(pending(oracle.lifecycle, snap))
+        holder = snap.hidden or snap.operation
+        assert (path in claims.values()) == (holder is not None)
+        if holder is not None:
+            assert claims[UUID(holder.id)] == path
+
+
+@given(steps=st.lists(st.lists(st.integers(0, 997), min_size=AT_ONCE, max_size=AT_ONCE), min_size=12, max_size=12))
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+def test_random_events_leave_the_same_in_the_database_and_in_a_dictionary(
+    migrated: str, steps: list[list[int]]
+) -> None:
+    """60 examples of 40 resources: 2,400 sequences of 12 events."""
+    asyncio.run(drive(migrated, steps))
+
+
+def test_the_events_tried_reach_every_phase() -> None:
+    """A check on the test itself: what is said to a vm is enough to make it move."""
+    oracle = Oracle(KINDS["vm"], Snapshot("Running"))
+    assert any(isinstance(e, Request) and e.force for e in words(oracle))
+    assert isinstance(agree(oracle, Request("suspend", Actor.USER)), Decision)
+    assert any(isinstance(e, Take) and e.fence == oracle.snapshot.fence for e in words(oracle))

@@ -131,9 +131,8 @@ class Server:
         self.start()
 
     def close(self) -> None:
-        """End it and remove all it had."""
+        """End it, and let the keeper remove all it had."""
         self.destroy()
-        shutil.rmtree(self.folder, ignore_errors=True)
         if self.keeper.stdin is not None:
             self.keeper.stdin.close()
         self.keeper.wait()

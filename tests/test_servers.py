@@ -43,7 +43,11 @@ async def value(dsn: str, query: str) -> object:
         await connection.close()
 
 
-async def test_a_database_is_empty_and_ones_own(database: str, postgres: Postgres) -> None:
+@pytest.mark.parametrize("_time", ["first", "second"])
+async def test_a_database_is_empty_and_ones_own_and_gone_afterwards(
+    database: str, postgres: Postgres, _time: str
+) -> None:
+    assert await value(postgres.dsn(), "SELECT count(*) FROM pg_database WHERE datname LIKE 'test%'") == 1
     tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
     assert await value(database, tables) == 0
     await execute(database, "CREATE TABLE t ()")

@@ -1,4 +1,4 @@
-"""The pages that are made from the code: every lifecycle with its picture, and the command line.
+"""What is made from the code: every lifecycle with its picture, the command line, and the HTTP interface.
 
 `python -m tools.docs` writes them, `--check` names those that no longer say what the code does. A page that people
 read is made from the same values that `decide` runs by, so it cannot be wrong for long.
@@ -7,11 +7,13 @@ read is made from the same values that `decide` runs by, so it cannot be wrong f
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from stead.api import openapi
 from stead.catalog import FAMILIES, KINDS
 from stead.cli import tables
 from stead.cli.output import Code
@@ -22,6 +24,7 @@ from stead.lifecycle.document import dump
 ROOT = Path(__file__).parents[1]
 LIFECYCLES = Path("docs/reference/lifecycles")
 CLI = Path("docs/reference/cli.md")
+OPENAPI = Path("docs/reference/openapi.json")
 MADE = "<!-- Made from the code by `make docs`. Change the code, not this page. -->"
 
 TITLES = {
@@ -44,7 +47,7 @@ CODES = {
 
 def pages() -> dict[Path, str]:
     """Every made file with what it should hold."""
-    made = {LIFECYCLES / "README.md": _index(), CLI: _cli()}
+    made = {LIFECYCLES / "README.md": _index(), CLI: _cli(), OPENAPI: _openapi()}
     for kind, lifecycle in KINDS.items():
         made[LIFECYCLES / f"{kind}.md"] = _page(lifecycle)
         made[LIFECYCLES / f"{kind}.svg"] = render(lifecycle)
@@ -151,6 +154,11 @@ def _cli() -> str:
     # The first heading is the page's; the program's own goes one down, with all below it.
     body = ["#" + line if line.startswith("#") else line for line in made.strip().splitlines()]
     return "\n".join([COMMANDS, *codes, "", *body]) + "\n"
+
+
+def _openapi() -> str:
+    """What the HTTP interface says of itself: whoever changes it sees the difference beside the code's."""
+    return json.dumps(openapi(), indent=2, ensure_ascii=False) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead import __version__
-from stead.cli import lifecycle
+from stead.cli import claim, explain, journal, lifecycle, operation, serve, vm
 
 app = typer.Typer(
     name="stead",
@@ -17,6 +17,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A lifecycle control plane: what you run comes back to a steady state, and says why when it does not.",
 )
+app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")
+app.add_typer(operation.app, name="operation", short_help="What was asked for, and what became of it.")
+app.command("journal", short_help="Every move and every refusal.", epilog="Example: stead journal shop --follow")(
+    journal.journal
+)
+app.add_typer(claim.app, name="claim", short_help="Who may change what now.")
+app.command(
+    "explain",
+    short_help="Whether an action would be let in, and why.",
+    epilog="Example: stead explain shop/web/front/1 reboot",
+)(explain.explain)
+app.command("server", short_help="Run a controller and its HTTP interface.")(serve.server)
+app.command("agent", short_help="Run an agent.")(serve.agent)
+app.command("sim-cloud", short_help="Run a simulated cloud.")(serve.sim_cloud)
 app.add_typer(lifecycle.app, name="lifecycle", short_help="Look at lifecycles, check, explore and draw them.")
 
 

@@ -1,0 +1,133 @@
+"""Doing an order through a driver: batches, retries, throttling, and looks at what takes its time.
+
+A lane that its provider throttles slows down as a whole, and no other lane with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from stead.bus.messages import Order, ReportResult
+from stead.drivers.base import (
+    MOVING,
+    PROBE,
+    Driver,
+    Error,
+    Member,
+    Result,
+    Seen,
+    Throttled,
+    TryAgain,
+    batches,
+)
+from stead.lifecycle.snapshot import Fence
+
+TRIES = 6
+"""How often a call is made that may work later."""
+
+LOOK = 1.0
+"""Seconds between looks at something that is on its way."""
+
+ONCE = ("reboot",)
+"""Verbs that are never repeated when nobody knows whether they were done."""
+
+Fences = Mapping[str, Fence]
+
+
+class Work:
+    """The driver of one lane, used with care."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._slow_until = 0.0
+
+    async def do(self, order: Order, fences: Fences) -> list[ReportResult]:
+        """Carry an order out for the members that were taken; nothing, where nobody can say what became of it."""
+        members = [
+            Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts) for m in order.members if m.path in fences
+        ]
+        said: list[ReportResult] = []
+        for batch in batches(members, self.driver.batch_limit(order.verb)):
+            said += await self._batch(order, batch, fences)
+        return said
+
+    async def _batch(self, order: Order, batch: Sequence[Member], fences: Fences) -> list[ReportResult]:
+        try:
+            if order.verb == PROBE:
+                return [_seen(s, fences) for s in await self._look(batch)]
+            results = await self._call(order.verb, batch, order.token)
+            pending = {r.path for r in results if r.ok and r.pending}
+            waiting = [m for m in _with_facts(batch, results) if m.path in pending]
+            looked = {s.path: s for s in await self._look(waiting)} if waiting else {}
+            return [_said(r, looked.get(r.path), fences) for r in results]
+        except Error as error:
+            if isinstance(error, TryAgain) and error.unknown:
+                return []  # custody runs out, and then somebody looks
+            return [ReportResult(m.path, fences[m.path], "failed", error=error.message) for m in batch]
+
+    async def _call(self, verb: str, batch: Sequence[Member], token: str) -> list[Result]:
+        """One call, made again while that may help."""
+        for attempt in range(1, TRIES + 1):
+            await self._wait_for_lane()
+            try:
+                return await self.driver.perform(verb, batch, token)
+            except TryAgain as error:
+                if attempt == TRIES or (error.unknown and verb in ONCE):
+                    raise
+                await self._pause(error)
+        raise AssertionError("unreachable")
+
+    async def _look(self, members: Sequence[Member]) -> list[Seen]:
+        """Look until nothing is on its way any more; custody ends this if nothing else does."""
+        failures = 0
+        while True:
+            await self._wait_for_lane()
+            try:
+                seen = await self.driver.describe(members)
+            except TryAgain as error:
+                failures += 1
+                if failures == TRIES:
+                    raise
+                await self._pause(error)
+                continue
+            if all(s.state != MOVING for s in seen):
+                return seen
+            await asyncio.sleep(LOOK)
+
+    async def _pause(self, error: TryAgain) -> None:
+        if isinstance(error, Throttled):
+            self._slow_until = max(self._slow_until, asyncio.get_running_loop().time() + error.after)
+        else:
+            await asyncio.sleep(error.after)
+
+    async def _wait_for_lane(self) -> None:
+        """Where the provider has asked us to slow down, nobody on this lane calls it before that time."""
+        while (left := self._slow_until - asyncio.get_running_loop().time()) > 0:
+            await asyncio.sleep(left)
+
+
+def _with_facts(batch: Sequence[Member], results: Sequence[Result]) -> list[Member]:
+    """Members as they are known after the call."""
+    news = {r.path: r.facts for r in results}
+    known = [(m, {**m.facts, **news.get(m.path, {})}) for m in batch]
+    return [Member(path=m.path, token=m.token, spec=m.spec, facts=facts) for m, facts in known]
+
+
+def _seen(seen: Seen, fences: Fences) -> ReportResult:
+    return ReportResult(
+        seen.path, fences[seen.path], "seen", seen=seen.state, revision=seen.revision, facts=dict(seen.facts)
+    )
+
+
+def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
+    facts = {**result.facts, **(looked.facts if looked is not None else {})}
+    ok = result.ok and (looked is None or looked.state != "broken")
+    return ReportResult(
+        result.path,
+        fences[result.path],
+        "done" if ok else "failed",
+        facts=facts,
+        error=result.error,
+        permanent=result.permanent,
+    )

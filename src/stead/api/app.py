@@ -1,0 +1,90 @@
+"""The app: all routes, on one engine."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from stead import __version__
+from stead.api import explain, health, journal, operations, problems, resources
+from stead.api.problems import MEDIA, TITLES, Problem
+from stead.api.requests import Identify, RequestIds, anybody
+from stead.controller.view import Service
+
+SUMMARY = """
+What you run comes back to a steady state, and says why when it does not.
+
+A change is answered with 202 and an operation, or refused with its reasons; nothing that was let in is lost.
+Everything that is not an answer is a problem (RFC 9457). Its type is `urn:stead:problem:` and one of these codes:
+
+"""
+
+
+def create_app(service: Service, *, identify: Identify = anybody, heartbeat: float = 15.0) -> FastAPI:
+    """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds."""
+    app = FastAPI(
+        title="Stead",
+        version=__version__,
+        description=_description(),
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        generate_unique_id_function=_name,
+        redirect_slashes=False,
+    )
+    app.state.identify = identify
+    app.add_middleware(RequestIds)
+    problems.install(app)
+    app.include_router(resources.router(service))
+    app.include_router(explain.router(service))
+    app.include_router(operations.router(service))
+    app.include_router(journal.router(service, heartbeat))
+    app.include_router(health.router(service))
+    setattr(app, "openapi", lambda: _described(app))  # noqa: B010 - the one way to change what the app says of itself
+    return app
+
+
+def openapi() -> dict[str, Any]:
+    """What the interface says of itself, without an engine behind it."""
+    return create_app(cast(Service, _Nothing())).openapi()
+
+
+class _Nothing:
+    """Whatever is asked of it is never called."""
+
+    def __getattr__(self, name: str) -> Any:
+        return {} if name == "checks" else _Nothing()
+
+
+def _name(route: APIRoute) -> str:
+    return route.name
+
+
+def _description() -> str:
+    rows = [f"| `{code}` | {status} | {title} |" for code, (status, title) in TITLES.items()]
+    return SUMMARY.lstrip() + "\n".join(["| code | status | title |", "|---|---|---|", *rows])
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The description, in which whatever goes wrong is a problem, not the framework's own kind of error."""
+    if app.openapi_schema is None:
+        said = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        schemas = said["components"]["schemas"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        made = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= made.pop("$defs", {}) | {"Problem": made}
+        said["components"]["schemas"] = dict(sorted(schemas.items()))
+        problem = {
+            "description": "A problem",
+            "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for methods in said["paths"].values():
+            for operation in methods.values():
+                operation["responses"].pop("422", None)
+                operation["responses"]["default"] = problem
+        app.openapi_schema = said
+    return app.openapi_schema

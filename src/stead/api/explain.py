@@ -1,0 +1,35 @@
+"""Why, or why not: an action explained without being done."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from stead.api.models import Explanation, Name, Path
+from stead.api.problems import trouble
+from stead.api.requests import Who
+from stead.controller.view import Asked, Missing, Service
+
+
+def router(service: Service) -> APIRouter:
+    """The route of explanations."""
+    routes = APIRouter(tags=["resources"])
+
+    @routes.get("/v1/explain")
+    async def explain(
+        caller: Who,
+        path: Annotated[Path, Query(description="Of the resource, also of one that is not there yet.")],
+        action: Annotated[Name, Query(description="Which action.")],
+        kind: Annotated[Name | None, Query(description="Needed where there is no resource yet.")] = None,
+        force: Annotated[bool, Query(description="If it were forced.")] = False,
+        reason: Annotated[str, Query(description="With this reason.")] = "",
+    ) -> Explanation:
+        """Whether an action would be let in now, why, who is in the way, and what would help. Nothing is done."""
+        asked = Asked(path=path, action=action, kind=kind or "", force=force, reason=reason)
+        answer = await service.explain(asked, caller)
+        if isinstance(answer, Missing):
+            raise trouble(answer)
+        return Explanation.model_validate(answer)
+
+    return routes

@@ -1,0 +1,81 @@
+"""The journal, in pages and as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import StreamingResponse
+
+from stead.api.feed import Feed
+from stead.api.models import Below, Journal, Line
+from stead.api.problems import FieldError, Trouble
+from stead.api.requests import Limit
+from stead.controller.view import Service
+
+RECONNECT = 1000
+"""Milliseconds after which a follower that lost its stream comes back."""
+
+
+def router(service: Service, heartbeat: float) -> APIRouter:
+    """The routes of the journal."""
+    routes = APIRouter(tags=["journal"])
+    feed = Feed(service.view)
+
+    @routes.get("/v1/journal")
+    async def read_journal(
+        after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
+        path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
+        limit: Limit = 100,
+    ) -> Journal:
+        """Every move and every refusal, in order. `next` goes on where this page ends."""
+        end = await service.view.end()
+        lines = await service.view.journal(after, _whole(path), limit)
+        last = lines[-1].position if lines else 0
+        reached = last if len(lines) == limit else max(end, last, after)
+        items = [Line.model_validate(line) for line in lines]
+        return Journal(items=items, next=reached, end=max(end, last))
+
+    @routes.get(
+        "/v1/events",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def follow_journal(
+        after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
+        path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
+        last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
+    ) -> StreamingResponse:
+        """The journal as server-sent events: `move` and `refusal`, each with a line of the journal.
+
+        An event's id is its position. A stream that was lost is resumed with `Last-Event-ID`, and nothing is missed.
+        Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
+        No position is too old: nothing ever leaves the journal yet. Once it does, such a position is answered 410.
+        """
+        end = await service.view.end()
+        start = last_event_id if last_event_id is not None else after
+        if start is not None and start > end:
+            says = f"the journal ends at {end}"
+            raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        events = _events(feed, end if start is None else start, _whole(path), heartbeat)
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    return routes
+
+
+async def _events(feed: Feed, after: int, path: str | None, heartbeat: float) -> AsyncIterator[str]:
+    # An id without data moves the place to resume from and is no event.
+    yield f"retry: {RECONNECT}\nid: {after}\n\n"
+    async for lines, reached in feed.follow(after, path, heartbeat):
+        for line in lines:
+            kind = "refusal" if line.refused else "move"
+            data = Line.model_validate(line).model_dump_json()
+            yield f"id: {line.position}\nevent: {kind}\ndata: {data}\n\n"
+        if not lines:
+            yield f": alive\nid: {reached}\n\n"
+
+
+def _whole(path: str | None) -> str | None:
+    """The root is everything, for which there is a quicker way."""
+    return None if path == "/" else path

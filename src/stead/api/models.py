@@ -1,0 +1,375 @@
+"""What goes over the wire, in both directions. A field here is a promise: it may be joined by others, never go."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+SEGMENT = "[A-Za-z0-9][A-Za-z0-9._-]*"
+Path = Annotated[
+    str, StringConstraints(pattern=f"^(/{SEGMENT})+$", max_length=1000), Field(examples=["/shop/web/front/1"])
+]
+"""A resource's place in the tree."""
+Below = Annotated[str, StringConstraints(pattern=f"^(/|(/{SEGMENT})+)$", max_length=1000)]
+"""A path, or the root."""
+Name = Annotated[str, StringConstraints(pattern=f"^{SEGMENT}$", max_length=100)]
+
+DEEPEST = 50
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """The value, if the database can keep it as it is: JSON can say more than that."""
+    if depth > DEEPEST:
+        raise ValueError(f"it is nested more than {DEEPEST} deep")
+    match value:
+        case str():
+            if _UNKEPT.search(value):
+                raise ValueError("a text has a character that cannot be kept")
+        case bool() | None:
+            pass
+        case int() | float():
+            if not -(2**63) <= value < 2**63:
+                raise ValueError("a number is too large, or none")
+        case dict():
+            for name, inner in value.items():
+                storable(name, depth)
+                storable(inner, depth + 1)
+        case list():
+            for inner in value:
+                storable(inner, depth + 1)
+    return value
+
+
+Maybe = Annotated[datetime | None, BeforeValidator(lambda value: value or None)]
+"""A time that may be unknown, and is then written as an empty text inside the engine."""
+
+
+class Wire(BaseModel):
+    """Anything that is answered."""
+
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+
+
+class Ask(BaseModel):
+    """What is asked for."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    action: Name | None = None
+    """Which action; also as a query parameter. Without either: `create`."""
+    kind: Name | None = None
+    """Needed to make something; elsewhere it guards against a path of another kind."""
+    spec: Annotated[dict[str, Any], AfterValidator(storable)] = {}
+    """What is to be made, or what it is to become."""
+    lane: str = ""
+    """The channel of orders to its place. Without it: `provider.region` of the spec."""
+    force: bool = False
+    """Override the state, and nothing else. Needs a reason."""
+    reason: Annotated[str, StringConstraints(max_length=1000), AfterValidator(storable)] = ""
+    """Why; it stays with the operation."""
+    hold: bool = False
+    """Stop before the work itself and wait for continue or withdraw, where the lifecycle can."""
+    on_failure: Literal["undo", "keep"] = "undo"
+    """Take back what failed, or leave the error for a person."""
+    on_partial: Literal["continue", "rollback", "refine"] = "continue"
+    """What to do when only some members of a new group came up."""
+    on_conflict: Literal["default", "refuse", "queue"] = "default"
+    """What to do when another operation is in the way. Queueing is not there yet."""
+
+
+class Holder(Wire):
+    """Who has a claim that is in the way."""
+
+    operation: str
+    action: str
+    path: str
+    by: str
+    since: Maybe
+
+
+class Reason(Wire):
+    """One reason of a refusal."""
+
+    code: str
+    """Stable; see the problem types."""
+    says: str
+
+
+class Running(Wire):
+    """An operation that is under way, as its resource shows it."""
+
+    id: str
+    action: str
+    phase: str
+    origin: str
+    """The state in which it began."""
+    aims_at: str
+    """The state that success leads to."""
+    attempt: int
+    by: str
+    since: Maybe
+
+
+class Resource(Wire):
+    """A resource, as it is believed to be."""
+
+    path: str
+    kind: str
+    state: str
+    state_class: Literal["settled", "moving", "final", "absent"]
+    tag: str
+    """Its version: what `ETag` says and `If-Match` takes."""
+    lane: str
+    spec: dict[str, Any]
+    next_spec: dict[str, Any] | None
+    """What an update under way brings."""
+    facts: dict[str, Any]
+    """What the provider said of it."""
+    operation: Running | None
+    hidden: Running | None
+    """An operation that the visible state does not show."""
+    timers: dict[str, datetime]
+    """When what is due, unless something happens before."""
+    seen_at: datetime | None
+    """When somebody last looked at the object itself."""
+    changed_at: datetime | None
+    created_at: datetime | None
+
+
+class Past(Wire):
+    """A resource as it was."""
+
+    path: str
+    kind: str
+    at: datetime
+    state: str
+    state_class: Literal["settled", "moving", "final", "absent"]
+    since: datetime | None
+    """When it had come into that state."""
+    spec: dict[str, Any] | None
+    """Null where it is not on record."""
+    facts: dict[str, Any]
+    operation: str | None
+    """The operation that had led there."""
+    principal: str
+    through: int
+    """The journal's position up to which this is true; 0 where the resource has not changed since."""
+
+
+class Resources(Wire):
+    """A page of resources."""
+
+    items: list[Resource]
+    next: str | None
+    """The cursor of the next page."""
+    position: int
+    """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+
+
+class OperationName(Wire):
+    """An operation, by which to find it."""
+
+    id: str
+    action: str
+    kind: str
+    path: str
+
+
+class Accepted(Wire):
+    """A change was let in, and will be carried to a settled end."""
+
+    operation: OperationName | None
+    """Null where there was nothing to do."""
+    joined: bool
+    """The operation was running already."""
+    idle: bool
+    """There was nothing to do."""
+    repeated: bool
+    """The same request was let in before, under the same key."""
+
+
+class Operation(Wire):
+    """The durable record of an accepted action."""
+
+    id: str
+    action: str
+    kind: str
+    path: str
+    principal: str
+    reason: str
+    request: dict[str, Any]
+    total: int
+    """Members it is about."""
+    remaining: int
+    failed: int
+    outcome: Literal["done", "failed", "undone", "unknown", "displaced"] | None
+    """Null while it is under way."""
+    created_at: datetime
+    ended_at: datetime | None
+    state: str | None
+    """Of its resource, while it is under way."""
+    phase: str | None
+    attempt: int | None
+
+
+class Operations(Wire):
+    """A page of operations. It may have fewer than asked for, even none, and still name a next one."""
+
+    items: list[Operation]
+    next: str | None
+    more: bool
+    """There are others. Without a cursor to go on by, ask below a longer path."""
+
+
+class Claim(Wire):
+    """An operation's right to change a path, or to use it."""
+
+    path: str
+    mode: Literal["exclusive", "intention"]
+    operation: str
+    action: str
+    by: str
+    since: Maybe
+
+
+class Claims(Wire):
+    """Claims, in order of path."""
+
+    items: list[Claim]
+    more: bool
+    """There are others: ask below a longer path."""
+
+
+class Line(Wire):
+    """A line of the journal: a move, or a refusal."""
+
+    position: int
+    at: datetime
+    path: str
+    kind: str
+    operation: str | None
+    principal: str
+    actor: str
+    trigger: str
+    word: str
+    """The action, or what was seen."""
+    source: str
+    target: str
+    change: dict[str, Any]
+    """Of spec and facts; for a refusal its reasons."""
+    refused: int
+    """How often, where it is a refusal; 0 for a move."""
+
+
+class Journal(Wire):
+    """Lines of the journal."""
+
+    items: list[Line]
+    next: int
+    """From where to go on: the last position that was looked at."""
+    end: int
+    """The last position there is."""
+
+
+class Remedy(Wire):
+    """Something that would let a refused action in."""
+
+    what: Literal["wait", "ask", "force", "reason", "parent", "empty", "actor"]
+    says: str
+    actions: list[str]
+    """With `ask`: in this order."""
+    operation: str
+    """With `wait`: whose end."""
+
+
+class Explanation(Wire):
+    """Whether an action would be let in now, and if not, why, and what would help."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    allowed: bool
+    joins: bool
+    """It would join the operation that is running already."""
+    idle: bool
+    """There would be nothing to do."""
+    waits: bool
+    """It would wait its turn."""
+    reasons: list[Reason]
+    holder: Holder | None
+    allowed_actions: list[str]
+    """What could be asked for in this state."""
+    retry_after: int | None
+    remedies: list[Remedy]
+
+
+class PlannedMove(Wire):
+    """A move that would be made at once."""
+
+    source: str
+    target: str
+    trigger: str
+    word: str
+    actor: str
+
+
+class PlannedClaim(Wire):
+    """A claim that would be taken, handed over or given back."""
+
+    path: str
+    mode: str
+    change: str
+
+
+class PlannedOrder(Wire):
+    """What agents would be told at once."""
+
+    verb: str
+    lane: str
+    members: int
+
+
+class PlannedTimer(Wire):
+    """A timer that would start."""
+
+    name: str
+    after: int
+    """Seconds."""
+
+
+class Part(Wire):
+    """Members in one condition, and what the action would do with them."""
+
+    state: str
+    members: int
+    does: Literal["acts", "joins", "nothing", "skipped"]
+    target: str
+    reasons: list[Reason]
+
+
+class Rehearsal(Wire):
+    """What an action would do, without doing it."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    joins: bool
+    idle: bool
+    waits: bool
+    moves: list[PlannedMove]
+    claims: list[PlannedClaim]
+    orders: list[PlannedOrder]
+    timers: list[PlannedTimer]
+    calls: list[str]
+    """All that providers would be asked for, one after the other."""
+    way: list[str]
+    """The states from here to the end, if all goes well."""
+    fails: str
+    """Where failure leads; empty where the action cannot fail."""
+    members: list[Part]

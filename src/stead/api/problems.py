@@ -1,0 +1,170 @@
+"""Everything that is not an answer is a problem (RFC 9457), of a type that stays the same for ever.
+
+The message for the caller says what is and what could be done; whatever else is known goes to the log, under the
+request's id, which is in both.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from stead.api.models import Holder, Reason
+from stead.controller.view import AWAY, Missing, Outdated, Refusal, Unfit
+
+log = logging.getLogger(__name__)
+
+MEDIA = "application/problem+json"
+RETRY = 2
+"""Seconds after which asking again makes sense when the database is away."""
+
+TITLES: Mapping[str, tuple[int, str]] = {
+    "wrong-state": (409, "The action cannot start in this state"),
+    "moving": (409, "Another operation is under way"),
+    "held": (409, "Another operation has a claim on it"),
+    "parent": (409, "What it belongs to does not allow it now"),
+    "not-empty": (409, "It still has children"),
+    "no-member": (409, "No member can follow"),
+    "not-the-actor": (403, "The action is somebody else's"),
+    "unknown-action": (422, "There is no such action"),
+    "needs-reason": (422, "Force needs a reason"),
+    "not-forceable": (422, "The action cannot be forced"),
+    "key-reused": (422, "The idempotency key was used for another request"),
+    "changed": (412, "The resource has changed"),
+    "not-found": (404, "There is no such thing"),
+    "no-such-address": (404, "There is no such address"),
+    "no-such-method": (405, "The address does not take this method"),
+    "invalid": (422, "The request makes no sense"),
+    "unavailable": (503, "The database cannot be reached"),
+    "fault": (500, "Something went wrong here"),
+}
+"""Every problem there is: its code, status and title."""
+
+
+class FieldError(BaseModel):
+    """What is wrong with one part of a request."""
+
+    where: str
+    says: str
+
+
+class Problem(BaseModel):
+    """Why there is no answer (RFC 9457)."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    type: str
+    """`urn:stead:problem:` and the code."""
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    """Also in the header `X-Request-Id` and in the server's log."""
+    current_state: str | None = None
+    allowed_actions: list[str] | None = None
+    """What could be asked for instead."""
+    holder: Holder | None = None
+    """Who is in the way."""
+    reasons: list[Reason] | None = None
+    retry_after: int | None = None
+    """Seconds; also in the header `Retry-After`."""
+    errors: list[FieldError] | None = None
+
+
+class Trouble(Exception):
+    """A problem on its way to the caller."""
+
+    def __init__(self, code: str, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> None:
+        super().__init__(detail)
+        self.code, self.detail, self.headers, self.more = code, detail, dict(headers or {}), more
+
+
+def trouble(answer: Refusal | Missing | Outdated | Unfit) -> Trouble:
+    """What the engine said no with, as a problem."""
+    match answer:
+        case Missing():
+            return Trouble("not-found", answer.says)
+        case Unfit():
+            return Trouble("invalid", answer.says, errors=[FieldError(where=answer.field, says=answer.says)])
+        case Outdated():
+            says = f"it is in version {answer.tag} now, in state {answer.state}"
+            return Trouble("changed", says, {"ETag": f'"{answer.tag}"'}, current_state=answer.state)
+    return Trouble(
+        str(answer.code),
+        "; ".join(reason.says for reason in answer.reasons),
+        current_state=answer.state or None,
+        allowed_actions=list(answer.allowed),
+        holder=None if answer.holder is None else Holder.model_validate(answer.holder),
+        reasons=[Reason.model_validate(reason) for reason in answer.reasons],
+        retry_after=answer.retry_after,
+    )
+
+
+def respond(request: Request, problem: Trouble) -> Response:
+    """A problem as a response."""
+    status, title = TITLES.get(problem.code, (409, "It cannot be done now"))
+    body = Problem(
+        type=f"urn:stead:problem:{problem.code}",
+        title=title,
+        status=status,
+        detail=problem.detail,
+        code=problem.code,
+        request_id=request_id(request),
+        **problem.more,
+    )
+    headers = problem.headers
+    if body.retry_after is not None:
+        headers["Retry-After"] = str(body.retry_after)
+    return Response(body.model_dump_json(exclude_none=True), status, headers, MEDIA)
+
+
+def request_id(request: Request) -> str:
+    """Under which the request is known."""
+    return str(getattr(request.state, "request_id", ""))
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the app a problem."""
+
+    @app.exception_handler(Trouble)
+    async def _(request: Request, error: Trouble) -> Response:
+        return respond(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def _(request: Request, error: RequestValidationError) -> Response:
+        errors = [FieldError(where=_where(e["loc"]), says=e["msg"]) for e in error.errors()]
+        says = "; ".join(f"{e.where}: {e.says}" for e in errors)
+        return respond(request, Trouble("invalid", says, errors=errors))
+
+    @app.exception_handler(HTTPException)
+    async def _(request: Request, error: HTTPException) -> Response:
+        code = {404: "no-such-address", 405: "no-such-method"}.get(error.status_code, "invalid")
+        return respond(request, Trouble(code, f"{request.method} {request.url.path}", error.headers))
+
+    async def away(request: Request, error: Exception) -> Response:
+        log.warning("request %s: the database is away: %r", request_id(request), error)
+        says = "nothing was done, or nobody can say; the same request under the same key is safe to repeat"
+        return respond(request, Trouble("unavailable", says, retry_after=RETRY))
+
+    for kind in AWAY:
+        app.add_exception_handler(kind, away)
+
+    @app.exception_handler(Exception)
+    async def _(request: Request, error: Exception) -> Response:
+        log.error("request %s failed: %r", request_id(request), error)
+        answer = respond(request, Trouble("fault", "it is in the server's log, under the request's id"))
+        answer.headers["X-Request-Id"] = request_id(request)  # no middleware sees this answer any more
+        return answer
+
+
+def _where(place: tuple[Any, ...]) -> str:
+    """`body.spec` for ("body", "spec")."""
+    return ".".join(str(part) for part in place)

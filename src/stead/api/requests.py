@@ -1,0 +1,111 @@
+"""What every request brings along: its id, who asks, its key, the version it means; and the cursors of pages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+from uuid import uuid4
+
+from fastapi import Depends, Header, Query, Request
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stead.api.problems import FieldError, Trouble
+from stead.controller.view import Caller
+
+_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_TAG = re.compile(r'"([^"]*)"')
+
+type Identify = Callable[[Request], Awaitable[Caller]]
+"""Says who asks; raises where nobody can tell."""
+
+
+async def anybody(request: Request) -> Caller:
+    """There are no accounts yet: whoever reaches the server is a user."""
+    del request
+    return Caller("anonymous")
+
+
+async def _caller(request: Request) -> Caller:
+    identify: Identify = request.app.state.identify
+    return await identify(request)
+
+
+Who = Annotated[Caller, Depends(_caller)]
+
+
+class RequestIds:
+    """Gives each request an id, the caller's if it is fit to be one, and sends it back."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        id = given if _ID.fullmatch(given) else uuid4().hex
+        scope.setdefault("state", {})["request_id"] = id
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = id
+                headers.setdefault("Cache-Control", "no-store")  # what is true now may not be in a second
+            await send(message)
+
+        await self.app(scope, receive, sending)
+
+
+Key = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        max_length=200,
+        description="Of the caller's making. The same request under the same key is let in once.",
+    ),
+]
+IfMatch = Annotated[
+    str | None,
+    Header(alias="If-Match", description="Versions, as `ETag` gave them: refused with 412 if it is in none of them."),
+]
+Limit = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
+Cursor = Annotated[str | None, Query(max_length=2000, description="What `next` said on the page before.")]
+
+
+def tags(if_match: str | None) -> tuple[str, ...] | None:
+    """The versions of an `If-Match`. Weak ones match nothing, since two of those may differ."""
+    if if_match is None:
+        return None
+    if if_match.strip() == "*":
+        return ("*",)
+    return tuple(
+        tag for part in if_match.split(",") if (found := _TAG.fullmatch(part.strip())) for tag in found.groups()
+    )
+
+
+def to_cursor(after: str | int | None) -> str | None:
+    """A place in a list, in a form that nobody is tempted to make by hand."""
+    if after is None:
+        return None
+    return base64.urlsafe_b64encode(json.dumps([after]).encode()).decode().rstrip("=")
+
+
+def from_cursor[T: (str, int)](cursor: str | None, kind: type[T]) -> T | None:
+    """The place that a cursor stands for."""
+    if cursor is None:
+        return None
+    try:
+        place: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        (after,) = place
+    except (binascii.Error, ValueError, TypeError):
+        after = None
+    if not isinstance(after, kind):
+        says = "it is none that this list gave"
+        raise Trouble("invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)])
+    return after

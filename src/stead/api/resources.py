@@ -1,0 +1,115 @@
+"""Resources: look at them, ask for changes of them, rehearse a change."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from fastapi import Path as InPath
+
+from stead.api.models import SEGMENT, Accepted, Ask, Below, Name, OperationName, Past, Rehearsal, Resource, Resources
+from stead.api.problems import FieldError, Trouble, trouble
+from stead.api.requests import Cursor, IfMatch, Key, Limit, Who, from_cursor, tags, to_cursor
+from stead.controller.view import Asked, Service, Taken
+from stead.controller.view import Rehearsal as Rehearsed
+
+Where = Annotated[
+    str,
+    InPath(
+        pattern=f"^{SEGMENT}(/{SEGMENT})*$",
+        max_length=1000,
+        description="The path of the resource, without the slash before it.",
+        examples=["shop/web/front/1"],
+    ),
+]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of resources."""
+    routes = APIRouter(tags=["resources"])
+
+    @routes.get("/v1/resources")
+    async def list_resources(
+        kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
+        below: Annotated[Below, Query(description="Only below this path.")] = "/",
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Resources:
+        """Resources below a path, in order of path."""
+        after = from_cursor(cursor, str) or ""
+        position = await service.view.end()
+        page = await service.view.resources(kind, below, after, limit)
+        items = [Resource.model_validate(item) for item in page.items]
+        return Resources(items=items, next=to_cursor(page.next), position=position)
+
+    @routes.get("/v1/resources/{path:path}")
+    async def read_resource(
+        path: Where,
+        response: Response,
+        at: Annotated[datetime | None, Query(description="As it was at this time, with its offset from UTC.")] = None,
+    ) -> Resource | Past:
+        """A resource as it is or, with `at`, as it was."""
+        if at is not None:
+            return await _past(service, f"/{path}", at)
+        found = await service.view.resource(f"/{path}")
+        if found is None:
+            raise Trouble("not-found", f"there is nothing at /{path}")
+        response.headers["ETag"] = f'"{found.tag}"'
+        return Resource.model_validate(found)
+
+    @routes.post(
+        "/v1/resources/{path:path}",
+        status_code=202,
+        responses={200: {"model": Rehearsal | Accepted, "description": "A rehearsal, or there was nothing to do"}},
+    )
+    async def ask(
+        path: Where,
+        caller: Who,
+        response: Response,
+        body: Ask | None = None,
+        action: Annotated[Name | None, Query(description="Which action.")] = None,
+        dry_run: Annotated[bool, Query(description="Say what it would do, and do nothing.")] = False,
+        key: Key = "",
+        if_match: IfMatch = None,
+    ) -> Accepted | Rehearsal:
+        """Ask for a change. It is refused with its reasons, or let in for good and carried to a settled end."""
+        asked = _asked(f"/{path}", body or Ask(), action, key, if_match)
+        answer = await (service.rehearse if dry_run else service.ask)(asked, caller)
+        if isinstance(answer, Rehearsed):
+            response.status_code = 200
+            return Rehearsal.model_validate(answer)
+        if not isinstance(answer, Taken):
+            raise trouble(answer)
+        if not answer.operation:
+            response.status_code = 200
+            return Accepted(operation=None, joined=False, idle=answer.idle, repeated=answer.repeated)
+        response.headers["Location"] = f"/v1/operations/{answer.operation}"
+        name = OperationName(id=answer.operation, action=asked.action, kind=answer.kind, path=asked.path)
+        return Accepted(operation=name, joined=answer.joined, idle=answer.idle, repeated=answer.repeated)
+
+    return routes
+
+
+def _asked(path: str, body: Ask, action: str | None, key: str, if_match: str | None) -> Asked:
+    if action and body.action and action != body.action:
+        says = f"the query says {action}, the body {body.action}"
+        raise Trouble("invalid", f"action: {says}", errors=[FieldError(where="body.action", says=says)])
+    return Asked(
+        path=path,
+        action=action or body.action or "create",
+        kind=body.kind or "",
+        key=key,
+        tags=tags(if_match),
+        **body.model_dump(exclude={"action", "kind"}),
+    )
+
+
+async def _past(service: Service, path: str, at: datetime) -> Past:
+    if at.tzinfo is None:
+        says = "say the offset from UTC, such as Z"
+        raise Trouble("invalid", f"at: {says}", errors=[FieldError(where="query.at", says=says)])
+    found = await service.past(path, at)
+    if found is None:
+        raise Trouble("not-found", f"there was nothing at {path} at {at.isoformat()}")
+    return Past.model_validate(found)

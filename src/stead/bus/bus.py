@@ -1,0 +1,242 @@
+"""The bus of one cell, as controllers and agents see it.
+
+It carries and never keeps. Each way of sending says what it promises: an order is published or an error; a report is
+tried until it is published; a question has an answer or a timeout; presence may be lost. Each way of receiving may
+give the same thing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Self
+from uuid import uuid4
+
+from nats.aio.msg import Msg
+
+from stead.bus import consumer, streams
+from stead.bus.calls import QUEUE, Asker, Service
+from stead.bus.consumer import ACK_WAIT, Consumer
+from stead.bus.errors import BadMessage, BusError, NoAnswer, NotPublished, Unavailable, translated
+from stead.bus.link import Link, Listening, StateCallback
+from stead.bus.messages import FromAgent, Hello, Order, Presence, Renew, RenewReply, Take, TakeReply
+from stead.bus.publisher import Outgoing, Publisher
+from stead.bus.replies import Replies
+from stead.bus.streams import Identity
+from stead.bus.subjects import Recipient, Subjects
+from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
+
+log = logging.getLogger(__name__)
+
+TRY = 5.0
+"""Seconds for the server to acknowledge what was published."""
+
+CONTROLLERS = "controllers"
+"""The one consumer of reports, which all controllers pull from."""
+
+ABANDONED = 600.0
+"""Seconds after which the server removes the consumer of one run of an agent that has stopped pulling."""
+
+
+class Bus:
+    """A connection to the servers of a cell, and all that is said over it."""
+
+    def __init__(
+        self,
+        url: str | Sequence[str],
+        cell: str,
+        *,
+        name: str = "stead",
+        on_state: StateCallback | None = None,
+        replicas: int = 1,
+        domain: str | None = None,
+        ping_interval: float = 5.0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`domain` is JetStream's, for agents behind a leaf node; `options` go to the client library as they are."""
+        self.subjects = Subjects(cell)
+        self._link = Link(url, name, ping_interval=ping_interval, options=options)
+        replies = Replies(self._link)
+        self._publisher = Publisher(replies)
+        self._takes = Asker[Take, TakeReply](self._link, replies, self.subjects.take, TakeReply)
+        self._renewals = Asker[Renew, RenewReply](self._link, replies, self.subjects.renew, RenewReply)
+        self._services: list[Service[Any, Any]] = []
+        self._replicas = replicas
+        self._prefix = "$JS.API" if domain is None else f"$JS.{domain}.API"
+        if on_state is not None:
+            self._link.watch(on_state)
+
+    async def connect(self, timeout: float | None = None) -> None:
+        """Begin to connect, and stay connected for ever; wait for the first connection, so many seconds.
+
+        Raises `Unavailable` when it has not come by then; the bus goes on trying all the same.
+        """
+        await self._link.open(timeout)
+
+    async def close(self) -> None:
+        for service in self._services:
+            await service.close()
+        await self._link.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def connected(self) -> bool:
+        return self._link.connected
+
+    def on_state(self, callback: StateCallback) -> None:
+        """Call it on every change; it must not block. After `connected`, a controller looks at `identity`."""
+        self._link.watch(callback)
+
+    async def identity(self) -> Identity:
+        """Which streams there are now, made here if there were none."""
+        manager = self._link.client().jsm(prefix=self._prefix)
+        return await self._link.unbroken(streams.ensure(manager, self.subjects, self._replicas))
+
+    # Orders
+
+    async def publish_order(self, order: Order, to: Recipient | None = None, timeout: float = TRY) -> bool:
+        """Put an order on its lane, for whoever serves it or for one run of one agent.
+
+        True says that the server had this order under these fences already, which is no proof that anybody got it;
+        False is no proof that nobody did, since a restarted server knows only the ids of messages it still holds.
+        """
+        return await self._publisher.publish(self._outgoing(order, to), timeout)
+
+    async def publish_orders(
+        self, orders: Sequence[Order], to: Recipient | None = None, timeout: float = TRY
+    ) -> list[bool]:
+        """The same for many at once; if any fails, `NotPublished` says which."""
+        outcomes = await self._publisher.publish_all([self._outgoing(order, to) for order in orders], timeout)
+        published = {index: outcome for index, outcome in enumerate(outcomes) if isinstance(outcome, bool)}
+        failed = {index: outcome for index, outcome in enumerate(outcomes) if isinstance(outcome, BusError)}
+        if failed:
+            raise NotPublished(published, failed)
+        return list(published.values())
+
+    def orders(
+        self, lane: str, agent: str | None = None, epoch: int | None = None, *, ack_wait: float = ACK_WAIT
+    ) -> Consumer[Order]:
+        """The orders of a lane, shared with all who serve it; with agent and epoch, those sent to that run alone."""
+        if (agent is None) != (epoch is None):
+            raise ValueError("an agent without an epoch, or an epoch without an agent, is nobody")
+        to = None if agent is None or epoch is None else Recipient(agent, epoch)
+        return Consumer(
+            self._link,
+            ORDER,
+            stream=self.subjects.orders_stream,
+            name=self.subjects.consumer(lane, to),
+            filter_subject=self.subjects.order(lane, to),
+            ack_wait=ack_wait,
+            inactive_threshold=None if to is None else ABANDONED,
+            prefix=self._prefix,
+        )
+
+    async def forget(self, lane: str, to: Recipient | None = None) -> None:
+        """Remove what is left of a lane, or of one run of an agent, that will not be served again."""
+        name, subject = self.subjects.consumer(lane, to), self.subjects.order(lane, to)
+        await consumer.forget(self._link, self.subjects.orders_stream, name, subject, self._prefix)
+
+    def _outgoing(self, order: Order, to: Recipient | None) -> Outgoing:
+        subject = self.subjects.order(order.lane, to)
+        return Outgoing(subject, encode(order), message_id(order, subject))
+
+    # Reports
+
+    async def publish_report(self, report: FromAgent, timeout: float | None = None) -> None:
+        """Try until the report is published, or for so many seconds."""
+        subject = (
+            self.subjects.hello(report.agent) if isinstance(report, Hello) else self.subjects.report(report.lane)
+        )
+        outgoing = Outgoing(subject, encode(report), uuid4().hex)
+        try:
+            async with asyncio.timeout(timeout):
+                await self._until_published(outgoing)
+        except TimeoutError as error:
+            raise NoAnswer("the report was not published in time") from error
+
+    async def _until_published(self, outgoing: Outgoing) -> None:
+        pause = 0.05
+        while True:
+            await self._link.wait()
+            try:
+                await self._publisher.publish(outgoing, TRY)
+                return
+            except Unavailable as error:
+                log.info("a report was not published: %s; trying again", error)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    def reports(self, batch: int = 500, *, ack_wait: float = ACK_WAIT) -> Consumer[FromAgent]:
+        """All that agents report, shared by all controllers. Acknowledge a batch when it is committed, not before."""
+        return Consumer(
+            self._link,
+            FROM_AGENT,
+            stream=self.subjects.reports_stream,
+            name=CONTROLLERS,
+            ack_wait=ack_wait,
+            batch=batch,
+            prefix=self._prefix,
+        )
+
+    # Custody
+
+    async def take(self, take: Take, timeout: float = 5.0) -> TakeReply:
+        """Ask for custody. It counts from before the question, since the answer may have been long on its way."""
+        return await self._takes.ask(take, timeout)
+
+    async def renew(self, renew: Renew, timeout: float = 5.0) -> RenewReply:
+        """Ask for more time."""
+        return await self._renewals.ask(renew, timeout)
+
+    async def serve_take(self, handler: Callable[[Take], Awaitable[TakeReply]]) -> Service[Take, TakeReply]:
+        """Answer those who want to take an order, side by side with all other controllers."""
+        return await self._serve(self.subjects.take, Form(Take), handler)
+
+    async def serve_renew(self, handler: Callable[[Renew], Awaitable[RenewReply]]) -> Service[Renew, RenewReply]:
+        """Answer those who want to keep an order."""
+        return await self._serve(self.subjects.renew, Form(Renew), handler)
+
+    async def _serve(
+        self, subject: str, form: Form[Any], handler: Callable[[Any], Awaitable[Any]]
+    ) -> Service[Any, Any]:
+        service = Service(self._link, form, handler)
+        self._services.append(service)
+        await service.begin(subject)
+        return service
+
+    # Presence
+
+    async def announce(self, presence: Presence) -> None:
+        """Say that an agent is there, to whichever controller listens now."""
+        with translated("presence"):
+            await self._link.client().publish(self.subjects.presence, encode(presence))
+
+    async def on_presence(self, handler: Callable[[Presence], Awaitable[None]]) -> Listening:
+        """Hear of the agents that are there; each word goes to one controller."""
+
+        async def callback(message: Msg) -> None:
+            try:
+                presence = PRESENCE.decode(message.data)
+            except BadMessage as error:
+                log.warning("on %s: %s", message.subject, error)
+                return
+            await handler(presence)
+
+        return await self._link.listen(self.subjects.presence, callback, QUEUE)
+
+
+def message_id(order: Order, subject: str) -> str:
+    """The same for the same order under the same fences to the same place; another as soon as any of it differs.
+
+    So a repeat is not stored twice, and an order sent anew, which has new fences, is not taken for a repeat.
+    """
+    fences = sorted((member.path, *member.fence) for member in order.members)
+    digest = hashlib.blake2b(repr((subject, fences)).encode(), digest_size=12).hexdigest()
+    return f"{order.id}-{digest}"

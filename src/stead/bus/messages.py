@@ -1,0 +1,208 @@
+"""The words that controllers and agents say to each other, and nothing about how they travel.
+
+Rules for changing them: a new field has a default, a field never changes its meaning, and then only the minor version
+rises. Receivers ignore fields they do not know, so an agent may be newer than its controller, or older.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from stead.lifecycle.snapshot import Fence
+
+MAJOR, MINOR = 1, 0
+VERSION = (MAJOR, MINOR)
+
+LARGEST = 2**63 - 1
+"""What a bigint of the database holds; a larger number is a mistake, and is refused before it gets that far."""
+
+Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Values = dict[str, Any]
+
+ReportKind = Literal["started", "done", "failed", "declined", "seen"]
+
+
+def check(fence: Fence) -> None:
+    """The parts of a fence are plain numbers to the decoder; hold them to what a fence can be."""
+    if not (0 <= fence.incarnation <= LARGEST and 0 <= fence.counter <= LARGEST):
+        raise ValueError(f"{tuple(fence)} is not a fence")
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="t"):
+    """The envelope: what kind of message it is, and the version of the sender's words."""
+
+    v: tuple[Number, Number] = VERSION
+
+
+class OrderMember(msgspec.Struct, frozen=True):
+    """One resource that an order is about."""
+
+    path: Name
+    fence: Fence
+    token: str = ""
+    """Under which the provider's object is made and found again."""
+    spec: Values = {}
+    facts: Values = {}
+
+    def __post_init__(self) -> None:
+        check(self.fence)
+
+
+class Order(Message, frozen=True, tag="order"):
+    """What a controller tells an agent to do. Its members never change; the rest of a batch is a new order."""
+
+    id: Number
+    lane: Name
+    kind: str
+    verb: str
+    token: str
+    """The idempotency token of the call."""
+    operation: str
+    attempt: Number
+    members: list[OrderMember]
+    deadline: float
+    """In seconds of Unix time, by the cell's clock."""
+    request_id: str = ""
+
+
+class Take(Message, frozen=True, tag="take"):
+    """An agent got an order and asks for custody of it.
+
+    The answer may be lost, so an agent may say the same twice; the second time it is told what it was told before.
+    """
+
+    order: Number
+    agent: Name
+    epoch: Number
+    members: list[tuple[str, Fence]]
+
+    def __post_init__(self) -> None:
+        for _, fence in self.members:
+            check(fence)
+
+
+class TakeReply(Message, frozen=True, tag="take-reply"):
+    """Custody, or why not."""
+
+    ok: bool
+    why: str = ""
+    custody: float = 0.0
+    """Seconds, which the agent counts from before it asked."""
+    fences: dict[str, Fence] = {}
+    """By path, the fences under which the agent works and reports. A path that is missing is not to be touched."""
+
+    def __post_init__(self) -> None:
+        for fence in self.fences.values():
+            check(fence)
+
+
+class Renew(Message, frozen=True, tag="renew"):
+    """An agent still works on an order and asks for more time."""
+
+    order: Number
+    agent: Name
+    epoch: Number
+    fences: dict[str, Fence]
+
+    def __post_init__(self) -> None:
+        for fence in self.fences.values():
+            check(fence)
+
+
+class RenewReply(Message, frozen=True, tag="renew-reply"):
+    """More time, and for which paths no longer."""
+
+    ok: bool
+    custody: float = 0.0
+    """Seconds, which the agent counts from before it asked."""
+    lost: list[str] = []
+    """Paths whose fence has risen meanwhile: the agent makes no further call for them."""
+
+
+class ReportResult(msgspec.Struct, frozen=True):
+    """What became of one member."""
+
+    path: Name
+    fence: Fence
+    kind: ReportKind
+    seen: str = ""
+    """With `seen`: what is there."""
+    revision: Number | None = None
+    """With `seen`: the revision of the spec in force there, where that can be told."""
+    facts: Values = {}
+    error: str = ""
+    permanent: bool = False
+    """It failed in a way that another attempt will not mend."""
+
+    def __post_init__(self) -> None:
+        check(self.fence)
+
+
+class Report(Message, frozen=True, tag="report"):
+    """What an agent says happened."""
+
+    agent: Name
+    epoch: Number
+    order: Number
+    lane: Name
+    results: list[ReportResult]
+
+
+class StateLine(msgspec.Struct, frozen=True):
+    """One object in a full state, by its path, or by its token where the agent knows no path."""
+
+    fence: Fence
+    """The last one that the agent knows for it."""
+    seen: str
+    path: str = ""
+    token: str = ""
+    working: bool = False
+    """Live work is behind it, under that fence."""
+    revision: Number | None = None
+
+    def __post_init__(self) -> None:
+        check(self.fence)
+        if not (self.path or self.token):
+            raise ValueError("neither path nor token")
+
+
+class FullState(Message, frozen=True, tag="full-state"):
+    """A part of all that an agent finds when it has connected. What is missing counts only after the end mark."""
+
+    agent: Name
+    epoch: Number
+    lane: Name
+    objects: list[StateLine]
+    end: bool
+
+
+class Hello(Message, frozen=True, tag="hello"):
+    """An agent has begun a new epoch."""
+
+    agent: Name
+    epoch: Number
+    lanes: list[str]
+    version: str
+
+
+class Presence(Message, frozen=True, tag="presence"):
+    """An agent is still there. Said again and again, so it may be lost."""
+
+    agent: Name
+    epoch: Number
+    lanes: list[str]
+    version: str
+
+
+class Fault(Message, frozen=True, tag="fault"):
+    """A controller could not answer; this says nothing about what was asked."""
+
+    why: str
+    permanent: bool = False
+
+
+FromAgent = Report | FullState | Hello
+"""What travels on the stream of reports."""

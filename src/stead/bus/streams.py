@@ -1,0 +1,100 @@
+"""The two streams of a cell, and how one knows that they are still the same ones.
+
+A stream carries and never keeps: what is in it can be lost with its disk, and PostgreSQL knows all of it. But
+somebody has to notice. So each stream gets an id of its own when it is made, kept in its metadata; a different id is
+a different stream, which knows nothing of what was published before.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from nats.js.api import RetentionPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.errors import BadRequestError, NotFoundError, ServerError
+from nats.js.manager import JetStreamManager
+
+from stead.bus.errors import WrongStream, translated
+from stead.bus.subjects import Subjects
+
+ID = "stead.id"
+
+DEDUP_WINDOW = 120.0
+"""Seconds in which a message with an id that was seen already is not stored again."""
+
+MOST_CONSUMERS = 1_000_000
+"""There is one for every lane. A stream without a limit of its own gets the server's, which may be a thousand."""
+
+NEEDED = ("subjects", "retention", "storage", "max_consumers", "max_msgs_per_subject", "duplicate_window")
+"""The settings that must be exactly so. Of replicas there may be more."""
+
+NAME_IN_USE = 10058
+"""The server's code for: it exists, and is not configured so."""
+
+
+class Identity(NamedTuple):
+    """Which streams these are. A controller that meets another identity begins a new bus epoch."""
+
+    orders: str
+    reports: str
+
+
+async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 1) -> Identity:
+    """Make the streams of a cell where they are missing; say which ones they are.
+
+    Any number of controllers may do so at once: one of them makes a stream, the others find it.
+    """
+    orders = await _ensure(manager, subjects.orders_stream, subjects.all_orders, replicas)
+    reports = await _ensure(manager, subjects.reports_stream, subjects.all_reports, replicas)
+    return Identity(orders, reports)
+
+
+async def _ensure(manager: JetStreamManager, name: str, subjects: list[str], replicas: int) -> str:
+    wanted = StreamConfig(
+        name=name,
+        subjects=subjects,
+        retention=RetentionPolicy.WORK_QUEUE,
+        storage=StorageType.FILE,
+        max_consumers=MOST_CONSUMERS,
+        duplicate_window=DEDUP_WINDOW,
+        num_replicas=replicas,
+    )
+    with translated(f"stream {name}"):
+        try:
+            info = await manager.stream_info(name)
+        except NotFoundError:
+            info = await _create(manager, wanted)
+        if _differs(info.config, wanted):
+            info = await _update(manager, info, wanted)
+        return _identity(info)
+
+
+async def _create(manager: JetStreamManager, wanted: StreamConfig) -> StreamInfo:
+    try:
+        return await manager.add_stream(wanted.evolve(metadata={ID: secrets.token_hex(8)}))
+    except BadRequestError as error:
+        if error.err_code != NAME_IN_USE:
+            raise
+        assert wanted.name is not None
+        return await manager.stream_info(wanted.name)  # somebody else was faster
+
+
+async def _update(manager: JetStreamManager, info: StreamInfo, wanted: StreamConfig) -> StreamInfo:
+    """Change what the bus needs; what somebody else has set beside it stays, and so does the id."""
+    changes = {field: getattr(wanted, field) for field in NEEDED}
+    replicas = max(info.config.num_replicas or 1, wanted.num_replicas or 1)
+    try:
+        return await manager.update_stream(info.config.evolve(**changes, num_replicas=replicas))
+    except (BadRequestError, ServerError) as error:
+        raise WrongStream(f"the stream {wanted.name} is not as the bus needs it: {error.description}") from error
+
+
+def _differs(found: StreamConfig, wanted: StreamConfig) -> bool:
+    if any(getattr(found, field) != getattr(wanted, field) for field in NEEDED):
+        return True
+    return (found.num_replicas or 1) < (wanted.num_replicas or 1)
+
+
+def _identity(info: StreamInfo) -> str:
+    """The id given at creation; for a stream that somebody made by hand, the moment they did."""
+    return (info.config.metadata or {}).get(ID) or f"made {info.created}"

@@ -1,0 +1,82 @@
+"""Where each kind of word goes: the subjects, streams and consumers of one cell.
+
+A name (of a cell, a lane, an agent) is one token of a subject, so that no name can reach into another's subjects:
+letters, digits, `-` and `_` stay, a dot becomes `~`, and every other byte becomes `=` and two hexadecimal digits. So
+`aws.us-east-1` is `aws~us-east-1`, readable in any tool, and can be turned back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LONGEST = 100
+"""Characters of one token; the name of a consumer has up to two of them, and the server takes 255."""
+
+_OTHER = re.compile(rb"[^A-Za-z0-9_.-]")
+_ESCAPED = re.compile(rb"=([0-9A-F]{2})")
+
+
+def to_token(name: str) -> str:
+    """A name as one token of a subject."""
+    escaped = _OTHER.sub(lambda found: b"=%02X" % ord(found[0]), name.encode())
+    token = escaped.replace(b".", b"~").decode()
+    if not token or len(token) > LONGEST:
+        raise ValueError(f"{name!r} cannot be a name on the bus: it is empty or too long")
+    return token
+
+
+def from_token(token: str) -> str:
+    """The name that a token stands for."""
+    try:
+        name = _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode()), token.replace("~", ".").encode()).decode()
+        if to_token(name) == token:
+            return name
+    except ValueError:
+        pass
+    raise ValueError(f"{token!r} stands for no name")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One run of one agent, as opposed to whoever serves a lane."""
+
+    agent: str
+    epoch: int
+
+
+class Subjects:
+    """The subjects and names of one cell."""
+
+    def __init__(self, cell: str) -> None:
+        token = to_token(cell)
+        self._root = f"stead.{token}"
+        self.orders_stream = f"STEAD-{token}-ORDERS"
+        self.reports_stream = f"STEAD-{token}-REPORTS"
+        self.all_orders = [f"{self._root}.order.>"]
+        self.all_reports = [f"{self._root}.report.*", f"{self._root}.hello.*"]
+        self.take = f"{self._root}.take"
+        self.renew = f"{self._root}.renew"
+        self.presence = f"{self._root}.presence"
+
+    def order(self, lane: str, to: Recipient | None = None) -> str:
+        """Orders for whoever serves the lane, or for one run of one agent only."""
+        shared = f"{self._root}.order.{to_token(lane)}"
+        return shared if to is None else f"{shared}.{to_token(to.agent)}.{to.epoch}"
+
+    def report(self, lane: str) -> str:
+        return f"{self._root}.report.{to_token(lane)}"
+
+    def hello(self, agent: str) -> str:
+        return f"{self._root}.hello.{to_token(agent)}"
+
+    def consumer(self, lane: str, to: Recipient | None = None) -> str:
+        """The name of the consumer of `order` with the same arguments; `+` is in no token."""
+        return to_token(lane) if to is None else f"{to_token(lane)}+{to_token(to.agent)}+{to.epoch}"
+
+    def lane(self, subject: str) -> str:
+        """The lane of an order's or a report's subject."""
+        root, _, rest = subject.removeprefix(f"{self._root}.").partition(".")
+        if root not in ("order", "report") or not subject.startswith(f"{self._root}."):
+            raise ValueError(f"{subject!r} is of no lane of this cell")
+        return from_token(rest.partition(".")[0])

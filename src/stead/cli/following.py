@@ -1,0 +1,134 @@
+"""A change from the command line: asked for, followed with a line of progress, and told how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from stead.cli.listing import Columns, write
+from stead.cli.output import Code, ListFormat, data, note
+from stead.cli.planned import show as show_plan
+from stead.cli.remote import INTERRUPTED, clock, plain, reach, seconds_of
+from stead.client import Accepted, Operation, SyncClient
+
+OPERATIONS: Columns[Operation] = Columns(
+    narrow=(
+        ("OPERATION", lambda op: op.id),
+        ("ACTION", lambda op: op.action),
+        ("PATH", lambda op: op.path),
+        ("OUTCOME", lambda op: op.outcome or "running"),
+    ),
+    wide=(
+        ("STATE", lambda op: op.state or ""),
+        ("PHASE", lambda op: op.phase or ""),
+        ("LEFT", lambda op: f"{op.remaining}/{op.total}"),
+        ("BY", lambda op: op.principal),
+        ("SINCE", lambda op: clock(op.created_at)),
+        ("ENDED", lambda op: clock(op.ended_at)),
+        ("REASON", lambda op: op.reason),
+    ),
+    name=lambda op: op.id,
+)
+
+Wait = Annotated[bool, typer.Option("--wait/--detach", help="Follow the operation to its end, or return at once.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would do, and do nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Override the state. Needs --reason.")]
+Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stays with the operation.")]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", metavar="TEXT", help="The same request under the same key is let in once."),
+]
+
+
+@dataclass(frozen=True)
+class How:
+    """How a change is followed."""
+
+    output: ListFormat
+    wait: bool
+    timeout: str | None
+    dry_run: bool
+    key: str | None
+
+
+def change(address: str, path: str, action: str, how: How, **wishes: Any) -> None:
+    """Ask for a change and see it through, as far as the caller wants; ends the command."""
+    output = how.output
+    with reach(address) as client:
+        if how.dry_run:
+            show_plan(client.rehearse(path, action, **wishes), output)
+            return
+        accepted = client.ask(path, action, key=how.key, **wishes)
+        told = _tell(accepted, action, path)
+        if accepted.operation is None:
+            if output in (ListFormat.JSON, ListFormat.YAML):
+                data(plain(accepted), output)
+            return
+        id = accepted.operation.id
+        if not how.wait:
+            write([client.operation(id)], OPERATIONS, output)
+            return
+        if not told:
+            note(f"{action} of {path}: operation {id}")
+        finish(client, id, how.timeout, output)
+
+
+def finish(client: SyncClient, id: str, timeout: str | None, output: ListFormat) -> None:
+    """Follow an operation to its end and write how it ended; ends the command unless that was well."""
+    try:
+        with _progress() as progress:
+            ended = client.wait(id, seconds_of(timeout), progress)
+    except KeyboardInterrupt:
+        note(f"the operation goes on; see: stead operation wait {id}")
+        raise typer.Exit(INTERRUPTED) from None
+    write([ended], OPERATIONS, output)
+    if ended.outcome != "done":
+        note(f"error: {ended.action} of {ended.path} ended {ended.outcome}; see: stead journal {ended.path}")
+        raise typer.Exit(Code.FAILED)
+
+
+def _tell(accepted: Accepted, action: str, path: str) -> bool:
+    """Say what is out of the ordinary; whether anything was."""
+    if accepted.operation is None:
+        note(f"{action} of {path}: nothing to do")
+    elif accepted.joined:
+        note(f"{action} of {path} is under way already; joined operation {accepted.operation.id}")
+    elif accepted.repeated:
+        note(f"{action} of {path} was let in before, under the same key: operation {accepted.operation.id}")
+    return accepted.operation is None or accepted.joined or accepted.repeated
+
+
+class _Shown(Protocol):
+    def __call__(self, operation: Operation, /) -> None: ...
+
+
+@contextmanager
+def _progress() -> Iterator[_Shown]:
+    """Shows changes of an operation on stderr: a line that changes on a terminal, a line each elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda operation: note(_says(operation))
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("")
+
+        def show(operation: Operation) -> None:
+            progress.update(task, description=_says(operation))
+
+        yield show
+
+
+def _says(operation: Operation) -> str:
+    if operation.outcome is not None:
+        return f"{operation.action} of {operation.path}: {operation.outcome}"
+    done = f", {operation.total - operation.remaining} of {operation.total}" if operation.total > 1 else ""
+    again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
+    where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done})"
+    return f"{operation.action} of {operation.path}: {where}"

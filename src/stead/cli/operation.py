@@ -1,0 +1,70 @@
+"""`stead operation`: what was asked for, and what became of it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from stead.cli.following import OPERATIONS, finish
+from stead.cli.listing import write, write_one
+from stead.cli.output import ListFormat, data, note, table
+from stead.cli.remote import Below, Output, Server, Timeout, Watch, plain, reach
+from stead.client import DEFAULT_SERVER
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="Of an operation.", show_default=False)]
+
+
+@app.command("list", short_help="Operations.", epilog="Example: stead operation list --below shop --running")
+def list_(
+    below: Below = "/",
+    running: Annotated[
+        bool | None, typer.Option("--running/--ended", help="Only those under way, or only those that ended.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 50,
+    watch: Watch = False,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Operations on a path and below it, the latest first."""
+    with reach(server) as client:
+        place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
+        found = client.operations(below=below, running=running, limit=min(limit, 1000))
+        items = list(islice(found, limit))
+        if len(items) == limit:
+            note(f"these are the first {limit}; there may be others")
+        widths = write(items, OPERATIONS, output, endless=watch)
+        for event in client.events(after=place, path=below) if watch else ():
+            if event.operation is not None:
+                write_one(client.operation(event.operation), OPERATIONS, output, widths)
+
+
+@app.command(short_help="An operation.", epilog="Example: stead operation show 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c")
+def show(id: Id, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """An operation, under way or ended."""
+    with reach(server) as client:
+        found = client.operation(id)
+    if output in (ListFormat.JSON, ListFormat.YAML):
+        data(plain(found), output)
+    elif output is ListFormat.NAME:
+        write([found], OPERATIONS, output)
+    else:
+        names = [title.lower() for title, _ in OPERATIONS.shown(ListFormat.WIDE)]
+        rows = zip(names, OPERATIONS.row(found, ListFormat.WIDE), strict=True)
+        table(("FIELD", "VALUE"), [row for row in rows if row[1]])
+
+
+@app.command(
+    short_help="Wait for an operation to end.",
+    epilog="Example: stead operation wait 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c --timeout 10m",
+)
+def wait(id: Id, timeout: Timeout = None, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """Wait for an operation to end, and say how.
+
+    Exit code 0: done. 1: it ended otherwise. 124: it is still under way.
+    """
+    with reach(server) as client:
+        finish(client, id, timeout, output)

@@ -1,0 +1,89 @@
+"""The processes of a cell: `stead server`, `stead agent` and `stead sim-cloud`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from stead.agent import entry, simcloud
+from stead.api import create_app
+from stead.controller.engine import engine
+
+Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
+Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
+
+
+def _log() -> None:
+    text = "%(asctime)s %(levelname)s %(name)s %(message)s"
+    logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), format=text)
+
+
+def server(
+    database: Annotated[
+        str, typer.Option("--database", envvar="STEAD_DATABASE", help="PostgreSQL, as postgresql://user@host/name.")
+    ],
+    nats: Nats = "nats://127.0.0.1:4222",
+    cell: Cell = "main",
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
+) -> None:
+    """Run a controller and its HTTP interface. Any number of them may run on one database and one bus."""
+    _log()
+    asyncio.run(_server(database, nats, cell, host, port))
+
+
+async def _server(database: str, nats: str, cell: str, host: str, port: int) -> None:
+    async with engine(database, nats, cell) as e:
+        config = uvicorn.Config(create_app(e.service), host=host, port=port, log_config=None, lifespan="off")
+        web = uvicorn.Server(config)
+        controller = asyncio.create_task(e.controller.run())
+        serving = asyncio.create_task(web.serve())
+        done, _ = await asyncio.wait({controller, serving}, return_when=asyncio.FIRST_COMPLETED)
+        web.should_exit = True
+        controller.cancel()
+        await asyncio.gather(serving, controller, return_exceptions=True)
+        for task in done:
+            if task is controller and not task.cancelled():
+                task.result()
+
+
+def agent(
+    lane: Annotated[
+        list[str], typer.Option("--lane", help="A lane to serve, such as aws.us-east-1; may be repeated.")
+    ],
+    driver: Annotated[str, typer.Option("--driver", help="The driver that serves the lanes.")] = "sim",
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the driver, as name=value; may be repeated.")
+    ] = None,
+    nats: Nats = "nats://127.0.0.1:4222",
+    cell: Cell = "main",
+    name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
+) -> None:
+    """Run an agent: it pulls orders from its lanes and carries them out."""
+    _log()
+    settings = dict(_pair(text) for text in setting or [])
+    lanes = {one: entry.lane_config(driver, one, settings) for one in lane}
+    asyncio.run(entry.run(nats, cell, name or socket.gethostname(), lanes))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise typer.BadParameter(f"{text!r} is not name=value", param_hint="--set")
+    return name, value
+
+
+def sim_cloud(
+    data: Annotated[Path, typer.Option("--data", help="The folder of its ledger.")],
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 for a free one.")] = 7780,
+) -> None:
+    """Run a simulated cloud, whose every provider and region can be made to fail."""
+    simcloud.serve(host, port, data)

@@ -1,0 +1,265 @@
+"""The client: everything the HTTP interface offers, typed.
+
+    async with Client("http://127.0.0.1:7770") as client:
+        accepted = await client.ask("/shop/web/front/1", "suspend")
+        operation = await client.wait(accepted.operation.id, timeout=600)
+
+Every change carries an idempotency key, made here if the caller has none, so that it can be repeated when its answer
+was lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal, Self, TypedDict, Unpack
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+
+from stead.client.errors import StillRunning, Unavailable, Unreachable
+from stead.client.events import events
+from stead.client.models import (
+    Accepted,
+    ClaimPage,
+    Explanation,
+    JournalPage,
+    Line,
+    Operation,
+    OperationPage,
+    Past,
+    Rehearsal,
+    Resource,
+    ResourcePage,
+)
+from stead.client.transport import Transport, pause, raise_for_problem, read
+
+DEFAULT_SERVER = "http://127.0.0.1:7770"
+PATIENCE = 60.0
+"""Seconds for which a server may be away before following is given up."""
+SILENCE = 45.0
+"""Seconds without a sign of life after which a stream counts as lost; servers give one every 15."""
+SHORTEST_LOOK, LONGEST_LOOK = 0.05, 1.0
+"""Seconds between two looks at an operation."""
+
+
+class Wishes(TypedDict, total=False):
+    """What may be said beside the action."""
+
+    kind: str
+    """Needed to make something; elsewhere it guards against a path of another kind."""
+    spec: Mapping[str, Any]
+    lane: str
+    force: bool
+    reason: str
+    hold: bool
+    on_failure: Literal["undo", "keep"]
+    on_partial: Literal["continue", "rollback", "refine"]
+    on_conflict: Literal["default", "refuse", "queue"]
+
+
+class Client:
+    """Speaks to one server. To be used in one event loop, by any number of tasks."""
+
+    def __init__(
+        self,
+        server: str = DEFAULT_SERVER,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        patience: float = PATIENCE,
+        silence: float = SILENCE,
+    ) -> None:
+        """`timeout` is for one answer, `retries` for one call, `patience` for whatever follows something."""
+        self._transport = Transport(server, headers or {}, timeout, retries)
+        self._patience = patience
+        self._silence = silence
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # Resources
+
+    async def resource(self, path: str) -> Resource:
+        """A resource as it is."""
+        return await self._transport.send(Resource, "GET", _at(path))
+
+    async def past(self, path: str, at: datetime) -> Past:
+        """A resource as it was."""
+        return await self._transport.send(Past, "GET", _at(path), query={"at": at.isoformat()})
+
+    async def resource_page(
+        self, *, kind: str | None = None, below: str = "/", limit: int = 500, cursor: str | None = None
+    ) -> ResourcePage:
+        """One page of resources."""
+        query = {"kind": kind, "below": below, "limit": limit, "cursor": cursor}
+        return await self._transport.send(ResourcePage, "GET", "/v1/resources", query=query)
+
+    async def resources(
+        self, *, kind: str | None = None, below: str = "/", limit: int = 500
+    ) -> AsyncGenerator[Resource]:
+        """All resources below a path, page by page."""
+        cursor: str | None = None
+        while True:
+            page = await self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def ask(
+        self, path: str, action: str, *, key: str | None = None, if_match: str | None = None, **wishes: Unpack[Wishes]
+    ) -> Accepted:
+        """Ask for a change. `if_match` is the tag of the version that is meant."""
+        headers = {"Idempotency-Key": key or str(uuid4())}
+        if if_match is not None:
+            headers["If-Match"] = f'"{if_match}"'
+        query = {"action": action}
+        return await self._transport.send(Accepted, "POST", _at(path), query=query, body=wishes, headers=headers)
+
+    async def rehearse(self, path: str, action: str, **wishes: Unpack[Wishes]) -> Rehearsal:
+        """What a change would do, without doing it."""
+        query = {"action": action, "dry_run": True}
+        return await self._transport.send(Rehearsal, "POST", _at(path), query=query, body=wishes)
+
+    async def explain(
+        self, path: str, action: str, *, kind: str | None = None, force: bool = False, reason: str = ""
+    ) -> Explanation:
+        """Whether an action would be let in now, and if not, what would help."""
+        query = {"path": path, "action": action, "kind": kind, "force": force, "reason": reason}
+        return await self._transport.send(Explanation, "GET", "/v1/explain", query=query)
+
+    # Operations and claims
+
+    async def operation(self, id: str) -> Operation:
+        """An operation, under way or ended."""
+        return await self._transport.send(Operation, "GET", f"/v1/operations/{quote(id, safe='')}")
+
+    async def operation_page(
+        self, *, below: str = "/", running: bool | None = None, limit: int = 100, cursor: str | None = None
+    ) -> OperationPage:
+        """One page of operations, the latest first. It may be empty and still have a next one."""
+        query = {"below": below, "running": running, "limit": limit, "cursor": cursor}
+        return await self._transport.send(OperationPage, "GET", "/v1/operations", query=query)
+
+    async def operations(
+        self, *, below: str = "/", running: bool | None = None, limit: int = 100
+    ) -> AsyncGenerator[Operation]:
+        """All operations on a path and below it, page by page, the latest first."""
+        cursor: str | None = None
+        while True:
+            page = await self.operation_page(below=below, running=running, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def follow(self, id: str) -> AsyncGenerator[Operation]:
+        """An operation each time something about it has changed; the last is how it ended."""
+        shown: Operation | None = None
+        delay = SHORTEST_LOOK
+        heard_at = _now()
+        while True:
+            try:
+                now = await self.operation(id)
+                heard_at = _now()
+            except (Unreachable, Unavailable):
+                if shown is None or _now() - heard_at > self._patience:
+                    raise
+                now = shown
+            if now != shown:
+                shown, delay = now, SHORTEST_LOOK
+                yield now
+            if now.outcome is not None:
+                return
+            await asyncio.sleep(delay)
+            delay = min(delay * 1.5, LONGEST_LOOK)
+
+    async def wait(
+        self, id: str, timeout: float | None = None, on_change: Callable[[Operation], None] | None = None
+    ) -> Operation:
+        """An operation when it has ended; `StillRunning` when it has not within so many seconds."""
+        last: Operation | None = None
+        try:
+            async with asyncio.timeout(timeout), aclosing(self.follow(id)) as changes:
+                async for change in changes:
+                    last = change
+                    if on_change is not None:
+                        on_change(change)
+        except TimeoutError:
+            raise StillRunning(last or await self.operation(id)) from None
+        assert last is not None
+        return last
+
+    async def claims(self, *, below: str = "/", limit: int = 1000) -> ClaimPage:
+        """Who may change what now."""
+        return await self._transport.send(ClaimPage, "GET", "/v1/claims", query={"below": below, "limit": limit})
+
+    # The journal
+
+    async def journal_page(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> JournalPage:
+        """Lines of the journal from after a position on."""
+        query = {"after": after, "path": path, "limit": limit}
+        return await self._transport.send(JournalPage, "GET", "/v1/journal", query=query)
+
+    async def journal(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> AsyncGenerator[Line]:
+        """The journal from after a position on, page by page, up to where it ends now."""
+        while True:
+            page = await self.journal_page(after=after, path=path, limit=limit)
+            for item in page.items:
+                yield item
+            if len(page.items) < limit:
+                return
+            after = page.next
+
+    async def events(self, *, after: int | None = None, path: str | None = None) -> AsyncGenerator[Line]:
+        """The journal as it grows, for ever, from a position or from now on.
+
+        A stream that is lost is resumed: no line is missed or given twice.
+        """
+        # Where "now" is has to be known before the first stream is lost.
+        place = (await self.journal_page(limit=1)).end if after is None else after
+        attempt = 0
+        heard_at = _now()
+        while True:
+            headers = {"Last-Event-ID": str(place)}
+            try:
+                async with self._transport.stream("/v1/events", {"path": path}, headers, self._silence) as response:
+                    if response.status_code != 200:
+                        raise_for_problem(response.status_code, await response.aread())
+                    async with aclosing(events(response.aiter_bytes())) as heard:
+                        async for event in heard:
+                            attempt, heard_at = 0, _now()
+                            place = int(event.id) if event.id else place
+                            if event.data:
+                                yield read(event.data.encode(), Line)
+            except (httpx.TransportError, Unavailable) as error:
+                if _now() - heard_at > self._patience:
+                    raise error if isinstance(error, Unavailable) else Unreachable(str(error)) from error
+            await asyncio.sleep(pause(attempt))
+            attempt += 1
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _at(path: str) -> str:
+    """The address of a resource. Strange characters are the server's to refuse."""
+    return f"/v1/resources/{quote(path.removeprefix('/'), safe='/')}"

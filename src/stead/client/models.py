@@ -1,0 +1,321 @@
+"""What a server answers, as plain values. Fields that a newer server adds are passed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who has a claim that is in the way."""
+
+    operation: str
+    action: str
+    path: str
+    by: str = ""
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One reason of a refusal."""
+
+    code: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldError:
+    """What is wrong with one part of a request."""
+
+    where: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why there is no answer (RFC 9457)."""
+
+    status: int
+    code: str
+    """Stable; the end of `type`."""
+    title: str = ""
+    detail: str = ""
+    type: str = "about:blank"
+    request_id: str = ""
+    """Under which the server's log has it."""
+    current_state: str | None = None
+    allowed_actions: tuple[str, ...] = ()
+    holder: Holder | None = None
+    reasons: tuple[Reason, ...] = ()
+    retry_after: int | None = None
+    errors: tuple[FieldError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """An operation that is under way, as its resource shows it."""
+
+    id: str
+    action: str
+    phase: str
+    origin: str
+    aims_at: str
+    attempt: int = 1
+    by: str = ""
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A resource, as it is believed to be."""
+
+    path: str
+    kind: str
+    state: str
+    state_class: str
+    """`settled`, `moving`, `final` or `absent`."""
+    tag: str
+    """Its version, for `if_match`."""
+    lane: str = ""
+    spec: dict[str, Any] = field(default_factory=dict)
+    next_spec: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    operation: Running | None = None
+    hidden: Running | None = None
+    timers: dict[str, datetime] = field(default_factory=dict)
+    seen_at: datetime | None = None
+    changed_at: datetime | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A resource as it was."""
+
+    path: str
+    kind: str
+    at: datetime
+    state: str
+    state_class: str
+    since: datetime | None = None
+    spec: dict[str, Any] | None = None
+    """None where it is not on record."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    operation: str | None = None
+    principal: str = ""
+    through: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationName:
+    """An operation, by which to find it."""
+
+    id: str
+    action: str
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A change was let in, and will be carried to a settled end."""
+
+    operation: OperationName | None
+    """None where there was nothing to do."""
+    joined: bool = False
+    idle: bool = False
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """The durable record of an accepted action."""
+
+    id: str
+    action: str
+    kind: str
+    path: str
+    principal: str
+    outcome: str | None
+    """None while it is under way; then `done`, `failed`, `undone`, `unknown` or `displaced`."""
+    created_at: datetime
+    ended_at: datetime | None = None
+    reason: str = ""
+    request: dict[str, Any] = field(default_factory=dict)
+    total: int = 1
+    remaining: int = 0
+    failed: int = 0
+    state: str | None = None
+    phase: str | None = None
+    attempt: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An operation's right to change a path, or to use it."""
+
+    path: str
+    mode: str
+    operation: str
+    action: str = ""
+    by: str = ""
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the journal: a move, or a refusal."""
+
+    position: int
+    at: datetime
+    path: str
+    kind: str
+    actor: str
+    trigger: str
+    word: str
+    source: str
+    target: str
+    operation: str | None = None
+    principal: str = ""
+    change: dict[str, Any] = field(default_factory=dict)
+    refused: int = 0
+    """How often, where it is a refusal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """Something that would let a refused action in."""
+
+    what: str
+    says: str
+    actions: tuple[str, ...] = ()
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Whether an action would be let in now, and if not, why, and what would help."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    allowed: bool
+    joins: bool = False
+    idle: bool = False
+    waits: bool = False
+    reasons: tuple[Reason, ...] = ()
+    holder: Holder | None = None
+    allowed_actions: tuple[str, ...] = ()
+    retry_after: int | None = None
+    remedies: tuple[Remedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedMove:
+    """A move that would be made at once."""
+
+    source: str
+    target: str
+    trigger: str
+    word: str
+    actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedClaim:
+    """A claim that would be taken, handed over or given back."""
+
+    path: str
+    mode: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedOrder:
+    """What agents would be told at once."""
+
+    verb: str
+    lane: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTimer:
+    """A timer that would start."""
+
+    name: str
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Members in one condition, and what the action would do with them."""
+
+    state: str
+    members: int
+    does: str
+    target: str = ""
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What an action would do, without doing it."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    joins: bool = False
+    idle: bool = False
+    waits: bool = False
+    moves: tuple[PlannedMove, ...] = ()
+    claims: tuple[PlannedClaim, ...] = ()
+    orders: tuple[PlannedOrder, ...] = ()
+    timers: tuple[PlannedTimer, ...] = ()
+    calls: tuple[str, ...] = ()
+    way: tuple[str, ...] = ()
+    fails: str = ""
+    members: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePage:
+    """A page of resources."""
+
+    items: tuple[Resource, ...]
+    next: str | None = None
+    position: int = 0
+    """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationPage:
+    """A page of operations."""
+
+    items: tuple[Operation, ...]
+    next: str | None = None
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimPage:
+    """Claims, and whether there are others."""
+
+    items: tuple[Claim, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalPage:
+    """Lines of the journal."""
+
+    items: tuple[Line, ...]
+    next: int
+    """From where to go on."""
+    end: int
+    """The last position there is."""

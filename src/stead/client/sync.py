@@ -1,0 +1,102 @@
+"""The client for programs without an event loop: the same methods, each run to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from types import TracebackType
+from typing import Any, Concatenate, Self
+
+from stead.client.client import DEFAULT_SERVER, Client
+
+
+def _whole[**P, T](
+    method: Callable[Concatenate[Client, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncClient, P], T]:
+    def call(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(lambda client: method(client, *args, **kwargs))
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+def _each[**P, T](
+    method: Callable[Concatenate[Client, P], AsyncGenerator[T]],
+) -> Callable[Concatenate[SyncClient, P], Iterator[T]]:
+    def call(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        items = method(self._client, *args, **kwargs)
+        end = object()
+
+        async def following(_: Client) -> Any:
+            return await anext(items, end)
+
+        self._open.add(items)
+        try:
+            while (item := self._run(following)) is not end:
+                yield item
+        finally:
+            self._end(items)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class SyncClient:
+    """Speaks to one server, from one thread in which no event loop runs."""
+
+    def __init__(self, server: str = DEFAULT_SERVER, **options: Any) -> None:
+        """Options are those of `Client`."""
+        self._client = Client(server, **options)
+        self._runner = asyncio.Runner()
+        self._open: set[AsyncGenerator[Any]] = set()
+
+    def _run[T](self, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+        if _in_a_loop():
+            raise RuntimeError("where an event loop runs, Client is to be used")
+        return self._runner.run(work(self._client))
+
+    def _end(self, items: AsyncGenerator[Any]) -> None:
+        """End what was being gone through; the interpreter may ask for that at any time, and late."""
+        if items in self._open and not _in_a_loop():
+            self._open.discard(items)
+            self._runner.run(items.aclose())
+
+    def close(self) -> None:
+        """Let go of connections, and of whatever was not gone through to its end."""
+        for items in tuple(self._open):
+            self._end(items)
+        self._run(Client.close)
+        self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    resource = _whole(Client.resource)
+    past = _whole(Client.past)
+    resource_page = _whole(Client.resource_page)
+    resources = _each(Client.resources)
+    ask = _whole(Client.ask)
+    rehearse = _whole(Client.rehearse)
+    explain = _whole(Client.explain)
+    operation = _whole(Client.operation)
+    operation_page = _whole(Client.operation_page)
+    operations = _each(Client.operations)
+    follow = _each(Client.follow)
+    wait = _whole(Client.wait)
+    claims = _whole(Client.claims)
+    journal_page = _whole(Client.journal_page)
+    journal = _each(Client.journal)
+    events = _each(Client.events)
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

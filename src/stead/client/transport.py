@@ -1,0 +1,116 @@
+"""One request, answered or not: repeated where that is safe, read into values, problems raised.
+
+Everything that the client asks may be repeated: reads, because they change nothing; changes, because each carries a
+key under which the server lets it in once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from stead import __version__
+from stead.client.errors import BadAnswer, Unavailable, Unreachable, error_of
+from stead.client.models import Problem
+
+FIRST_PAUSE = 0.2
+LONGEST_PAUSE = 5.0
+
+
+def pause(attempt: int, said: float | None = None) -> float:
+    """Seconds before the next attempt: what the server said, or longer each time."""
+    return min(LONGEST_PAUSE, said if said is not None else FIRST_PAUSE * 2**attempt)
+
+
+class Transport:
+    """Sends requests to one server."""
+
+    def __init__(self, server: str, headers: Mapping[str, str], timeout: float, retries: int) -> None:
+        self._server = server
+        self._retries = retries
+        self._http = httpx.AsyncClient(
+            base_url=server,
+            headers={"User-Agent": f"stead/{__version__}", **headers},
+            timeout=timeout,
+            trust_env=not _on_this_machine(server),  # a proxy in the environment is for the world outside
+            verify=not server.startswith("http:"),  # to read the certificates takes longer than most answers
+        )
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._http.aclose()
+
+    async def send[T](
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> T:
+        """Ask, again if need be, and read the answer."""
+        attempt = 0
+        while True:
+            try:
+                response = await self._http.request(method, path, params=_plain(query), json=body, headers=headers)
+                raise_for_problem(response.status_code, response.content)
+                return read(response.content, kind)
+            except httpx.TransportError as error:
+                failure: Unreachable | Unavailable = Unreachable(f"{self._server} does not answer: {_says(error)}")
+            except Unavailable as error:
+                failure = error
+            if attempt >= self._retries:
+                raise failure
+            await asyncio.sleep(pause(attempt, failure.retry_after if isinstance(failure, Unavailable) else None))
+            attempt += 1
+
+    def stream(self, path: str, query: Mapping[str, Any], headers: Mapping[str, str], silence: float) -> Any:
+        """A response that is read as it comes; it is lost when nothing came for so many seconds."""
+        timeout = httpx.Timeout(10.0, read=silence)
+        return self._http.stream("GET", path, params=_plain(query), headers=headers, timeout=timeout)
+
+
+def raise_for_problem(status: int, content: bytes) -> None:
+    """Raise what the server said no with."""
+    if status < 400:
+        return
+    try:
+        problem = msgspec.json.decode(content, type=Problem)
+    except msgspec.MsgspecError:  # somebody in between answered, who speaks no problems
+        problem = Problem(status=status, code=f"http-{status}", title=httpx.codes.get_reason_phrase(status))
+    raise error_of(problem)
+
+
+def read[T](content: bytes, kind: type[T]) -> T:
+    """A value from what the server answered."""
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.MsgspecError as error:
+        raise BadAnswer(f"the answer is none that this client understands: {error}") from error
+
+
+def _plain(query: Mapping[str, Any] | None) -> dict[str, str]:
+    """Query parameters: what is None is left out."""
+    words = {True: "true", False: "false"}
+    given = {name: value for name, value in (query or {}).items() if value is not None}
+    return {name: words[value] if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def _on_this_machine(server: str) -> bool:
+    host = urlsplit(server).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _says(error: httpx.TransportError) -> str:
+    return str(error) or type(error).__name__

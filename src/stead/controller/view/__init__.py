@@ -1,0 +1,42 @@
+"""The read side of the controller, and the door beside it: all that an interface may know of the engine."""
+
+from stead.controller.view.reading import AWAY, View
+from stead.controller.view.service import Check, Service, Taken
+from stead.controller.view.things import (
+    Asked,
+    Caller,
+    Claim,
+    Explanation,
+    Line,
+    Listed,
+    Missing,
+    Operation,
+    Outdated,
+    Past,
+    Rehearsal,
+    Resource,
+    Unfit,
+)
+from stead.lifecycle.decision import Refusal
+
+__all__ = [
+    "AWAY",
+    "Asked",
+    "Caller",
+    "Check",
+    "Claim",
+    "Explanation",
+    "Line",
+    "Listed",
+    "Missing",
+    "Operation",
+    "Outdated",
+    "Past",
+    "Refusal",
+    "Rehearsal",
+    "Resource",
+    "Service",
+    "Taken",
+    "Unfit",
+    "View",
+]

@@ -1,0 +1,266 @@
+"""What would happen if somebody asked: the same `decide` as for the real thing, and nothing is written.
+
+To *explain* is to say whether an action would be let in, and if not, what would help. To *rehearse* is to say what it
+would do, members of a group included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import replace
+from uuid import uuid4
+
+from stead.controller.view.reading import View, aims_at
+from stead.controller.view.things import (
+    Asked,
+    Caller,
+    Explanation,
+    Missing,
+    Part,
+    PlannedClaim,
+    PlannedMove,
+    PlannedOrder,
+    PlannedTimer,
+    Rehearsal,
+    Remedy,
+)
+from stead.lifecycle.decide import Group, GroupDecision, decide
+from stead.lifecycle.decide.draft import acts_as
+from stead.lifecycle.decide.group import as_class
+from stead.lifecycle.decide.request import allowed
+from stead.lifecycle.decision import Code, Decision, Order, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.rows import BACK, Actor, StateClass, Trigger
+from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
+from stead.store import Row
+
+CHUNK = 1000
+"""Members of a group that are read in one go."""
+
+type Classes = Counter[tuple[Snapshot, str]]
+"""How many members are in which class, by lane."""
+
+
+def request_of(asked: Asked, caller: Caller) -> Request:
+    """The event that stands for what is asked."""
+    return Request(
+        action=asked.action,
+        actor=Actor(caller.actor),
+        force=asked.force,
+        reason=asked.reason,
+        hold=asked.hold,
+        on_failure=OnFailure(asked.on_failure),
+        on_partial=OnPartial(asked.on_partial),
+        on_conflict=OnConflict(asked.on_conflict),
+        revision=1,
+        by=caller.name,
+    )
+
+
+def placed(refusal: Refusal, path: str) -> Refusal:
+    """A refusal whose holder has a path: where `decide` names none, it is the resource's own operation."""
+    holder = refusal.holder
+    return refusal if holder is None or holder.path else replace(refusal, holder=replace(holder, path=path))
+
+
+async def find(view: View, asked: Asked) -> Row | Missing:
+    """The resource that is asked about, or the one that would be made."""
+    row = await view.store.read(asked.path)
+    if row is not None:
+        if asked.kind not in ("", row.kind):
+            return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
+        return row
+    lifecycle = view.kinds.get(asked.kind)
+    if lifecycle is None:
+        return Missing(f"there is no kind {asked.kind}" if asked.kind else f"there is nothing at {asked.path}")
+    action = lifecycle.action(asked.action)
+    if action is not None and lifecycle.initial.name not in action.starts:
+        return Missing(f"there is no {asked.kind} {asked.path}")
+    snapshot = Snapshot(lifecycle.initial.name, blocked=await view.holder(asked.path))
+    return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
+
+
+async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Missing:
+    """Whether an action would be let in."""
+    row = await find(view, asked)
+    if isinstance(row, Missing):
+        return row
+    lifecycle, snap, request = view.kinds[row.kind], row.snapshot, request_of(asked, caller)
+    answer = await _decided(view, row, request)
+    refusal = answer if isinstance(answer, Refusal) else None
+    decision = None if isinstance(answer, Refusal) else answer[0]
+    return Explanation(
+        path=row.path,
+        kind=row.kind,
+        action=asked.action,
+        state=snap.state,
+        allowed=refusal is None,
+        joins=decision is not None and decision.joined,
+        idle=decision is not None and _idle(decision),
+        waits=decision is not None and decision.queued,
+        reasons=refusal.reasons if refusal else (),
+        holder=refusal.holder if refusal else None,
+        allowed_actions=allowed(lifecycle, snap, request.actor),
+        retry_after=refusal.retry_after if refusal else None,
+        remedies=tuple(_remedies(lifecycle, snap, request, refusal)) if refusal else (),
+    )
+
+
+async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:
+    """What an action would do."""
+    row = await find(view, asked)
+    if isinstance(row, Missing):
+        return row
+    request = request_of(asked, caller)
+    answer = await _decided(view, row, request)
+    if isinstance(answer, Refusal):
+        return answer
+    decision, group, classes = answer
+    lifecycle = view.kinds[row.kind]
+    lane = asked.lane or row.lane
+    orders = Counter({(order.verb, lane): 1 for order in decision.orders})
+    if group is not None:
+        for (cls, where), count in classes.items():
+            orders.update({(order.verb, where): count for order in _orders(group, cls)})
+    action = lifecycle.action(asked.action)
+    goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
+    mode = "intention" if action is not None and action.beside else "exclusive"
+    return Rehearsal(
+        path=row.path,
+        kind=row.kind,
+        action=asked.action,
+        state=row.snapshot.state,
+        joins=decision.joined,
+        idle=_idle(decision),
+        waits=decision.queued,
+        moves=tuple(PlannedMove(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
+        claims=tuple(PlannedClaim(row.path, mode, change) for change in decision.claims),
+        orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
+        timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
+        calls=action.verbs if goes and action else (),
+        way=_way(lifecycle, row.snapshot, asked.action) if goes else (row.snapshot.state,),
+        fails=action.fails if goes and action else "",
+        members=tuple(_parts(group)) if group is not None else (),
+    )
+
+
+async def _decided(
+    view: View, row: Row, request: Request
+) -> tuple[Decision, GroupDecision | None, Classes] | Refusal:
+    """What `decide` says, of a group by the classes of its members."""
+    lifecycle = view.kinds[row.kind]
+    member = view.kinds.get(lifecycle.members)
+    if member is None:
+        answer = decide(lifecycle, row.snapshot, request)
+        return placed(answer, row.path) if isinstance(answer, Refusal) else (answer, None, Counter())
+    classes = await _classes(view, member.kind, row.path)
+    counts: Counter[Snapshot] = Counter()
+    for (cls, _), count in classes.items():
+        counts[cls] += count
+    grouped = decide(lifecycle, Group(row.snapshot, member, counts), request)
+    return placed(grouped, row.path) if isinstance(grouped, Refusal) else (grouped.parent, grouped, classes)
+
+
+async def _classes(view: View, kind: str, below: str) -> Classes:
+    classes: Classes = Counter()
+    after = ""
+    while paths := await view.store.paths(kind, f"{below}/", after, CHUNK):
+        rows = await view.store.read_many(paths)
+        classes.update((as_class(row.snapshot), row.lane) for row in rows.values())
+        after = paths[-1]
+    return classes
+
+
+def _orders(group: GroupDecision, cls: Snapshot) -> tuple[Order, ...]:
+    return group.acting[cls].orders if cls in group.acting else ()
+
+
+def _parts(group: GroupDecision) -> Iterator[Part]:
+    for cls, decision in group.acting.items():
+        target = decision.after.state if decision.moves else ""
+        yield Part(cls.state, group.counts[cls], "joins" if decision.joined else "acts", target)
+    for cls in group.reached:
+        yield Part(cls.state, group.counts[cls], "nothing")
+    for cls, refusal in group.skipped.items():
+        yield Part(cls.state, group.counts[cls], "skipped", reasons=refusal.reasons)
+
+
+def _idle(decision: Decision) -> bool:
+    return bool(decision.ended) and not decision.moves and decision.after.operation is None
+
+
+def _way(lifecycle: Lifecycle, snap: Snapshot, action: str) -> tuple[str, ...]:
+    known = lifecycle.action(action)
+    through = known.through if known is not None else ()
+    return (snap.state, *through, aims_at(lifecycle, action, snap.state))
+
+
+# What would help
+
+
+def _remedies(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+    """What would let it in, for each reason that speaks against it."""
+    for code in dict.fromkeys(reason.code for reason in refusal.reasons):
+        match code:
+            case Code.UNKNOWN_ACTION:
+                known = ", ".join(action.name for action in lc.actions)
+                yield Remedy("ask", f"{lc.kind} knows {known}", tuple(action.name for action in lc.actions))
+            case Code.NOT_THE_ACTOR:
+                action = lc.action(req.action)
+                who = " or ".join(action.by if action is not None else ()) or "nobody by request"
+                yield Remedy("actor", f"{req.action} is for {who}")
+            case Code.NOT_FORCEABLE:
+                yield Remedy("force", "ask for it without force")
+            case Code.NEEDS_REASON:
+                yield Remedy("reason", "say why it is to be forced")
+            case Code.NOT_EMPTY:
+                yield Remedy("empty", f"remove the {snap.children} below it first")
+            case Code.PARENT:
+                for need in lc.needs:
+                    yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
+            case Code.MOVING | Code.HELD:
+                yield from _after_holder(lc, snap, req, refusal)
+            case Code.WRONG_STATE:
+                yield from _from_here(lc, snap, req, snap.state)
+            case Code.NO_MEMBER:
+                yield Remedy("wait", "some member has to be in a state in which it can follow")
+
+
+def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+    holder = refusal.holder
+    if holder is not None:
+        yield Remedy("wait", f"wait until {holder.action} on {holder.path} has ended", operation=holder.operation)
+    op = snap.operation
+    if op is not None:
+        yield from _asking(lc, aims_at(lc, op.action, op.origin), req)
+
+
+def _from_here(lc: Lifecycle, snap: Snapshot, req: Request, state: str) -> Iterator[Remedy]:
+    if lc.state(state).cls is StateClass.MOVING and snap.operation is not None:
+        op = snap.operation
+        yield Remedy("wait", f"wait until {op.action} has ended", operation=op.id)
+        state = aims_at(lc, op.action, op.origin)
+    yield from _asking(lc, state, req)
+    if not req.force and any(row.forced for row in lc.rows(snap.state, Trigger.REQUEST, req.action)):
+        yield Remedy("force", "force it, with a reason")
+
+
+def _asking(lc: Lifecycle, state: str, req: Request) -> Iterator[Remedy]:
+    """The shortest way by requests to a state in which the action can start; none where it starts right there."""
+    ways: deque[tuple[str, tuple[str, ...]]] = deque([(state, ())])
+    known = {state}
+    while ways:
+        here, asked = ways.popleft()
+        able = [a for a in lc.actions if here in a.starts and any(acts_as(req.actor, by) for by in a.by)]
+        if asked and any(a.name == req.action for a in able):
+            yield Remedy("ask", f"first {', then '.join(asked)}: {req.action} starts in {here}", asked)
+            return
+        if not asked and any(a.name == req.action for a in able):
+            return
+        for action in able:
+            there = here if action.ends == BACK else action.ends
+            if there not in known and not action.steers:
+                known.add(there)
+                ways.append((there, (*asked, action.name)))

@@ -1,0 +1,245 @@
+"""Reads of what is there: resources, operations, claims, the journal.
+
+Nothing here decides or writes. A list answers with at most so many things, and says from where to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from stead.controller.view.things import Claim, Line, Listed, Operation, Resource, Running
+from stead.lifecycle import snapshot as parts
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import BACK, Trigger
+from stead.store import Row, Store
+
+AWAY: tuple[type[Exception], ...] = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InterfaceError,
+    asyncpg.TooManyConnectionsError,
+    OSError,
+    TimeoutError,
+)
+"""How it shows that the database cannot be reached: nothing is wrong with what was asked."""
+
+WINDOW = 1000
+"""Lines of the journal that are looked at in one go."""
+WINDOWS = 5
+"""How many of those one page of operations may cost."""
+
+
+class View:
+    """What there is, for whoever wants to know."""
+
+    def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
+        self.store = store
+        self.kinds = kinds
+        self._end = 0
+
+    async def ping(self) -> None:
+        """Raises where the database does not answer."""
+        await self.store.paths(None, "/", "", 1)
+
+    # Resources
+
+    async def resource(self, path: str) -> Resource | None:
+        """A resource as it is."""
+        row = await self.store.read(path)
+        return None if row is None else self.shown(row)
+
+    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
+        """Resources below a path, in order of path."""
+        # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
+        paths = await self.store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
+        rows = await self.store.read_many(paths[:limit])
+        items = tuple(self.shown(rows[path]) for path in paths[:limit] if path in rows)
+        more = len(paths) > limit
+        return Listed(items, paths[limit - 1] if more else None, more)
+
+    def shown(self, row: Row) -> Resource:
+        """A row, as it is shown."""
+        lifecycle, snap = self.kinds[row.kind], row.snapshot
+        return Resource(
+            path=row.path,
+            kind=row.kind,
+            state=snap.state,
+            state_class=lifecycle.state(snap.state).cls,
+            tag=tag_of(row),
+            lane=row.lane,
+            spec=row.spec,
+            next_spec=row.next_spec,
+            facts=row.facts or {},
+            operation=_running(lifecycle, snap.operation),
+            hidden=_running(lifecycle, snap.hidden),
+            timers={name: datetime.fromtimestamp(at, UTC) for name, at in sorted((row.timers or {}).items())},
+            seen_at=row.seen_at,
+            changed_at=row.changed_at,
+            created_at=row.created_at,
+        )
+
+    # Operations and claims
+
+    async def operation(self, id: UUID) -> Operation | None:
+        """An operation, under way or ended."""
+        found = await self._operations([id])
+        return found[0] if found else None
+
+    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
+        """Operations on a path and below it, the latest first; those under way in order of path.
+
+        A page may have fewer than asked for, even none, and still say from where to go on.
+        """
+        if running:
+            claims = await self.claims(below, limit)
+            ids = dict.fromkeys(UUID(claim.operation) for claim in claims.items)
+            return Listed(tuple(op for op in await self._operations(ids) if op.outcome is None), None, claims.more)
+        top = await self.end() if before is None else before
+        found: list[tuple[int, Operation]] = []
+        for _ in range(WINDOWS):
+            low = max(top - WINDOW, 0)
+            begun = await self._begun(below, low, top)
+            found += [(at, op) for at, op in begun if running is None or op.outcome is not None]
+            if len(found) > limit:
+                return Listed(tuple(op for _, op in found[:limit]), found[limit - 1][0] - 1, True)
+            top = low
+            if not top:
+                break
+        return Listed(tuple(op for _, op in found), top or None, bool(top))
+
+    async def _begun(self, below: str, after: int, top: int) -> list[tuple[int, Operation]]:
+        """The operations that began between two positions, the latest first, with where they began."""
+        lines = await self.journal(after, None if below == "/" else below, WINDOW)
+        begins = {
+            UUID(line.operation): line
+            for line in reversed(lines)
+            if line.operation and line.position <= top and line.trigger == Trigger.REQUEST
+        }
+        found = await self._operations(begins)
+        places = [(begins[UUID(op.id)], op) for op in found]
+        return sorted(((line.position, op) for line, op in places if line.word == op.action), key=_latest_first)
+
+    async def _operations(self, ids: Iterable[UUID]) -> list[Operation]:
+        records = await asyncio.gather(*(self.store.operation(id) for id in ids))
+        found = [_operation(record) for record in records if record is not None]
+        rows = await self.store.read_many([op.path for op in found if op.outcome is None])
+        return [_with_progress(op, rows.get(op.path)) for op in found]
+
+    async def claims(self, below: str, limit: int) -> Listed[Claim]:
+        """Claims on a path and below it, in order of path."""
+        records = await self.store.claims(below, limit + 1)
+        return Listed(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
+
+    async def holder(self, path: str) -> parts.Holder | None:
+        """Whoever has a claim in the way of a change of a path, also of one where nothing is yet."""
+        below = await self.claims(path, 1)
+        upper = [path[:i] or "/" for i, letter in enumerate(path) if letter == "/"]
+        above = [claim for up in upper for claim in (await self.claims(up, 1)).items if claim.path == up]
+        for claim in (*(claim for claim in above if claim.mode == "exclusive"), *below.items):
+            since = claim.since.isoformat() if claim.since else ""
+            return parts.Holder(
+                claim.operation, claim.action, claim.path, claim.by, since, below=claim.path.startswith(f"{path}/")
+            )
+        return None
+
+    # The journal
+
+    async def journal(self, after: int, path: str | None, limit: int) -> list[Line]:
+        """Lines from after a position on, of everything or of a path and all below it."""
+        return [_line(record) for record in await self.store.journal(after, path=path, limit=limit)]
+
+    async def end(self) -> int:
+        """The last position there is.
+
+        Found by looking ahead in growing steps and then halving, from where the end was the last time: usually one or
+        two looks.
+        """
+        low, step = self._end, 1
+        if await self._none_after(low):
+            return low
+        while not await self._none_after(low + step):
+            low += step
+            step *= 2
+        high = low + step
+        while high - low > 1:
+            middle = (low + high) // 2
+            if await self._none_after(middle):
+                high = middle
+            else:
+                low = middle
+        self._end = max(self._end, high)
+        return high
+
+    async def _none_after(self, position: int) -> bool:
+        return not await self.store.journal(position, limit=1)
+
+
+def _latest_first(begun: tuple[int, Operation]) -> int:
+    return -begun[0]
+
+
+def tag_of(row: Row) -> str:
+    """The version of a resource. Its number in the tag tells it from an earlier one of the same path."""
+    return f"{row.id}-{row.version}"
+
+
+def aims_at(lifecycle: Lifecycle, action: str, origin: str) -> str:
+    """Where success of an action leads."""
+    known = lifecycle.action(action)
+    return origin if known is None or known.ends == BACK else known.ends
+
+
+def _running(lifecycle: Lifecycle, op: parts.Operation | None) -> Running | None:
+    if op is None:
+        return None
+    return Running(
+        id=op.id,
+        action=op.action,
+        phase=op.phase,
+        origin=op.origin,
+        aims_at=aims_at(lifecycle, op.action, op.origin),
+        attempt=op.attempt,
+        by=op.by,
+        since=datetime.fromisoformat(op.since) if op.since else None,
+    )
+
+
+def _operation(record: Mapping[str, Any]) -> Operation:
+    return Operation(**{**record, "id": str(record["id"]), "outcome": record["outcome"] or None})
+
+
+def _with_progress(op: Operation, row: Row | None) -> Operation:
+    """An operation with how far it has come, if it is still its resource's."""
+    if op.outcome is not None or row is None:
+        return op
+    for running in (row.snapshot.operation, row.snapshot.hidden):
+        if running is not None and running.id == op.id:
+            return replace(op, state=row.snapshot.state, phase=running.phase, attempt=running.attempt)
+    return op
+
+
+def _claim(record: Mapping[str, Any]) -> Claim:
+    return Claim(
+        path=record["path"],
+        mode="exclusive" if record["mode"] in ("x", b"x") else "intention",
+        operation=str(record["operation"]),
+        action=record["action"] or "",
+        by=record["principal"] or "",
+        since=record["created_at"],
+    )
+
+
+def _line(record: Mapping[str, Any]) -> Line:
+    return Line(**{**record, "operation": str(record["operation"]) if record["operation"] else None})
+
+
+def moves_of(lines: Sequence[Line], path: str) -> list[Line]:
+    """The moves of one path among lines of the journal."""
+    return [line for line in lines if line.path == path and not line.refused]

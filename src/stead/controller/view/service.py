@@ -1,0 +1,127 @@
+"""The engine as an interface sees it: ask for a change, look at what there is, and know whether all is well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.view.asking import explain, placed, rehearse, request_of
+from stead.controller.view.past import past
+from stead.controller.view.reading import View, tag_of
+from stead.controller.view.things import Asked, Caller, Explanation, Missing, Outdated, Past, Rehearsal, Unfit
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.store import Row
+
+type Check = Callable[[], Awaitable[None]]
+"""Raises where something is not as it should be."""
+
+_LANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An action was let in, under this operation."""
+
+    operation: str
+    kind: str
+    joined: bool = False
+    idle: bool = False
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Service:
+    """All that an interface needs of the engine."""
+
+    admission: Admission
+    view: View
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    """What else has to be well, besides the database, for the service to be ready."""
+
+    @property
+    def kinds(self) -> Mapping[str, Lifecycle]:
+        """The lifecycles it knows."""
+        return self.view.kinds
+
+    async def ask(self, asked: Asked, caller: Caller) -> Taken | Refusal | Missing | Outdated | Unfit:
+        """Ask for a change."""
+        asked = with_lane(asked)
+        unfit = self._unfit(asked)
+        if unfit is not None:
+            return unfit
+        row = await self.view.store.read(asked.path)
+        kind = row.kind if row is not None else asked.kind
+        wrong = self._wrong(asked, row)
+        if wrong is not None:
+            known = await self._known_kind(asked, caller)
+            if known is None:
+                return wrong
+            kind = known
+        answer = await self.admission.ask(
+            Wish(kind, asked.path, request_of(asked, caller), caller.name, asked.spec, asked.lane, asked.key)
+        )
+        if isinstance(answer, Accepted):
+            return Taken(answer.operation, kind, answer.joined, answer.idle, answer.repeated)
+        return Missing(answer.what) if isinstance(answer, NotFound) else placed(answer, asked.path)
+
+    async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
+        """Whether an action would be let in, and if not, what would help."""
+        return await explain(self.view, asked, caller)
+
+    async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
+        """What an action would do, without doing it."""
+        asked = with_lane(asked)
+        return self._unfit(asked) or await rehearse(self.view, asked, caller)
+
+    async def past(self, path: str, at: datetime) -> Past | None:
+        """A resource as it was at some time."""
+        return await past(self.view, path, at)
+
+    def _makes(self, asked: Asked) -> bool:
+        """Whether it is asked for in order to make something that is not there."""
+        lifecycle = self.kinds.get(asked.kind)
+        action = lifecycle.action(asked.action) if lifecycle is not None else None
+        return lifecycle is not None and action is not None and lifecycle.initial.name in action.starts
+
+    def _unfit(self, asked: Asked) -> Unfit | None:
+        if asked.lane and not _LANE.fullmatch(asked.lane):
+            return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
+        if not asked.lane and self._makes(asked):
+            action = self.kinds[asked.kind].action(asked.action)
+            if action is not None and action.verbs:
+                return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
+        if asked.on_conflict == "queue":
+            return Unfit("on_conflict", "requests cannot wait their turn yet; they are refused instead")
+        return None
+
+    def _wrong(self, asked: Asked, row: Row | None) -> Missing | Outdated | None:
+        """What speaks against it before anybody is asked."""
+        if row is None:
+            unheard = asked.tags is not None or not asked.kind
+            return Missing(f"there is nothing at {asked.path}") if unheard else None
+        if asked.kind not in ("", row.kind):
+            return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
+        if asked.tags is not None and not {tag_of(row), "*"} & set(asked.tags):
+            return Outdated(tag_of(row), row.snapshot.state)
+        return None
+
+    async def _known_kind(self, asked: Asked, caller: Caller) -> str | None:
+        """The kind that the same key was used for: what it was used on may have changed, or be gone, by now."""
+        if not asked.key:
+            return None
+        used = await self.view.store.key(caller.name, asked.key, "")
+        record = await self.view.store.operation(UUID(used.operation)) if used is not None else None
+        return None if record is None else str(record["kind"])
+
+
+def with_lane(asked: Asked) -> Asked:
+    """The lane follows from provider and region, where it is not said."""
+    provider, region = asked.spec.get("provider"), asked.spec.get("region")
+    if asked.lane or not (provider and region):
+        return asked
+    return replace(asked, lane=f"{provider}.{region}")

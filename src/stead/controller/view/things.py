@@ -1,0 +1,303 @@
+"""What the engine shows of itself: plain values, so that no interface depends on how they are decided or stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from stead.lifecycle.decision import Reason
+from stead.lifecycle.snapshot import Holder
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and as which actor of the lifecycles."""
+
+    name: str
+    actor: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for, in the words of the interfaces."""
+
+    path: str
+    action: str
+    kind: str = ""
+    """Needed where there is no resource yet; elsewhere it guards against a path of another kind."""
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    lane: str = ""
+    """Without it: the provider and the region of the spec."""
+    force: bool = False
+    reason: str = ""
+    hold: bool = False
+    on_failure: str = "undo"
+    on_partial: str = "continue"
+    on_conflict: str = "default"
+    key: str = ""
+    tags: tuple[str, ...] | None = None
+    """Only if the resource still is in one of these versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An operation that is under way, as its resource shows it."""
+
+    id: str
+    action: str
+    phase: str
+    origin: str
+    """The state in which it began."""
+    aims_at: str
+    """Where success leads."""
+    attempt: int
+    by: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource, as it is believed to be."""
+
+    path: str
+    kind: str
+    state: str
+    state_class: str
+    tag: str
+    """Changes with every change of the resource; two with the same tag are the same."""
+    lane: str
+    spec: Mapping[str, Any]
+    next_spec: Mapping[str, Any] | None
+    """What an update under way brings."""
+    facts: Mapping[str, Any]
+    operation: Running | None
+    hidden: Running | None
+    """An operation that the visible state does not show."""
+    timers: Mapping[str, datetime]
+    """When what is due, unless something happens before."""
+    seen_at: datetime | None
+    """When somebody last looked at the object itself."""
+    changed_at: datetime | None
+    created_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A resource as it was."""
+
+    path: str
+    kind: str
+    at: datetime
+    state: str
+    state_class: str
+    since: datetime | None
+    """When it had come into that state."""
+    spec: Mapping[str, Any] | None
+    """None where it is not on record."""
+    facts: Mapping[str, Any]
+    operation: str | None
+    """The operation that had led there."""
+    principal: str
+    through: int
+    """The journal's position up to which this is true; 0 where the resource has not changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The durable record of an accepted action."""
+
+    id: str
+    action: str
+    kind: str
+    path: str
+    principal: str
+    reason: str
+    request: Mapping[str, Any]
+    total: int
+    remaining: int
+    failed: int
+    outcome: str | None
+    """None while it is under way."""
+    created_at: datetime
+    ended_at: datetime | None
+    state: str | None = None
+    """Of its resource, while it is under way."""
+    phase: str | None = None
+    attempt: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An operation's right to change a path, or to use it."""
+
+    path: str
+    mode: str
+    operation: str
+    action: str
+    by: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the journal: a move, or a refusal."""
+
+    position: int
+    at: datetime
+    path: str
+    kind: str
+    operation: str | None
+    principal: str
+    actor: str
+    trigger: str
+    word: str
+    source: str
+    target: str
+    change: Mapping[str, Any]
+    refused: int
+    """How often, where it is a refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed[T]:
+    """Some of the things there are, with how to go on."""
+
+    items: tuple[T, ...]
+    next: str | int | None = None
+    """From where to go on; None where this was the end, or where nobody can go on."""
+    more: bool = False
+    """There are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Something that would let a refused action in."""
+
+    what: str
+    """`wait`, `ask`, `force`, `reason`, `parent`, `empty` or `actor`."""
+    says: str
+    actions: tuple[str, ...] = ()
+    """With `ask`: in this order."""
+    operation: str = ""
+    """With `wait`: whose end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Whether an action would be let in now, and if not, why, and what would help."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    allowed: bool
+    joins: bool
+    """It would join the operation that is running already."""
+    idle: bool
+    """There would be nothing to do."""
+    waits: bool
+    """It would wait its turn."""
+    reasons: tuple[Reason, ...]
+    holder: Holder | None
+    allowed_actions: tuple[str, ...]
+    retry_after: int | None
+    remedies: tuple[Remedy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """A move that would be made at once."""
+
+    source: str
+    target: str
+    trigger: str
+    word: str
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedClaim:
+    """A claim that would be taken, handed over or given back."""
+
+    path: str
+    mode: str
+    change: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOrder:
+    """What agents would be told at once."""
+
+    verb: str
+    lane: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTimer:
+    """A timer that would start."""
+
+    name: str
+    after: int
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Members in one condition, and what the action would do with them."""
+
+    state: str
+    members: int
+    does: str
+    """`acts`, `joins`, `nothing` or `skipped`."""
+    target: str = ""
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What an action would do, without doing it."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    joins: bool
+    idle: bool
+    waits: bool
+    moves: tuple[PlannedMove, ...]
+    claims: tuple[PlannedClaim, ...]
+    orders: tuple[PlannedOrder, ...]
+    timers: tuple[PlannedTimer, ...]
+    calls: tuple[str, ...]
+    """All that providers would be asked for, one after the other."""
+    way: tuple[str, ...]
+    """The states from here to the end, if all goes well."""
+    fails: str
+    """Where failure leads; empty where the action cannot fail."""
+    members: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is no such thing."""
+
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """The resource is no longer in the version that the caller knows."""
+
+    tag: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """What is asked for makes no sense, whatever the state."""
+
+    field: str
+    says: str

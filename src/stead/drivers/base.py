@@ -1,0 +1,149 @@
+"""What every driver is: the one way in which an agent speaks to a provider, whichever provider it is.
+
+A driver speaks to one place, a region of a provider, which is what a lane of orders leads to. It keeps nothing: all
+that it must know later it returns as facts, and gets back with the member. It retries nothing and waits for nothing
+that lasts longer than one call; whoever has custody of the order decides on that.
+
+Four promises, which the conformance suite checks on every driver:
+
+- One `perform` is one call to the provider, for as many members as `batch_limit` says.
+- A member is made at most once per token, however often and however concurrently `create` is called; what an earlier
+  call made, even one whose answer was lost, is found again and returned.
+- `suspend`, `resume` and `terminate` may be repeated. `reboot` may not: it is done as often as it is performed.
+- "Not there" is said only when the provider answered and did not have it. No answer is an error, never an absence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+MOVING = "moving"
+"""What a look says of an object on its way from one state to another: look again. It is never reported as seen."""
+
+PROBE = "probe"
+"""The verb of a look, as orders have it. It is answered by `describe`, and `batch_limit` knows it."""
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """One resource of an order."""
+
+    path: str
+    token: str
+    """Of this member alone; the same in every attempt to make it, and in everything that is done to it later."""
+    spec: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = {}
+    """What earlier calls returned: the provider's id, if it is known."""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What became of one member in a call that the provider answered."""
+
+    path: str
+    ok: bool
+    pending: bool = False
+    """Accepted, but not finished: done when a look shows the state that was asked for."""
+    facts: Mapping[str, Any] = {}
+    """To be kept with the resource, also where it failed: what was made must be found again."""
+    error: str = ""
+    permanent: bool = True
+    """Where it failed: trying again would fail again."""
+    retry_after: float | None = None
+    """Where trying again may help: not before so many seconds, if the provider said."""
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What is there of one member, looked up by the provider's id or, failing that, by token."""
+
+    path: str
+    state: str
+    """The lifecycle's word for it, `absent`, `broken`, or `MOVING`.
+
+    One `absent` is one look that missed it: a provider may be slow to show what it has made."""
+    facts: Mapping[str, Any] = {}
+    revision: int | None = None
+    """Of the spec that is in force there, where that can be told."""
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """Something the provider has that carries our tag, whether or not anybody still owns it."""
+
+    id: str
+    token: str
+    state: str
+    path: str = ""
+    """The resource it was made for, as the tag has it."""
+    facts: Mapping[str, Any] = {}
+
+
+class Driver(Protocol):
+    """The code that speaks to one place of one kind of provider."""
+
+    @property
+    def longest_call(self) -> float:
+        """Seconds after which any call has ended, answered or not.
+
+        Nobody else may act on an object before custody of it and a call of this length have run out."""
+
+    def batch_limit(self, verb: str) -> int:
+        """How many members one call of this verb takes."""
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        """Do it, in one call: a result for each member, in their order.
+
+        The token is the order's; a provider that can records it, so that deeds can be traced to orders.
+        Raises an `Error` where the call as a whole has no answer."""
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        """Look, in one call: what is there of each member, in their order."""
+
+    async def inventory(self) -> list[Found]:
+        """Everything that is there and carries our tag."""
+
+    async def close(self) -> None:
+        """Let go of connections. Harmless when repeated."""
+
+
+class Error(Exception):
+    """A call that has no answer for its members."""
+
+    def __init__(self, message: str, *, detail: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        """For whoever asked for the action."""
+        self.detail = detail
+        """For the log."""
+
+
+class Permanent(Error):
+    """The provider will not do it, however often it is asked. Nothing was done."""
+
+
+class TryAgain(Error):
+    """It may work later."""
+
+    def __init__(self, message: str, *, after: float = 1.0, unknown: bool = False, detail: str = "") -> None:
+        super().__init__(message, detail=detail)
+        self.after = after
+        """Seconds to wait before that."""
+        self.unknown = unknown
+        """The deed may have been done: what cannot be repeated is looked at first."""
+
+
+class Throttled(TryAgain):
+    """The provider has too much to do, and did nothing: the whole lane is to slow down."""
+
+
+def batches(members: Sequence[Member], limit: int) -> Iterator[Sequence[Member]]:
+    """The members in as few batches as the limit allows."""
+    for start in range(0, len(members), limit):
+        yield members[start : start + limit]
+
+
+def check_batch(driver: Driver, verb: str, members: Sequence[Member]) -> None:
+    """For drivers, before they send anything: a batch over the limit is the caller's mistake."""
+    limit = driver.batch_limit(verb)
+    if len(members) > limit:
+        raise ValueError(f"{verb} takes at most {limit} members in a call, not {len(members)}")

@@ -1,0 +1,44 @@
+"""Drivers by name, so that a configuration can say which one speaks to a provider.
+
+A driver's module is imported when it is first asked for: an agent needs the libraries of the drivers it uses, and of
+no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, cast
+
+from stead.drivers.base import Driver
+
+Factory = Callable[[Mapping[str, Any]], Driver]
+"""Makes a driver from its configuration, which names the place (`provider`, `region`) and whatever else it needs.
+
+Raises `ValueError` where the configuration is wrong."""
+
+_BUILT_IN = {
+    "sim": "stead.drivers.sim.driver:from_config",
+}
+
+_registered: dict[str, Factory] = {}
+
+
+def register(name: str, factory: Factory) -> None:
+    """Add a driver of one's own, or put another in the place of a built-in one."""
+    _registered[name] = factory
+
+
+def names() -> list[str]:
+    """Every driver there is."""
+    return sorted({*_BUILT_IN, *_registered})
+
+
+def make(name: str, config: Mapping[str, Any]) -> Driver:
+    """The driver of that name for one place."""
+    if name in _registered:
+        return _registered[name](config)
+    if name not in _BUILT_IN:
+        raise ValueError(f"there is no driver {name}; there are {', '.join(names())}")
+    module, _, attribute = _BUILT_IN[name].partition(":")
+    return cast(Factory, getattr(import_module(module), attribute))(config)

@@ -1,0 +1,217 @@
+"""The driver of the simulated cloud, for the kind `vm`.
+
+It shows what a driver of a real cloud has to get right: what was made is found by token, an error tells whether the
+deed may have been done, and a call ends within its time whatever the other side does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import httpx
+import msgspec
+from msgspec import Meta, Struct
+
+from stead.drivers.base import MOVING, PROBE, Found, Member, Permanent, Result, Seen, Throttled, TryAgain, check_batch
+from stead.drivers.sim import rules
+from stead.drivers.sim.wire import (
+    ORDER_HEADER,
+    OWNER_TAG,
+    PATH_TAG,
+    RETRYABLE,
+    ActBody,
+    Answer,
+    Answers,
+    Ask,
+    CreateBody,
+    Instance,
+    Page,
+    Pick,
+    Problem,
+)
+from stead.lifecycle.rows import ABSENT, BROKEN
+
+WORDS = {
+    rules.RUNNING: "Running",
+    rules.STOPPED: "Suspended",
+    rules.TERMINATED: ABSENT,
+    rules.BROKEN: BROKEN,
+    **dict.fromkeys(rules.MOVING, MOVING),
+}
+"""The lifecycle's words for the states of an instance."""
+
+ENDS = {"create": rules.CREATE.ends} | {name: verb.ends for name, verb in rules.VERBS.items()}
+"""The state that each verb is to lead to."""
+
+LIMIT = 100
+"""Members in one call, of any verb."""
+
+# The call was never sent: nothing can have been done.
+_UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the simulated cloud is, and who speaks to it."""
+
+    url: str
+    provider: str
+    region: str
+    owner: str = "stead"
+    """What our instances are tagged with; two who share a provider differ in it."""
+    timeout: Annotated[float, Meta(gt=0)] = 30.0
+    """Seconds that a call may last."""
+
+
+def from_config(config: Mapping[str, Any]) -> SimDriver:
+    """For the registry."""
+    try:
+        return SimDriver(msgspec.convert(config, Config))
+    except msgspec.ValidationError as error:
+        raise ValueError(f"the configuration of the simulated cloud is wrong: {error}") from error
+
+
+class SimDriver:
+    """Speaks to one region of a provider of the simulated cloud."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._path = f"/v1/{quote(config.provider, safe='')}/{quote(config.region, safe='')}/instances"
+        self._client = httpx.AsyncClient(
+            base_url=config.url,
+            timeout=config.timeout,
+            limits=httpx.Limits(max_connections=16, keepalive_expiry=15),
+            verify=config.url.startswith("https:"),  # reading the certificates takes longer than many a call
+            trust_env=False,  # a proxy in the environment is for the world outside
+        )
+
+    @property
+    def longest_call(self) -> float:
+        """The time after which a call is given up."""
+        return self._config.timeout
+
+    def batch_limit(self, verb: str) -> int:
+        """The same for all."""
+        if verb not in (PROBE, *ENDS):
+            raise ValueError(f"the simulated cloud does not know {verb}")
+        return LIMIT
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        """One call; what it makes is tagged with its owner and its path."""
+        check_batch(self, verb, members)
+        if verb == PROBE:
+            raise ValueError("a probe is answered by describe")
+        if not members:
+            return []
+        body: CreateBody | ActBody
+        if verb == "create":
+            tags = [{OWNER_TAG: self._config.owner, PATH_TAG: member.path} for member in members]
+            body = CreateBody([Ask(m.token, dict(m.spec), tag) for m, tag in zip(members, tags, strict=True)])
+            path = self._path
+        else:
+            body = ActBody([Pick(member.facts.get("id", ""), member.token) for member in members])
+            path = f"{self._path}/{verb}"
+        content = msgspec.json.encode(body)
+        answers = (await self._call(Answers, "POST", path, content=content, headers={ORDER_HEADER: token})).answers
+        if len(answers) != len(members):
+            raise TryAgain("the provider's answer makes no sense", unknown=True, detail=f"{len(answers)} answers")
+        return [_result(verb, member, answer) for member, answer in zip(members, answers, strict=True)]
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        """One call, which asks for ids and tokens together: an id that is wrong or lost does no harm."""
+        check_batch(self, PROBE, members)
+        if not members:
+            return []
+        ids = [member.facts["id"] for member in members if member.facts.get("id")]
+        # One page has them all: a member is found twice at most, by an id that is not its own and by its token.
+        params = {"ids": ids, "tokens": [member.token for member in members], "limit": 2 * LIMIT}
+        there = (await self._call(Page, "GET", self._path, params=params)).instances
+        by_id = {instance.id: instance for instance in there}
+        by_token = {instance.token: instance for instance in there}
+        return [_seen(m, by_id.get(m.facts.get("id", "")) or by_token.get(m.token)) for m in members]
+
+    async def inventory(self) -> list[Found]:
+        """Page by page. What comes or goes meanwhile may be listed or not; what stays is listed."""
+        found: list[Found] = []
+        after = "0"
+        while after:
+            params = {"owner": self._config.owner, "after": after}
+            page = await self._call(Page, "GET", self._path, params=params)
+            found += map(_found, page.instances)
+            after = page.next
+        return found
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _call[T](self, kind: type[T], method: str, path: str, **request: Any) -> T:
+        try:
+            # The client's own timeouts are for one wait each; a slow trickle would outlast them.
+            async with asyncio.timeout(self._config.timeout):
+                response = await self._client.request(method, path, **request)
+        except _UNSENT as error:
+            raise TryAgain("the provider cannot be reached", detail=repr(error)) from error
+        except (httpx.TransportError, TimeoutError) as error:
+            raise TryAgain("the provider's answer did not come", unknown=True, detail=repr(error)) from error
+        if response.is_success:
+            try:
+                return msgspec.json.decode(response.content, type=kind)
+            except msgspec.MsgspecError as error:
+                raise TryAgain("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
+        raise _error(response)
+
+
+def _error(response: httpx.Response) -> Permanent | TryAgain:
+    """What an answer that is no success means for whoever made the call."""
+    status = response.status_code
+    try:
+        problem = msgspec.json.decode(response.content, type=Problem)
+        message, after = f"{problem.error.code}: {problem.error.message}", problem.retry_after
+    except msgspec.MsgspecError:
+        message, after = f"the provider answered {status}", None
+    if after is None:
+        said = response.headers.get("retry-after", "")
+        after = float(said) if said.isdecimal() else 1.0
+    detail = f"{status} {response.request.method} {response.request.url.path}"
+    if status == 429:
+        return Throttled(message, after=after, detail=detail)
+    if status == 503:
+        return TryAgain(message, after=after, detail=detail)
+    if status >= 500:
+        # An error on their side says nothing about how far they had come.
+        return TryAgain(message, after=after, unknown=True, detail=detail)
+    return Permanent(message, detail=detail)
+
+
+def _result(verb: str, member: Member, answer: Answer) -> Result:
+    facts = {"id": answer.id} if answer.id else {}
+    if answer.error is not None:
+        # What is on its way may be ready for the verb when it has arrived.
+        again = answer.error.code in RETRYABLE or answer.state in rules.MOVING - rules.GOING
+        error = f"{answer.error.code}: {answer.error.message}"
+        return Result(path=member.path, ok=False, facts=facts, error=error, permanent=not again)
+    if verb == "create" and answer.state in rules.GOING:
+        # Its token is spent: whoever removed it meant this very creation.
+        return Result(path=member.path, ok=False, facts=facts, error="it was made, and has been removed since")
+    if verb == "create" and answer.state == rules.BROKEN:
+        return Result(path=member.path, ok=False, facts=facts, error="it was made, and is broken")
+    return Result(path=member.path, ok=True, pending=answer.state not in ("", ENDS[verb]), facts=facts)
+
+
+def _seen(member: Member, instance: Instance | None) -> Seen:
+    if instance is None:
+        return Seen(path=member.path, state=ABSENT)
+    return Seen(path=member.path, state=WORDS.get(instance.state, BROKEN), facts={"id": instance.id})
+
+
+def _found(instance: Instance) -> Found:
+    return Found(
+        id=instance.id,
+        token=instance.token,
+        state=WORDS.get(instance.state, BROKEN),
+        path=instance.tags.get(PATH_TAG, ""),
+        facts={"id": instance.id},
+    )

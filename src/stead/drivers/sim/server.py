@@ -1,0 +1,174 @@
+"""The simulated cloud as a server.
+
+The provider's interface lies under `/v1/{provider}/{region}/instances`; any provider and region there is, unless the
+server was started with a list of places. What is about the simulation itself lies under `/v1/_…`: the ledger, the
+calls, the faults in force, and drift.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import msgspec
+import uvicorn
+from fastapi import FastAPI, Query, Request, Response
+
+from stead.drivers.sim import accounts
+from stead.drivers.sim.faults import Faults, Weather
+from stead.drivers.sim.gate import CALL, PLAN, BreakableProtocol, Gate
+from stead.drivers.sim.ledger import Ledger
+from stead.drivers.sim.rules import VERBS
+from stead.drivers.sim.wire import MOST_AT_ONCE, ActBody, Answers, CreateBody, Drift, Drifted, Error, Problem
+
+LONGEST_HEAD = 256 * 1024
+"""Bytes of a request's first line: a look names its instances there, and may name many."""
+
+
+Names = Annotated[Sequence[str], Query()]
+Position = Annotated[int, Query(ge=0)]
+Limit = Annotated[int, Query(ge=1, le=MOST_AT_ONCE)]
+
+
+class Wrong(Exception):
+    """A request that is not understood."""
+
+
+def application(ledger: Ledger, weather: Weather) -> FastAPI:
+    """The interface of the cloud, and the one of the simulation."""
+    app = FastAPI(title="Stead simulated cloud", openapi_url=None)
+
+    @app.exception_handler(Wrong)
+    async def wrong(request: Request, exc: Exception) -> Response:
+        return _json(Problem(Error("InvalidRequest", str(exc))), 400)
+
+    @app.post("/v1/{provider}/{region}/instances")
+    async def create(request: Request) -> Response:
+        asks = (await _read(request, CreateBody)).instances
+        return _json(Answers(ledger.create(request.scope[CALL], _some(asks), request.scope[PLAN])))
+
+    @app.post("/v1/{provider}/{region}/instances/{verb}")
+    async def act(request: Request, verb: str) -> Response:
+        if verb not in VERBS:
+            raise Wrong(f"there is no verb {verb}; there are {', '.join(VERBS)}")
+        picks = (await _read(request, ActBody)).instances
+        return _json(Answers(ledger.act(request.scope[CALL], _some(picks), request.scope[PLAN])))
+
+    @app.get("/v1/{provider}/{region}/instances")
+    async def look(
+        request: Request,
+        ids: Names = (),
+        tokens: Names = (),
+        owner: str = "",
+        after: Position = 0,
+        limit: Limit = MOST_AT_ONCE,
+    ) -> Response:
+        call, plan = request.scope[CALL], request.scope[PLAN]
+        return _json(ledger.look(call, _some(ids), _some(tokens), owner, after, limit, plan))
+
+    @app.get("/v1/_ledger")
+    async def summary() -> Response:
+        return _json(accounts.summary(ledger))
+
+    @app.get("/v1/_ledger/instances")
+    async def instances(after: Position = 0, limit: Limit = MOST_AT_ONCE, token: str = "") -> Response:
+        return _json(accounts.instances(ledger, after, limit, token))
+
+    @app.get("/v1/_calls")
+    async def calls(since: Position = 0, limit: Limit = MOST_AT_ONCE) -> Response:
+        return _json(accounts.calls(ledger, since, limit))
+
+    @app.post("/v1/_drift")
+    async def drift(request: Request) -> Response:
+        return _json(Drifted(ledger.drift(await _read(request, Drift))))
+
+    @app.get("/v1/_faults")
+    async def faults() -> Response:
+        return _json({"faults": [rule.shown() for rule in weather.rules()]})
+
+    @app.post("/v1/_faults")
+    async def add(request: Request) -> Response:
+        rules = [weather.add(fault) for fault in (await _read(request, Faults)).faults]
+        return _json({"faults": [rule.shown() for rule in rules]})
+
+    @app.delete("/v1/_faults")
+    async def clear() -> Response:
+        return _json({"cleared": weather.clear()})
+
+    @app.delete("/v1/_faults/{id}")
+    async def clear_one(id: int) -> Response:
+        return _json({"cleared": weather.clear(id)})
+
+    return app
+
+
+def serve(
+    host: str,
+    port: int,
+    data: Path,
+    *,
+    places: Sequence[str] = (),
+    seed: int | None = None,
+    listening: Callable[[int], None] = lambda port: None,
+) -> None:
+    """Run until told to stop; `listening` hears the port as soon as calls are answered there."""
+    ledger = Ledger(data)
+    weather = Weather(Random(seed), time.monotonic)
+    config = uvicorn.Config(
+        Gate(application(ledger, weather), weather, ledger, frozenset(places)),
+        http=BreakableProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        h11_max_incomplete_event_size=LONGEST_HEAD,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=1,  # calls that hang would hold it up for ever
+    )
+    sock = _bound(host, port)
+    try:
+        with suppress(KeyboardInterrupt):
+            _Server(config, lambda: listening(sock.getsockname()[1])).run(sockets=[sock])
+    finally:
+        ledger.close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    # The protocol number matters: asyncio turns small packets' delay off only on a socket that says it is TCP.
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    sock = socket.socket(family, kind, protocol)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(address)
+    return sock
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listening()
+
+
+async def _read[T](request: Request, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(await request.body(), type=kind)
+    except msgspec.MsgspecError as error:
+        raise Wrong(str(error)) from error
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def _some[S: Sequence[Any]](things: S) -> S:
+    if len(things) > MOST_AT_ONCE:
+        raise Wrong(f"at most {MOST_AT_ONCE} instances at once, not {len(things)}")
+    return things

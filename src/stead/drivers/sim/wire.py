@@ -1,0 +1,124 @@
+"""What the simulated cloud and those who speak to it say to each other, in JSON.
+
+An error of the whole call is a `Problem` with its HTTP status; what happened to single instances is an `Answer` each,
+in the order of the request.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+ORDER_HEADER = "x-order-token"
+"""The header in which a caller names the order it works on; kept with every deed."""
+
+OWNER_TAG = "owner"
+PATH_TAG = "path"
+
+MOST_AT_ONCE = 1000
+"""Instances in one request, and on one page."""
+
+RETRYABLE = frozenset({"InternalError", "InsufficientCapacity", "RequestLimitExceeded"})
+"""Codes after which the same request may work."""
+
+
+class Error(Struct, frozen=True):
+    """Why something was not done."""
+
+    code: str
+    message: str
+
+
+class Problem(Struct, frozen=True, omit_defaults=True):
+    """The body of every answer that is no success."""
+
+    error: Error
+    retry_after: float | None = None
+    """Seconds; the header has it in whole ones."""
+
+
+class Ask(Struct, frozen=True, forbid_unknown_fields=True):
+    """One instance to be made."""
+
+    token: str
+    spec: dict[str, Any] = {}
+    tags: dict[str, str] = {}
+
+
+class CreateBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """POST …/instances."""
+
+    instances: list[Ask]
+
+
+class Pick(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One instance to act on: by id or, where that finds nothing, by token."""
+
+    id: str = ""
+    token: str = ""
+
+
+class ActBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """POST …/instances/{verb}."""
+
+    instances: list[Pick]
+
+
+Did = Literal["made", "found", "done", "idle", "gone", "failed"]
+"""Made anew; made before under that token; done; nothing to do; not there; not done."""
+
+
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """What became of one instance of the request."""
+
+    did: Did
+    id: str = ""
+    token: str = ""
+    state: str = ""
+    error: Error | None = None
+
+
+class Answers(Struct, frozen=True):
+    """The answer to a creation or a verb."""
+
+    answers: list[Answer]
+
+
+class Instance(Struct, frozen=True):
+    """An instance as a look shows it."""
+
+    id: str
+    token: str
+    state: str
+    spec: dict[str, Any]
+    tags: dict[str, str]
+    made_at: float
+
+
+class Page(Struct, frozen=True, omit_defaults=True):
+    """The answer to a look."""
+
+    instances: list[Instance]
+    next: str = ""
+    """Give it as `after` to see more."""
+
+
+class Drift(Struct, frozen=True, forbid_unknown_fields=True):
+    """POST /v1/_drift: something happens behind everybody's back."""
+
+    do: Literal["stop", "start", "break", "delete", "create"]
+    provider: str
+    region: str
+    ids: list[str] = []
+    tokens: list[str] = []
+    count: int = 1
+    """With `create`: how many instances appear that nobody asked for."""
+    spec: dict[str, Any] = {}
+    tags: dict[str, str] = {}
+
+
+class Drifted(Struct, frozen=True):
+    """The instances it happened to."""
+
+    ids: list[str]

@@ -1,0 +1,172 @@
+"""A whole server for tests: engine, real database and uvicorn on a thread of its own; no bus.
+
+What would be sent is kept. An agent is played by hand (`settle`), or by itself for one namespace (`obey`). Tests
+share a cell and keep apart by namespace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Coroutine, Sequence
+from contextlib import AsyncExitStack, suppress
+from types import TracebackType
+from typing import Any, Self
+
+import asyncpg
+import httpx
+import uvicorn
+from fastapi import Request
+
+from stead.api import create_app
+from stead.catalog import KINDS
+from stead.controller.admission import Admission
+from stead.controller.mover import Moved, Mover, Told
+from stead.controller.reports import Reports
+from stead.controller.takes import Takes
+from stead.controller.view import Caller, Service, View
+from stead.lifecycle.events import Children, Report
+from stead.lifecycle.rows import Trigger
+from stead.store import Store
+from stead.store.change import Custody
+
+HEARTBEAT = 0.3
+AGENT = Custody("agent", 1)
+
+
+async def by_header(request: Request) -> Caller:
+    """Tests are whoever they say they are."""
+    return Caller(request.headers.get("x-name", "ann"), request.headers.get("x-actor", "user"))
+
+
+class Cell:
+    """A server that runs while the context lasts."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self.sent: list[Moved] = []
+        self.obeyed: dict[str, Trigger] = {}
+        # With its protocol said, or the loop does not recognise it as TCP and lets answers wait for acknowledgements.
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self.socket.bind(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.checks: dict[str, Any] = {}
+        self._numberer = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()))
+        self._failure: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._started.wait(30)
+        if self._failure is not None:
+            raise self._failure
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.server.should_exit = True
+        self._thread.join(30)
+
+    async def _main(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        try:
+            async with AsyncExitStack() as stack:
+                self.store = await stack.enter_async_context(Store.open(self.dsn, connections=5))
+                self.mover = Mover(self.store, KINDS, time.time)
+                self.takes, self.reports = Takes(self.mover), Reports(self.mover, self)
+                self.admission = Admission(self.mover, self)
+                self.view = View(self.store, KINDS)
+                service = Service(self.admission, self.view, self.checks)
+                app = create_app(service, identify=by_header, heartbeat=HEARTBEAT)
+                config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+                self.server = uvicorn.Server(config)
+                numbering = asyncio.create_task(self._number())
+                stack.callback(numbering.cancel)
+                serving = asyncio.create_task(self.server.serve([self.socket]))
+                while not self.server.started:
+                    await asyncio.sleep(0.005)
+                self._started.set()
+                await serving
+        except BaseException as error:
+            self._failure = error
+            self._started.set()
+
+    async def _number(self) -> None:
+        while True:
+            with suppress(Exception):
+                await self._numbered()
+            await asyncio.sleep(0.03)
+
+    async def _numbered(self) -> int:
+        async with self._numberer:  # there is one numberer at a time
+            position, _ = await self.store.number_journal()
+            return position
+
+    # What a test does to the engine
+
+    def run[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run something where the engine runs."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+
+    def namespace(self) -> str:
+        """One that no other test has."""
+        return f"ns{next(self._numbers)}"
+
+    def obey(self, namespace: str, word: Trigger = Trigger.DONE) -> None:
+        """From now on an agent carries out what is asked of a namespace, or says that it cannot."""
+        self.obeyed[namespace] = word
+
+    def settle(self, path: str, word: Trigger = Trigger.DONE, **facts: Any) -> None:
+        """An agent takes the order of a resource and reports."""
+        self.run(self.report(path, word, facts))
+
+    async def report(self, path: str, word: Trigger, facts: dict[str, Any]) -> None:
+        row = await self.store.read(path)
+        assert row is not None
+        taken = await self.takes.take(AGENT, {path: row.snapshot.fence})
+        await self.reports.apply([Told(path, Report(word, taken[path]), principal="agent", facts=facts)])
+
+    def childless(self, path: str) -> None:
+        """The children of a resource are counted, and there are none."""
+        self.run(self.reports.apply([Told(path, Children(()), principal="controller")]))
+
+    def rest(self, path: str, state: str) -> None:
+        """Put a resource at rest in a state: for kinds whose members nobody moves yet."""
+        self.run(self._rest(path, state))
+
+    async def _rest(self, path: str, state: str) -> None:
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            await connection.execute(
+                "UPDATE resources SET state = $2, condition = '{}', operation = NULL, timers = '{}', due = NULL "
+                "WHERE path = $1",
+                path,
+                state,
+            )
+            await connection.execute("DELETE FROM claims WHERE path = $1", path)
+        finally:
+            await connection.close()
+
+    def numbered(self) -> int:
+        """Everything that has committed is in the journal now; its last position."""
+        return self.run(self._numbered())
+
+    async def send(self, moved: Sequence[Moved]) -> None:
+        """The relay."""
+        for one in moved:
+            if one.decision.orders:
+                self.sent.append(one)
+                word = self.obeyed.get(one.row.path.split("/")[1])
+                if word is not None:
+                    await self.report(one.row.path, word, {"id": "i-1"})
+
+
+def http(cell: Cell, **headers: str) -> httpx.Client:
+    """A plain client: what goes over the wire, and nothing else."""
+    return httpx.Client(base_url=cell.url, headers=headers, trust_env=False, timeout=10)

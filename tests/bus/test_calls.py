@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import nats
+import pytest
+
+from stead.bus import Bus, NoAnswer, calls
+from stead.bus.messages import Fault, Renew, RenewReply, Take, TakeReply
+from stead.bus.wire import Form
+from stead.lifecycle.snapshot import Fence
+from tests.bus.samples import granted, renew, take
+from tests.servers import Nats
+
+
+async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:
+    async def prolonged(asked: Renew) -> RenewReply:
+        return RenewReply(False, 5.0, list(asked.fences))
+
+    await bus.serve_take(granted)
+    await bus.serve_renew(prolonged)
+    assert await other.take(take()) == TakeReply(True, "", 10.0, {"/shop/front/web-1": Fence(0, 2)})
+    assert await other.renew(renew()) == RenewReply(False, 5.0, ["/shop/front/web-1"])
+
+
+async def test_with_no_controller_there_is_a_typed_timeout(bus: Bus) -> None:
+    with pytest.raises(NoAnswer, match="nobody listens") as caught:
+        await bus.take(take(), timeout=0.2)
+    assert isinstance(caught.value, TimeoutError)
+    with pytest.raises(NoAnswer, match="nobody listens"):
+        await bus.renew(renew(), timeout=0.2)
+
+
+async def test_a_controller_that_never_answers_is_a_typed_timeout(bus: Bus) -> None:
+    async def never(_: Take) -> TakeReply:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    await bus.serve_take(never)
+    with pytest.raises(NoAnswer, match="no answer in time"):
+        await bus.take(take(), timeout=0.2)
+
+
+async def test_a_controller_that_comes_in_time_is_found(bus: Bus, other: Bus) -> None:
+    asking = asyncio.create_task(bus.take(take(), timeout=20))
+    await asyncio.sleep(0)
+    await other.serve_take(granted)
+    assert (await asking).ok
+
+
+async def test_controllers_share_the_questions(bus: Bus, other: Bus) -> None:
+    answered: Counter[str] = Counter()
+    asked: Counter[int] = Counter()
+    for name, controller in (("one", bus), ("two", other)):
+
+        async def handler(question: Take, name: str = name) -> TakeReply:
+            answered[name] += 1
+            asked[question.order] += 1
+            return await granted(question)
+
+        await controller.serve_take(handler)
+    await bus.identity()
+    await other.identity()
+    await asyncio.gather(*(bus.take(take(number)) for number in range(100)))
+    assert set(asked.values()) == {1}
+    assert set(answered) == {"one", "two"}
+
+
+async def test_a_controller_answers_many_side_by_side(bus: Bus, other: Bus) -> None:
+    together = asyncio.Barrier(20)
+
+    async def handler(question: Take) -> TakeReply:
+        await together.wait()
+        return await granted(question)
+
+    await bus.serve_take(handler)
+    answers = await asyncio.gather(*(other.take(take(number)) for number in range(20)))
+    assert all(answer.ok for answer in answers)
+
+
+async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "TRY", 30)
+    asked: list[Take] = []
+
+    async def handler(question: Take) -> TakeReply:
+        asked.append(question)
+        if len(asked) == 1:
+            raise RuntimeError("the database is away")
+        return await granted(question)
+
+    await bus.serve_take(handler)
+    assert (await bus.take(take())).ok
+    assert asked == [take(), take()]
+
+
+async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
+    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "TRY", 0.3)
+    got = asyncio.Event()
+    cancelled = asyncio.Event()
+
+    async def stopping(_: Take) -> TakeReply:
+        got.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        raise AssertionError
+
+    service = await bus.serve_take(stopping)
+    asking = asyncio.create_task(bus.take(take(), timeout=20))
+    await got.wait()
+    async with asyncio.timeout(10):
+        await service.close()
+    assert cancelled.is_set()
+    await other.serve_take(granted)
+    assert (await asking).ok
+
+
+async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> None:
+    await bus.serve_take(granted)
+    client = await nats.connect(nats_server.url)
+    answer = await client.request(bus.subjects.take, b"garbage", timeout=5)
+    await client.close()
+    fault = Form(Fault).decode(answer.data)
+    assert fault.permanent
+    assert "not a message" in fault.why

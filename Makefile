@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test requirements docs fmt lock bench chaos dev clean
+.PHONY: setup check lint types layers docs-check test requirements docs fmt lock bench chaos chaos-planted dev clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -56,7 +56,16 @@ lock: $(READY)
 	$(LOCK) -o requirements.lock $(ARGS)
 	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
 
-bench chaos dev:
+# Kills and stops everything while thousands of actions are under way, and counts the losses.
+# Shorter: make chaos ARGS="--seconds 60 --seed 7"
+chaos: $(READY)
+	@$(BIN)/python -m tests.chaos $(ARGS)
+
+# The same with a bug in it, once for each of five: all have to be caught.
+chaos-planted: $(READY)
+	@$(BIN)/python -m tests.chaos --planted all $(ARGS)
+
+bench dev:
 	@echo "make $@: not there yet" >&2; exit 2
 
 clean:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from hypothesis import settings
 
 from stead.store.migrate import migrate_now
+from tests.drivers.cloud import SimCloud, SimWorld
 from tests.servers import Nats, Postgres
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
@@ -50,3 +51,24 @@ def nats_server() -> Iterator[Nats]:
     """One NATS server, shared likewise. Tests keep apart by the name of their cell."""
     with Nats() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def cloud() -> Iterator[SimCloud]:
+    """One simulated cloud, shared likewise. Tests keep apart by region."""
+    with SimCloud("--seed", "1") as server:
+        yield server
+
+
+@pytest.fixture
+async def world(cloud: SimCloud) -> AsyncIterator[SimWorld]:
+    """A region of one's own."""
+    region = SimWorld(cloud)
+    yield region
+    await region.close()
+
+
+@pytest.fixture
+def cell() -> str:
+    """A name on the bus of one's own."""
+    return f"t{secrets.token_hex(4)}"

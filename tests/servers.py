@@ -193,7 +193,7 @@ class Postgres(Server):
             "unix_socket_directories": "",
             "fsync": "on" if fsync else "off",
             "full_page_writes": "on" if fsync else "off",
-            "synchronous_commit": "on" if fsync else "off",
+            "synchronous_commit": "on",
             **(settings or {}),
         }
 

@@ -28,6 +28,7 @@ from stead.controller.mover import Moved, Mover, Told
 from stead.controller.reports import Reports
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
+from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.rows import Trigger
 from stead.store import Store
@@ -49,6 +50,7 @@ class Cell:
         self.dsn = dsn
         self.sent: list[Moved] = []
         self.obeyed: dict[str, Trigger] = {}
+        self.shown: dict[str, str] = {}
         # With its protocol said, or the loop does not recognise it as TCP and lets answers wait for acknowledgements.
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self.socket.bind(("127.0.0.1", 0))
@@ -126,11 +128,29 @@ class Cell:
         """An agent takes the order of a resource and reports."""
         self.run(self.report(path, word, facts))
 
-    async def report(self, path: str, word: Trigger, facts: dict[str, Any]) -> None:
+    def shows(self, namespace: str, seen: str) -> None:
+        """From now on an agent that is to look at something in a namespace sees this."""
+        self.shown[namespace] = seen
+
+    def look(self, path: str, seen: str, **facts: Any) -> None:
+        """An agent takes the probe of a resource and says what it sees."""
+        self.run(self.report(path, Trigger.SEEN, facts, seen))
+
+    async def report(self, path: str, word: Trigger, facts: dict[str, Any], seen: str = "") -> None:
         row = await self.store.read(path)
         assert row is not None
         taken = await self.takes.take(AGENT, {path: row.snapshot.fence})
-        await self.reports.apply([Told(path, Report(word, taken[path]), principal="agent", facts=facts)])
+        said = Report(word, taken[path], seen=seen)
+        await self.reports.apply([Told(path, said, principal="agent", facts=facts)])
+
+    def told(self, path: str, seen: str, **facts: Any) -> None:
+        """An agent looks at a resource though nobody asked it to."""
+        self.run(self._told(path, seen, facts))
+
+    async def _told(self, path: str, seen: str, facts: dict[str, Any]) -> None:
+        row = await self.store.read(path)
+        assert row is not None
+        await self.reports.apply([Told(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)])
 
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""
@@ -162,9 +182,11 @@ class Cell:
         for one in moved:
             if one.decision.orders:
                 self.sent.append(one)
-                word = self.obeyed.get(one.row.path.split("/")[1])
+                namespace = one.row.path.split("/")[1]
+                seen = self.shown.get(namespace, "") if one.decision.orders[-1].verb == PROBE else ""
+                word = Trigger.SEEN if seen else self.obeyed.get(namespace)
                 if word is not None:
-                    await self.report(one.row.path, word, {"id": "i-1"})
+                    await self.report(one.row.path, word, {"id": "i-1"}, seen)
 
 
 def http(cell: Cell, **headers: str) -> httpx.Client:

@@ -226,7 +226,7 @@ def test_a_resource_as_it_was(cell: Cell, web: httpx.Client, ns: str) -> None:
 @pytest.mark.req("X-03")
 def test_what_is_gone_can_still_be_looked_at(cell: Cell, web: httpx.Client, ns: str) -> None:
     path = f"/{ns}/site/c1"
-    web.post(f"/v1/resources{path}", json={"kind": "appinst", "lane": "edge.1"})
+    web.post(f"/v1/resources{path}", json={"kind": "appinst", "lane": "edge.1", "spec": {"flavor": "m"}})
     cell.settle(path, id="c-1")
     there = datetime.now(UTC)
     web.post(f"/v1/resources{path}?action=delete")
@@ -235,5 +235,63 @@ def test_what_is_gone_can_still_be_looked_at(cell: Cell, web: httpx.Client, ns: 
     cell.numbered()
     was = web.get(f"/v1/resources{path}", params={"at": there.isoformat()}).json()
     assert (was["kind"], was["state"], was["facts"]) == ("appinst", "Ready", {"id": "c-1"})
-    assert was["spec"] is None  # the journal does not have it, and the record is gone
+    assert was["spec"] == {"flavor": "m"}
     problem(web.get(f"/v1/resources{path}", params={"at": datetime.now(UTC).isoformat()}), 404, "not-found")
+    web.post(f"/v1/resources{path}", json={"kind": "appinst", "lane": "edge.1"})  # another one, of the same path
+    is_ = web.get(f"/v1/resources{path}", params={"at": datetime.now(UTC).isoformat()}).json()
+    assert (is_["state"], is_["spec"], is_["facts"]) == ("CreateRequested", {}, {})
+
+
+@pytest.mark.req("X-03")
+def test_specs_that_come_and_go_are_on_record(cell: Cell, web: httpx.Client, ns: str) -> None:
+    """An update under way, one that was undone, and one that is done, each as it was then."""
+    path = f"/{ns}/site/c1"
+    body: dict[str, Any] = {"kind": "clusterinst", "lane": "edge.1", "spec": {"nodes": 1}}
+    times: dict[str, datetime] = {}
+
+    def now(name: str) -> None:
+        times[name] = datetime.now(UTC)
+
+    web.post(f"/v1/resources{path}", json=body)
+    cell.settle(path, id="c-1")
+    now("made")
+    web.post(f"/v1/resources{path}?action=update", json={"spec": {"nodes": 2}})
+    now("updating")
+    cell.settle(path, Trigger.FAILED)
+    now("failed")
+    cell.settle(path)  # the undo
+    now("undone")
+    web.post(f"/v1/resources{path}?action=update", json={"spec": {"nodes": 3}})
+    cell.settle(path, id="c-2")
+    now("updated")
+
+    def was(name: str) -> tuple[Any, ...]:
+        said = web.get(f"/v1/resources{path}", params={"at": times[name].isoformat()}).json()
+        return said["state"], said["spec"], said["next_spec"], said["facts"]["id"]
+
+    assert was("made") == ("Ready", {"nodes": 1}, None, "c-1")
+    assert was("updating") == ("UpdateRequested", {"nodes": 1}, {"nodes": 2}, "c-1")
+    assert was("failed") == ("UpdateError", {"nodes": 1}, {"nodes": 2}, "c-1")
+    assert was("undone") == ("Ready", {"nodes": 1}, None, "c-1")
+    assert was("updated") == ("Ready", {"nodes": 3}, None, "c-2")
+
+
+@pytest.mark.req("X-03")
+def test_facts_that_come_without_a_move_are_on_record(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = f"/{ns}/m/g/1"
+    running(cell, web, path)
+    before = datetime.now(UTC)
+    cell.told(path, "Running", id="i-1", address="10.0.0.7")
+    now = datetime.now(UTC)
+    cell.told(path, "Running", id="i-1", address="10.0.0.7")  # nothing new
+
+    def facts(when: datetime) -> Any:
+        return web.get(f"/v1/resources{path}", params={"at": when.isoformat()}).json()["facts"]
+
+    assert (facts(before), facts(now)) == ({"id": "i-1"}, {"id": "i-1", "address": "10.0.0.7"})
+    cell.numbered()
+    lines = web.get("/v1/journal", params={"path": path}).json()["items"]
+    notes = [x for x in lines if x["source"] == x["target"]]
+    assert [(x["trigger"], x["word"], x["actor"], x["source"], x["change"]) for x in notes] == [
+        ("seen", "Running", "agent", "Running", {"facts": {"address": "10.0.0.7"}})
+    ]

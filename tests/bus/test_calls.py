@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 
 import nats
@@ -127,3 +128,23 @@ async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> No
     fault = Form(Fault).decode(answer.data)
     assert fault.permanent
     assert "not a message" in fault.why
+
+
+async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
+    """Whoever asked has long given up: a take among the questions would help nobody, and cost a custody."""
+    answered: list[Take] = []
+
+    async def handler(asked: Take) -> TakeReply:
+        answered.append(asked)
+        return await granted(asked)
+
+    await bus.serve_take(handler)
+    assert (await bus.take(take(1))).ok
+    asking = asyncio.create_task(bus.take(take(2), timeout=0.5))
+    await asyncio.sleep(0)
+    time.sleep(3)
+    with pytest.raises(NoAnswer):
+        await asking
+    assert [asked.order for asked in answered] == [1]
+    await asyncio.sleep(1.2)
+    assert (await bus.take(take(3))).ok

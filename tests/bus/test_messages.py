@@ -13,12 +13,18 @@ from stead.bus.messages import (
     Fault,
     FullState,
     Hello,
+    Look,
+    LookReply,
     Message,
     OrderMember,
     RenewReply,
     Report,
     ReportResult,
+    Roster,
+    RosterReply,
     StateLine,
+    Survey,
+    SurveyReply,
     TakeReply,
 )
 from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
@@ -47,6 +53,13 @@ ALL: list[Message] = [
     FullState("agent-1", 2, "edge.site-17", [StateLine(FENCE, "running", "/a", working=True)], False),
     FullState("agent-1", 2, "edge.site-17", [StateLine(FENCE, "gone", token="t-9", revision=4)], True),
     Hello("agent-1", 2, ["edge.site-17"], "0.2.0"),
+    Roster("aws.us-east-1", "/shop"),
+    RosterReply([OrderMember("/a", FENCE, "t-1")], "/a", 1_900_000_000.5),
+    Look("aws.us-east-1", [OrderMember("/a", FENCE, "t-1", {}, {"id": "i-1"})]),
+    LookReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})]),
+    LookReply([], "the provider cannot be reached"),
+    Survey("aws.us-east-1"),
+    SurveyReply(),
     presence(),
     Fault("the database is away"),
 ]
@@ -91,7 +104,7 @@ def test_what_a_newer_sender_adds_is_ignored(message: Message) -> None:
     newer = {key: value if key == "fences" else with_unknown_fields(value) for key, value in fields.items()}
     newer |= {"v": [1, 9], "from_the_future": 1}
     back = json.loads(encode(decode(message, json.dumps(newer).encode())))
-    for member in [*back.get("members", []), *back.get("results", [])]:
+    for member in [*back.get("members", []), *back.get("results", []), *back.get("objects", [])]:
         if isinstance(member, dict):
             for values in ("spec", "facts"):
                 member.get(values, {}).pop("from_the_future", None)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Protocol
 
 import pytest
 import typer
@@ -18,6 +18,13 @@ from typer.testing import CliRunner
 
 from stead.cli.main import app
 from tests.api.cell import Cell
+
+
+class Reached(Protocol):
+    """A server."""
+
+    @property
+    def url(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -39,12 +46,12 @@ type Stead = Callable[..., Answer]
 COMMAND = typer.main.get_command(app)
 
 
-def command(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> Stead:
+def command(server: Reached, monkeypatch: pytest.MonkeyPatch) -> Stead:
     """The command, in this process."""
     monkeypatch.setattr("typer.testing._get_command", lambda _: COMMAND)
 
     def stead(*words: str, stdin: str | None = None) -> Answer:
-        env = {"STEAD_SERVER": cell.url}
+        env = {"STEAD_SERVER": server.url}
         result = CliRunner().invoke(app, words, input=stdin, env=env, catch_exceptions=False)
         return Answer(result.exit_code, result.stdout, result.stderr)
 
@@ -65,7 +72,10 @@ def process(cell: Cell, *words: str) -> Iterator[subprocess.Popen[str]]:
             guard.cancel()
             if child.poll() is None:
                 child.send_signal(signal.SIGINT)
-                child.wait(20)
+                try:
+                    child.wait(20)
+                finally:
+                    child.kill()
 
 
 def until(stream: IO[str], words: list[str]) -> None:

@@ -27,7 +27,7 @@ from tests.api.cell import Cell
 from tests.cli.remote import Stead, process, until
 
 AT = ("--provider", "sim", "--region", "a")
-REMOTE = ("vm", "operation", "journal", "claim", "explain")
+REMOTE = ("vm", "operation", "journal", "claim", "explain", "orphan", "lane")
 """The nouns that speak to a server."""
 
 
@@ -337,6 +337,13 @@ def test_the_example_in_the_help_works(cell: Cell, stead: Stead, ns: str, exampl
     made = "" if "create" in words else stead("vm", "create", path, *AT, "--detach", "-o", "name").out.strip()
     if "resume" in words:
         stead("vm", "suspend", path)
+    if "cancel" in words or "retry" in words:
+        del cell.obeyed[ns]
+        cell.shows(ns, "Running")
+        made = stead("vm", "suspend", path, "--detach", "-o", "name").out.strip()
+    if "retry" in words:
+        stead("operation", "cancel", made)
+        cell.obey(ns)
     places = {"shop/web/front/1": path, "shop/web": f"{ns}/m", "shop": ns}
     words = [places.get(word, made if word.count("-") == 4 else word) for word in words if word != "--follow"]
     assert stead(*words).code == Code.DONE

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stead.api import models as wire
-from stead.api import problems
+from stead.api import problems, reality
 from stead.client import (
     BadAnswer,
     Client,
@@ -176,8 +176,13 @@ def test_the_client_knows_every_field_of_the_wire(name: str) -> None:
         "OperationPage": "Operations",
         "ClaimPage": "Claims",
         "JournalPage": "Journal",
+        "TruthPage": "Truths",
+        "OrphanPage": "Orphans",
+        "LanePage": "Lanes",
     }
-    pages = getattr(problems if name in ("Problem", "FieldError") else wire, theirs.get(name, name))
+    pages = next(
+        vars(part)[its] for part in (wire, problems, reality) if (its := theirs.get(name, name)) in vars(part)
+    )
     assert {f.name for f in dataclasses.fields(ours)} == set(pages.model_fields)
 
 

@@ -50,7 +50,7 @@ async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated:
         assert isinstance(answer, Accepted)
         assert isinstance(admission.relay, Kept)
         (sent,) = admission.relay.sent
-        assert sent.order
+        assert sent.now.order_id
         row = await admission.mover.store.read("/ns/m/g/1")
         assert row is not None
         assert row.snapshot.operation is not None

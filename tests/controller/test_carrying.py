@@ -18,11 +18,13 @@ from stead.controller.reports import Reports
 from stead.controller.takes import Takes
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Report, Request
+from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
-from stead.lifecycle.timers import CUSTODY, RESEND
 from stead.store import Row, Store
 from stead.store.change import Custody
+
+CUSTODY, RESEND = Pace().custody, Pace().resend
 
 PATH = "/ns/m/g/1"
 ME, YOU = Custody("me", 1), Custody("you", 1)

@@ -1,29 +1,16 @@
-"""A simulated cloud for the run, and a region of its own with a driver for every test."""
+"""A driver for every test, in a region of its own."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
 from stead.drivers.sim.driver import SimDriver
-from tests.drivers.cloud import SimCloud, SimWorld
+from tests.drivers.cloud import SimWorld
 
 # It is no test module by name, and its assertions are to explain themselves all the same.
 pytest.register_assert_rewrite("tests.drivers.conformance")
-
-
-@pytest.fixture(scope="session")
-def cloud() -> Iterator[SimCloud]:
-    with SimCloud("--seed", "1") as server:
-        yield server
-
-
-@pytest.fixture
-async def world(cloud: SimCloud) -> AsyncIterator[SimWorld]:
-    region = SimWorld(cloud)
-    yield region
-    await region.close()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from stead.controller.mover import Moved, Mover, Told
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision, Refusal
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Due, Event, FullState, Report, Request, Take
+from stead.lifecycle.events import Cancel, Due, Event, FullState, Report, Request, Take
 from stead.lifecycle.rows import Actor, Move, StateClass, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.lifecycle.table import observations
@@ -38,6 +38,7 @@ class Oracle:
     lifecycle: Lifecycle
     snapshot: Snapshot
     moves: list[Move] = field(default_factory=list)
+    cancels: int = 0
 
 
 def words(oracle: Oracle) -> list[Event]:
@@ -46,6 +47,8 @@ def words(oracle: Oracle) -> list[Event]:
     old = Fence(snap.fence.incarnation, snap.fence.counter - 1)
     said: list[Event] = [Request(a.name, a.by[0], revision=1) for a in lc.actions if a.by]
     said += [Request(a.name, a.by[0], force=True, reason="because", revision=1) for a in lc.actions if a.forceable]
+    running = [op.id for op in (snap.operation, snap.hidden) if op is not None]
+    said += [Cancel(id, actor) for id in (*running, "another") for actor in (Actor.USER, Actor.ADMIN)]
     said += [Due(timer) for timer in (*pending(lc, snap), "deadline")]
     for fence in (snap.fence, snap.fence, old):
         said += [Take(fence), *(Report(kind, fence) for kind in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED))]
@@ -59,6 +62,11 @@ def bare(snapshot: Snapshot) -> Snapshot:
     op = replace(snapshot.operation, by="", since="") if snapshot.operation else None
     hidden = replace(snapshot.hidden, by="", since="") if snapshot.hidden else None
     return replace(snapshot, operation=op, hidden=hidden, blocked=None)
+
+
+def counted_anew(snapshot: Snapshot) -> Snapshot:
+    """The database keeps specs, not how many there were: one that is to come has the next number."""
+    return replace(snapshot, revision=int(snapshot.revision != snapshot.previous), previous=0)
 
 
 def told(path: str, event: Event) -> Told:
@@ -75,8 +83,9 @@ def agree(oracle: Oracle, event: Event) -> Decision | Refusal:
     """What the dictionary makes of an event."""
     answer = decide(oracle.lifecycle, oracle.snapshot, event)
     if isinstance(answer, Decision):
-        oracle.snapshot = answer.after
+        oracle.snapshot = counted_anew(answer.after)
         oracle.moves += answer.moves
+        oracle.cancels += isinstance(event, Cancel) and not answer.joined
     return answer
 
 
@@ -127,10 +136,9 @@ async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
     for path, oracle in oracles.items():
         snap = oracle.snapshot
         walked = [(m.source, m.trigger, m.on, m.actor, m.target) for m in oracle.moves]
-        written = [
-            (x["source"], x["trigger"], x["word"], x["actor"], x["target"]) for x in lines if x["path"] == path
-        ]
-        assert written == walked
+        told = [(x["source"], x["trigger"], x["word"], x["actor"], x["target"]) for x in lines if x["path"] == path]
+        assert [line for line in told if line[0] != line[-1]] == walked
+        assert sum(line[1] == "cancel" for line in told) == oracle.cancels
         row = rows.get(path)
         if row is None:
             assert snap.operation is None

@@ -14,6 +14,10 @@ from stead.bus.messages import Renew, Report, ReportResult
 from stead.lifecycle.snapshot import Fence
 
 
+class Lost(Exception):
+    """Custody has run out: nothing more may be done."""
+
+
 class Custody:
     """Wraps the work: cancels it when custody is lost."""
 
@@ -38,10 +42,16 @@ class Custody:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         assert self._renewal is not None
         self._renewal.cancel()
-        lost = kind is asyncio.CancelledError and not self.held
-        if lost and self._work is not None:
+        if kind is asyncio.CancelledError and not self.held and self._work is not None:
             self._work.uncancel()
-        return lost
+            return True
+        return kind is Lost
+
+    def check(self) -> None:
+        """Before every call: a process that was stopped for a while wakes up in the middle of its work."""
+        if asyncio.get_running_loop().time() >= self.until:
+            self.held = False
+            raise Lost
 
     async def _renew(self) -> None:
         loop = asyncio.get_running_loop()

@@ -6,9 +6,9 @@ A lane that its provider throttles slows down as a whole, and no other lane with
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from stead.bus.messages import Order, ReportResult
+from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import (
     MOVING,
     PROBE,
@@ -40,23 +40,46 @@ class Work:
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
+        self.busy: dict[str, Fence] = {}
+        """What is being worked on, under which fence."""
         self._slow_until = 0.0
 
-    async def do(self, order: Order, fences: Fences) -> list[ReportResult]:
-        """Carry an order out for the members that were taken; nothing, where nobody can say what became of it."""
-        members = [
-            Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts) for m in order.members if m.path in fences
-        ]
-        said: list[ReportResult] = []
-        for batch in batches(members, self.driver.batch_limit(order.verb)):
-            said += await self._batch(order, batch, fences)
-        return said
+    async def do(self, order: Order, fences: Fences, may: Callable[[], None]) -> list[ReportResult]:
+        """Carry an order out for the members that were taken; nothing, where nobody can say what became of it.
 
-    async def _batch(self, order: Order, batch: Sequence[Member], fences: Fences) -> list[ReportResult]:
+        `may` is called before every call, and raises where no further one may be made.
+        """
+        members = members_of(m for m in order.members if m.path in fences)
+        said: list[ReportResult] = []
+        self.busy |= fences
+        try:
+            for batch in batches(members, self.driver.batch_limit(order.verb)):
+                said += await self._batch(order, batch, fences, may)
+            return said
+        finally:
+            for path, fence in fences.items():
+                if self.busy.get(path) == fence:
+                    del self.busy[path]
+
+    async def look(self, members: Sequence[Member]) -> list[Seen]:
+        """What is there of some members; those on their way are left out."""
+        seen: list[Seen] = []
+        for batch in batches(members, self.driver.batch_limit(PROBE)):
+            await self._wait_for_lane()
+            try:
+                seen += await self.driver.describe(batch)
+            except Throttled as error:
+                await self._pause(error)
+                raise
+        return [s for s in seen if s.state != MOVING]
+
+    async def _batch(
+        self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None]
+    ) -> list[ReportResult]:
         try:
             if order.verb == PROBE:
                 return [_seen(s, fences) for s in await self._look(batch)]
-            results = await self._call(order.verb, batch, order.token)
+            results = await self._call(order.verb, batch, order.token, may)
             pending = {r.path for r in results if r.ok and r.pending}
             waiting = [m for m in _with_facts(batch, results) if m.path in pending]
             looked = {s.path: s for s in await self._look(waiting)} if waiting else {}
@@ -66,10 +89,11 @@ class Work:
                 return []  # custody runs out, and then somebody looks
             return [ReportResult(m.path, fences[m.path], "failed", error=error.message) for m in batch]
 
-    async def _call(self, verb: str, batch: Sequence[Member], token: str) -> list[Result]:
+    async def _call(self, verb: str, batch: Sequence[Member], token: str, may: Callable[[], None]) -> list[Result]:
         """One call, made again while that may help."""
         for attempt in range(1, TRIES + 1):
             await self._wait_for_lane()
+            may()
             try:
                 return await self.driver.perform(verb, batch, token)
             except TryAgain as error:
@@ -105,6 +129,11 @@ class Work:
         """Where the provider has asked us to slow down, nobody on this lane calls it before that time."""
         while (left := self._slow_until - asyncio.get_running_loop().time()) > 0:
             await asyncio.sleep(left)
+
+
+def members_of(told: Iterable[OrderMember]) -> list[Member]:
+    """Members in the form that drivers take."""
+    return [Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts) for m in told]
 
 
 def _with_facts(batch: Sequence[Member], results: Sequence[Result]) -> list[Member]:

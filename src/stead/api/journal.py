@@ -29,7 +29,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         limit: Limit = 100,
     ) -> Journal:
-        """Every move and every refusal, in order. `next` goes on where this page ends."""
+        """Every move, every refusal and every note of something else, in order. `next` goes on where it ends."""
         end = await service.view.end()
         lines = await service.view.journal(after, _whole(path), limit)
         last = lines[-1].position if lines else 0
@@ -47,8 +47,10 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
     ) -> StreamingResponse:
-        """The journal as server-sent events: `move` and `refusal`, each with a line of the journal.
+        """The journal as server-sent events: `move`, `refusal` and `note`, each with a line of the journal.
 
+        A note tells what is to be known though the state stays: an operation that begins or ends without a move, a
+        cancel, other facts.
         An event's id is its position. A stream that was lost is resumed with `Last-Event-ID`, and nothing is missed.
         Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
         No position is too old: nothing ever leaves the journal yet. Once it does, such a position is answered 410.
@@ -69,7 +71,7 @@ async def _events(feed: Feed, after: int, path: str | None, heartbeat: float) ->
     yield f"retry: {RECONNECT}\nid: {after}\n\n"
     async for lines, reached in feed.follow(after, path, heartbeat):
         for line in lines:
-            kind = "refusal" if line.refused else "move"
+            kind = "refusal" if line.refused else "move" if line.source != line.target else "note"
             data = Line.model_validate(line).model_dump_json()
             yield f"id: {line.position}\nevent: {kind}\ndata: {data}\n\n"
         if not lines:

@@ -112,6 +112,8 @@ class Running(Wire):
     attempt: int
     by: str
     since: Maybe
+    cancelled: bool
+    """Somebody wants it to end."""
 
 
 class Resource(Wire):
@@ -152,12 +154,14 @@ class Past(Wire):
     """When it had come into that state."""
     spec: dict[str, Any] | None
     """Null where it is not on record."""
+    next_spec: dict[str, Any] | None
+    """What an update under way was to bring."""
     facts: dict[str, Any]
     operation: str | None
     """The operation that had led there."""
     principal: str
     through: int
-    """The journal's position up to which this is true; 0 where the resource has not changed since."""
+    """The journal's position of the last line that is in it; 0 while that has none yet."""
 
 
 class Resources(Wire):
@@ -206,7 +210,7 @@ class Operation(Wire):
     """Members it is about."""
     remaining: int
     failed: int
-    outcome: Literal["done", "failed", "undone", "unknown", "displaced"] | None
+    outcome: Literal["done", "failed", "undone", "unknown", "displaced", "cancelled"] | None
     """Null while it is under way."""
     created_at: datetime
     ended_at: datetime | None
@@ -214,6 +218,8 @@ class Operation(Wire):
     """Of its resource, while it is under way."""
     phase: str | None
     attempt: int | None
+    cancelled: bool
+    """Somebody wants it to end, or had it ended before it was done."""
 
 
 class Operations(Wire):
@@ -245,7 +251,7 @@ class Claims(Wire):
 
 
 class Line(Wire):
-    """A line of the journal: a move, or a refusal."""
+    """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
 
     position: int
     at: datetime
@@ -278,7 +284,7 @@ class Journal(Wire):
 class Remedy(Wire):
     """Something that would let a refused action in."""
 
-    what: Literal["wait", "ask", "force", "reason", "parent", "empty", "actor"]
+    what: Literal["wait", "ask", "force", "reason", "parent", "empty", "actor", "nothing"]
     says: str
     actions: list[str]
     """With `ask`: in this order."""
@@ -302,6 +308,8 @@ class Explanation(Wire):
     """It would wait its turn."""
     reasons: list[Reason]
     holder: Holder | None
+    holders: list[Holder]
+    """Everybody who is in the way, that one included."""
     allowed_actions: list[str]
     """What could be asked for in this state."""
     retry_after: int | None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
-from stead.api.models import Below, Claim, Claims, Operation, Operations
-from stead.api.problems import Trouble
-from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
-from stead.controller.view import Service
+from stead.api.accepting import accepted
+from stead.api.models import Accepted, Below, Claim, Claims, Operation, Operations
+from stead.api.problems import Trouble, trouble
+from stead.api.requests import Cursor, Key, Limit, Who, from_cursor, to_cursor
+from stead.controller.view import Operation as Shown
+from stead.controller.view import Service, Taken
 
 
 def router(service: Service) -> APIRouter:
@@ -36,6 +38,34 @@ def router(service: Service) -> APIRouter:
         if found is None:
             raise Trouble("not-found", f"there is no operation {id}")
         return Operation.model_validate(found)
+
+    @routes.post("/v1/operations/{id}/cancel", status_code=202)
+    async def cancel_operation(id: UUID, caller: Who, response: Response) -> Operation:
+        """End an operation before it is done. It may be repeated; whoever may ask for the action may cancel it.
+
+        Nothing is torn out of anybody's hands: whoever works on it is fenced off and waited out, the object is looked
+        at, and the resource settles to what is true. The operation ends `cancelled`, or `done` if it turns out so.
+        """
+        answer = await service.cancel(id, caller)
+        if not isinstance(answer, Shown):
+            raise trouble(answer)
+        response.headers["Location"] = f"/v1/operations/{id}"
+        return Operation.model_validate(answer)
+
+    @routes.post(
+        "/v1/operations/{id}/retry",
+        status_code=202,
+        responses={200: {"model": Accepted, "description": "There was nothing to do"}},
+    )
+    async def retry_operation(id: UUID, caller: Who, response: Response, key: Key = "") -> Accepted:
+        """Ask once more for what an operation was to do that ended `failed`, `unknown`, `undone` or `cancelled`.
+
+        It is a new operation of the caller's, with the same spec, force and reason, and is let in or refused as any.
+        """
+        answer = await service.retry(id, caller, key)
+        if not isinstance(answer, Taken):
+            raise trouble(answer)
+        return accepted(answer, response)
 
     @routes.get("/v1/claims")
     async def list_claims(

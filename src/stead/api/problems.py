@@ -32,6 +32,9 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "parent": (409, "What it belongs to does not allow it now"),
     "not-empty": (409, "It still has children"),
     "no-member": (409, "No member can follow"),
+    "ended": (409, "The operation has ended"),
+    "not-cancellable": (409, "The operation cannot be cancelled now"),
+    "not-retryable": (409, "There is nothing to retry"),
     "not-the-actor": (403, "The action is somebody else's"),
     "unknown-action": (422, "There is no such action"),
     "needs-reason": (422, "Force needs a reason"),
@@ -73,6 +76,8 @@ class Problem(BaseModel):
     """What could be asked for instead."""
     holder: Holder | None = None
     """Who is in the way."""
+    holders: list[Holder] | None = None
+    """Everybody whose claims are in the way, that one included."""
     reasons: list[Reason] | None = None
     retry_after: int | None = None
     """Seconds; also in the header `Retry-After`."""
@@ -103,6 +108,7 @@ def trouble(answer: Refusal | Missing | Outdated | Unfit) -> Trouble:
         current_state=answer.state or None,
         allowed_actions=list(answer.allowed),
         holder=None if answer.holder is None else Holder.model_validate(answer.holder),
+        holders=[Holder.model_validate(holder) for holder in answer.holders] or None,
         reasons=[Reason.model_validate(reason) for reason in answer.reasons],
         retry_after=answer.retry_after,
     )

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
 
-from stead.api.models import SEGMENT, Accepted, Ask, Below, Name, OperationName, Past, Rehearsal, Resource, Resources
+from stead.api.accepting import accepted
+from stead.api.models import SEGMENT, Accepted, Ask, Below, Name, Past, Rehearsal, Resource, Resources
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, IfMatch, Key, Limit, Who, from_cursor, tags, to_cursor
 from stead.controller.view import Asked, Service, Taken
@@ -81,12 +82,7 @@ def router(service: Service) -> APIRouter:
             return Rehearsal.model_validate(answer)
         if not isinstance(answer, Taken):
             raise trouble(answer)
-        if not answer.operation:
-            response.status_code = 200
-            return Accepted(operation=None, joined=False, idle=answer.idle, repeated=answer.repeated)
-        response.headers["Location"] = f"/v1/operations/{answer.operation}"
-        name = OperationName(id=answer.operation, action=asked.action, kind=answer.kind, path=asked.path)
-        return Accepted(operation=name, joined=answer.joined, idle=answer.idle, repeated=answer.repeated)
+        return accepted(answer, response)
 
     return routes
 

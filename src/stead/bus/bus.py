@@ -21,7 +21,22 @@ from stead.bus.calls import QUEUE, Asker, Service
 from stead.bus.consumer import ACK_WAIT, Consumer
 from stead.bus.errors import BadMessage, BusError, NoAnswer, NotPublished, Unavailable, translated
 from stead.bus.link import Link, Listening, StateCallback
-from stead.bus.messages import FromAgent, Hello, Order, Presence, Renew, RenewReply, Take, TakeReply
+from stead.bus.messages import (
+    FromAgent,
+    Hello,
+    Look,
+    LookReply,
+    Order,
+    Presence,
+    Renew,
+    RenewReply,
+    Roster,
+    RosterReply,
+    Survey,
+    SurveyReply,
+    Take,
+    TakeReply,
+)
 from stead.bus.publisher import Outgoing, Publisher
 from stead.bus.replies import Replies
 from stead.bus.streams import Identity
@@ -60,8 +75,11 @@ class Bus:
         self._link = Link(url, name, ping_interval=ping_interval, options=options)
         replies = Replies(self._link)
         self._publisher = Publisher(replies)
-        self._takes = Asker[Take, TakeReply](self._link, replies, self.subjects.take, TakeReply)
-        self._renewals = Asker[Renew, RenewReply](self._link, replies, self.subjects.renew, RenewReply)
+        self._takes = Asker[Take, TakeReply](self._link, replies, TakeReply)
+        self._renewals = Asker[Renew, RenewReply](self._link, replies, RenewReply)
+        self._rosters = Asker[Roster, RosterReply](self._link, replies, RosterReply)
+        self._looks = Asker[Look, LookReply](self._link, replies, LookReply)
+        self._surveys = Asker[Survey, SurveyReply](self._link, replies, SurveyReply)
         self._services: list[Service[Any, Any]] = []
         self._replicas = replicas
         self._prefix = "$JS.API" if domain is None else f"$JS.{domain}.API"
@@ -189,11 +207,11 @@ class Bus:
 
     async def take(self, take: Take, timeout: float = 5.0) -> TakeReply:
         """Ask for custody. It counts from before the question, since the answer may have been long on its way."""
-        return await self._takes.ask(take, timeout)
+        return await self._takes.ask(self.subjects.take, take, timeout)
 
     async def renew(self, renew: Renew, timeout: float = 5.0) -> RenewReply:
         """Ask for more time."""
-        return await self._renewals.ask(renew, timeout)
+        return await self._renewals.ask(self.subjects.renew, renew, timeout)
 
     async def serve_take(self, handler: Callable[[Take], Awaitable[TakeReply]]) -> Service[Take, TakeReply]:
         """Answer those who want to take an order, side by side with all other controllers."""
@@ -202,6 +220,36 @@ class Bus:
     async def serve_renew(self, handler: Callable[[Renew], Awaitable[RenewReply]]) -> Service[Renew, RenewReply]:
         """Answer those who want to keep an order."""
         return await self._serve(self.subjects.renew, Form(Renew), handler)
+
+    # Looks
+
+    async def roster(self, roster: Roster, timeout: float = 10.0) -> RosterReply:
+        """Ask a controller what there should be on a lane."""
+        return await self._rosters.ask(self.subjects.roster, roster, timeout)
+
+    async def serve_roster(self, handler: Callable[[Roster], Awaitable[RosterReply]]) -> Service[Roster, RosterReply]:
+        """Tell agents what there should be."""
+        return await self._serve(self.subjects.roster, Form(Roster), handler)
+
+    async def look(self, look: Look, timeout: float = 30.0) -> LookReply:
+        """Ask whoever serves a lane to look; `NoAnswer` at once where nobody does."""
+        return await self._looks.ask(self.subjects.look(look.lane), look, timeout, once=True)
+
+    async def serve_look(
+        self, lane: str, handler: Callable[[Look], Awaitable[LookReply]]
+    ) -> Service[Look, LookReply]:
+        """Look when asked to, in turn with all others who serve the lane."""
+        return await self._serve(self.subjects.look(lane), Form(Look), handler)
+
+    async def survey(self, survey: Survey, timeout: float = 5.0) -> SurveyReply:
+        """Ask whoever serves a lane for its full state; `NoAnswer` at once where nobody does."""
+        return await self._surveys.ask(self.subjects.survey(survey.lane), survey, timeout, once=True)
+
+    async def serve_survey(
+        self, lane: str, handler: Callable[[Survey], Awaitable[SurveyReply]]
+    ) -> Service[Survey, SurveyReply]:
+        """Send the full state of a lane when asked to."""
+        return await self._serve(self.subjects.survey(lane), Form(Survey), handler)
 
     async def _serve(
         self, subject: str, form: Form[Any], handler: Callable[[Any], Awaitable[Any]]

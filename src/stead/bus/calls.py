@@ -1,13 +1,14 @@
-"""Questions that want an answer at once: any controller answers them, and whoever asks has not long to wait.
+"""Questions that want an answer at once: agents ask controllers, controllers ask whoever serves a lane.
 
-The one who asks tries again until its time is over, since the controller that got the question may have died with it.
-So a question may be asked twice, and the handler has to give the same answer twice.
+The one who asks tries again until its time is over, since whoever got the question may have died with it. So a
+question may be asked twice, and the handler has to give the same answer twice.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
@@ -20,14 +21,49 @@ from stead.bus.wire import Form, encode
 
 log = logging.getLogger(__name__)
 
-QUEUE = "controllers"
+QUEUE = "stead"
 """Of all who serve a subject under this name, one gets each question."""
 
 TRY = 2.0
 """Seconds for one try, if the whole time allows."""
 
 AT_ONCE = 64
-"""Questions that one controller works on at the same time."""
+"""Questions of one subject that one process works on at the same time."""
+
+
+TICK = 0.5
+ASLEEP = 2.0
+"""Seconds of silence in this process after which it has been stopped, or the machine asleep."""
+DAZED = 1.0
+"""Seconds after waking in which questions are taken for old ones: whoever asked has given up, or asks again."""
+
+
+class Wakefulness:
+    """Notices that the process was stopped for a while. What it finds in its ears then was said long ago."""
+
+    def __init__(self) -> None:
+        self._last = self._woke = -math.inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        self._last = asyncio.get_running_loop().time()
+        self._tick()
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    @property
+    def dazed(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        return now - self._last > ASLEEP or now - self._woke < DAZED
+
+    def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._last > ASLEEP:
+            self._woke = loop.time()
+        self._last = loop.time()
+        self._timer = loop.call_later(TICK, self._tick)
 
 
 class Service[Q: Message, A: Message]:
@@ -40,12 +76,15 @@ class Service[Q: Message, A: Message]:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening: Listening | None = None
+        self._wakefulness = Wakefulness()
 
     async def begin(self, subject: str) -> None:
+        self._wakefulness.begin()
         self._listening = await self._link.listen(subject, self._on_question, QUEUE)
 
     async def close(self) -> None:
         """Answer no more questions; those at hand are left unanswered, and asked again elsewhere."""
+        self._wakefulness.end()
         if self._listening is not None:
             await self._listening.close()
         for task in self._tasks:
@@ -53,6 +92,8 @@ class Service[Q: Message, A: Message]:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _on_question(self, question: Msg) -> None:
+        if self._wakefulness.dazed:
+            return
         # The client library calls back one message after the other; the handlers are to work side by side.
         await self._room.acquire()
         task = asyncio.create_task(self._answer(question))
@@ -72,7 +113,7 @@ class Service[Q: Message, A: Message]:
             answer = Fault(why=str(error), permanent=True)
         except Exception:
             log.exception("on %s: the handler failed", question.subject)
-            answer = Fault(why="the controller failed")
+            answer = Fault(why="the handler failed")
         try:
             with translated("answer"):
                 await self._link.client().publish(question.reply, encode(answer))
@@ -83,37 +124,41 @@ class Service[Q: Message, A: Message]:
 class Asker[Q: Message, A: Message]:
     """Asks one kind of question."""
 
-    def __init__(self, link: Link, replies: Replies, subject: str, answer: type[A]) -> None:
+    def __init__(self, link: Link, replies: Replies, answer: type[A]) -> None:
         self._link = link
         self._replies = replies
-        self._subject = subject
         self._answers: Form[A | Fault] = Form(answer, Fault)
 
-    async def ask(self, question: Q, timeout: float) -> A:
-        """The answer. `NoAnswer` when none came in time; `BadMessage` when a controller cannot read the question."""
+    async def ask(self, subject: str, question: Q, timeout: float, *, once: bool = False) -> A:
+        """The answer. `NoAnswer` when none came in time; `BadMessage` when the other side cannot read the question.
+
+        With `once` nobody is waited for: where nobody listens, there is no answer.
+        """
         data = encode(question)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         why, pause = "there was no time to ask", 0.05
         while (left := deadline - loop.time()) > 0:
             try:
-                await self._link.wait(left)
-                answer = await self._try(data, min(left, TRY))
+                await self._link.wait(0 if once else left)
+                answer = await self._try(subject, data, left if once else min(left, TRY))
             except Unavailable as error:
                 why = str(error)
             else:
                 if not isinstance(answer, Fault):
                     return answer
                 if answer.permanent:
-                    raise BadMessage(f"{self._subject}: a controller says: {answer.why}")
+                    raise BadMessage(f"{subject}: the other side says: {answer.why}")
                 why = answer.why
+            if once:
+                break
             await asyncio.sleep(min(pause, max(deadline - loop.time(), 0.0)))
             pause = min(pause * 2, 0.5)
-        raise NoAnswer(f"{self._subject}: {why}")
+        raise NoAnswer(f"{subject}: {why}")
 
-    async def _try(self, data: bytes, timeout: float) -> A | Fault:
+    async def _try(self, subject: str, data: bytes, timeout: float) -> A | Fault:
         with self._replies.questions() as questions:
-            await questions.ask(self._subject, data)
+            await questions.ask(subject, data)
             (answer,) = await questions.outcomes(timeout)
         if isinstance(answer, BusError):
             raise answer

@@ -93,6 +93,8 @@ class TakeReply(Message, frozen=True, tag="take-reply"):
     """Seconds, which the agent counts from before it asked."""
     fences: dict[str, Fence] = {}
     """By path, the fences under which the agent works and reports. A path that is missing is not to be touched."""
+    call: float = 0.0
+    """Seconds that one call to a provider may last at most, besides; 0 from a controller that does not say."""
 
     def __post_init__(self) -> None:
         for fence in self.fences.values():
@@ -162,6 +164,7 @@ class StateLine(msgspec.Struct, frozen=True):
     working: bool = False
     """Live work is behind it, under that fence."""
     revision: Number | None = None
+    facts: Values = {}
 
     def __post_init__(self) -> None:
         check(self.fence)
@@ -177,6 +180,50 @@ class FullState(Message, frozen=True, tag="full-state"):
     lane: Name
     objects: list[StateLine]
     end: bool
+    began: float = 0.0
+    """When the agent began to look, by the cell's clock."""
+
+
+class Roster(Message, frozen=True, tag="roster"):
+    """An agent asks what there should be on a lane, a page at a time."""
+
+    lane: Name
+    after: str = ""
+
+
+class RosterReply(Message, frozen=True, tag="roster-reply"):
+    """What there should be, each with the fence that the agent's answer is to carry."""
+
+    members: list[OrderMember]
+    next: str = ""
+    """From where to go on; empty where this was the last page."""
+    now: float = 0.0
+    """By the cell's clock."""
+
+
+class Look(Message, frozen=True, tag="look"):
+    """A controller asks whoever serves a lane what is there of some members; it is no order, and nothing is done."""
+
+    lane: Name
+    members: list[OrderMember]
+
+
+class LookReply(Message, frozen=True, tag="look-reply"):
+    """What is there. What is on its way from one state to the next is left out."""
+
+    objects: list[StateLine]
+    why: str = ""
+    """Why there are none, where the provider could not be asked."""
+
+
+class Survey(Message, frozen=True, tag="survey"):
+    """A controller asks for the full state of a lane; it comes on the stream of reports."""
+
+    lane: Name
+
+
+class SurveyReply(Message, frozen=True, tag="survey-reply"):
+    """The full state is on its way."""
 
 
 class Hello(Message, frozen=True, tag="hello"):

@@ -57,6 +57,7 @@ class Subjects:
         self.all_reports = [f"{self._root}.report.*", f"{self._root}.hello.*"]
         self.take = f"{self._root}.take"
         self.renew = f"{self._root}.renew"
+        self.roster = f"{self._root}.roster"
         self.presence = f"{self._root}.presence"
 
     def order(self, lane: str, to: Recipient | None = None) -> str:
@@ -66,6 +67,12 @@ class Subjects:
 
     def report(self, lane: str) -> str:
         return f"{self._root}.report.{to_token(lane)}"
+
+    def look(self, lane: str) -> str:
+        return f"{self._root}.look.{to_token(lane)}"
+
+    def survey(self, lane: str) -> str:
+        return f"{self._root}.survey.{to_token(lane)}"
 
     def hello(self, agent: str) -> str:
         return f"{self._root}.hello.{to_token(agent)}"

@@ -51,8 +51,7 @@ def _tell(answer: Explanation) -> None:
             line(says)
     for why in answer.reasons:
         line(f"because: {why.says} [{why.code}]")
-    if answer.holder is not None:
-        holder = answer.holder
+    for holder in answer.holders or filter(None, [answer.holder]):
         line(f"held by: {holder.action} of {holder.path} by {holder.by} since {clock(holder.since)}")
     for remedy in answer.remedies:
         line(f"what would help: {remedy.says}{f' ({remedy.operation})' if remedy.operation else ''}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
@@ -54,33 +54,38 @@ class How:
     output: ListFormat
     wait: bool
     timeout: str | None
-    dry_run: bool
-    key: str | None
+    dry_run: bool = False
+    key: str | None = None
 
 
 def change(address: str, path: str, action: str, how: How, **wishes: Any) -> None:
     """Ask for a change and see it through, as far as the caller wants; ends the command."""
-    output = how.output
     with reach(address) as client:
         if how.dry_run:
-            show_plan(client.rehearse(path, action, **wishes), output)
+            show_plan(client.rehearse(path, action, **wishes), how.output)
             return
-        accepted = client.ask(path, action, key=how.key, **wishes)
-        told = _tell(accepted, action, path)
-        if accepted.operation is None:
-            if output in (ListFormat.JSON, ListFormat.YAML):
-                data(plain(accepted), output)
-            return
-        id = accepted.operation.id
-        if not how.wait:
-            write([client.operation(id)], OPERATIONS, output)
-            return
-        if not told:
-            note(f"{action} of {path}: operation {id}")
-        finish(client, id, how.timeout, output)
+        see_through(client, client.ask(path, action, key=how.key, **wishes), action, path, how)
 
 
-def finish(client: SyncClient, id: str, timeout: str | None, output: ListFormat) -> None:
+def see_through(client: SyncClient, accepted: Accepted, action: str, path: str, how: How) -> None:
+    """Follow what was let in, as far as the caller wants; ends the command unless that was well."""
+    told = _tell(accepted, action, path)
+    if accepted.operation is None:
+        if how.output in (ListFormat.JSON, ListFormat.YAML):
+            data(plain(accepted), how.output)
+        return
+    id = accepted.operation.id
+    if not how.wait:
+        write([client.operation(id)], OPERATIONS, how.output)
+        return
+    if not told:
+        note(f"{action} of {path}: operation {id}")
+    finish(client, id, how.timeout, how.output)
+
+
+def finish(
+    client: SyncClient, id: str, timeout: str | None, output: ListFormat, well: Sequence[str] = ("done",)
+) -> None:
     """Follow an operation to its end and write how it ended; ends the command unless that was well."""
     try:
         with _progress() as progress:
@@ -89,7 +94,7 @@ def finish(client: SyncClient, id: str, timeout: str | None, output: ListFormat)
         note(f"the operation goes on; see: stead operation wait {id}")
         raise typer.Exit(INTERRUPTED) from None
     write([ended], OPERATIONS, output)
-    if ended.outcome != "done":
+    if ended.outcome not in well:
         note(f"error: {ended.action} of {ended.path} ended {ended.outcome}; see: stead journal {ended.path}")
         raise typer.Exit(Code.FAILED)
 
@@ -130,5 +135,6 @@ def _says(operation: Operation) -> str:
         return f"{operation.action} of {operation.path}: {operation.outcome}"
     done = f", {operation.total - operation.remaining} of {operation.total}" if operation.total > 1 else ""
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
-    where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done})"
+    end = ", cancelled" if operation.cancelled else ""
+    where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done}{end})"
     return f"{operation.action} of {operation.path}: {where}"

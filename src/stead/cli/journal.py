@@ -14,12 +14,19 @@ from stead.client import DEFAULT_SERVER, Line
 LAST = 20
 """Lines that are shown where nothing says which."""
 
+
+def _what(line: Line) -> str:
+    """The word it came by; drift is a move that nobody asked for."""
+    drift = line.trigger == "seen" and line.operation is None and line.source != line.target
+    return f"{line.trigger} {line.word}".strip() + " (drift)" * drift
+
+
 LINES: Columns[Line] = Columns(
     narrow=(
         ("POSITION", lambda line: str(line.position)),
         ("AT", lambda line: clock(line.at)),
         ("PATH", lambda line: line.path),
-        ("WHAT", lambda line: f"{line.trigger} {line.word}".strip()),
+        ("WHAT", _what),
         ("FROM", lambda line: line.source),
         ("TO", lambda line: line.target),
         ("BY", lambda line: line.principal or line.actor),
@@ -52,10 +59,11 @@ def journal(
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Every move and every refusal, in order.
+    """Every move, every refusal, and what else is to be known though the state stays, in order.
 
     Without options: all of a path, or the last 20 lines of everything. JSON and YAML are a document for each line, so
-    that the whole journal can be exported, however long it is.
+    that the whole journal can be exported, however long it is. A move that was seen and that nobody had asked for is
+    told as drift.
     """
     if all_ and after is not None:
         fail("say --all or --after, not both", Code.USAGE)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead import __version__
-from stead.cli import claim, explain, journal, lifecycle, operation, serve, vm
+from stead.cli import claim, explain, journal, lane, lifecycle, operation, orphan, serve, vm
 
 app = typer.Typer(
     name="stead",
@@ -28,6 +28,8 @@ app.command(
     short_help="Whether an action would be let in, and why.",
     epilog="Example: stead explain shop/web/front/1 reboot",
 )(explain.explain)
+app.add_typer(orphan.app, name="orphan", short_help="What providers have that nobody owns.")
+app.add_typer(lane.app, name="lane", short_help="The ways to providers, and who serves them.")
 app.command("server", short_help="Run a controller and its HTTP interface.")(serve.server)
 app.command("agent", short_help="Run an agent.")(serve.agent)
 app.command("sim-cloud", short_help="Run a simulated cloud.")(serve.sim_cloud)

@@ -7,15 +7,28 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import OPERATIONS, finish
+from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through
 from stead.cli.listing import write, write_one
 from stead.cli.output import ListFormat, data, note, table
 from stead.cli.remote import Below, Output, Server, Timeout, Watch, plain, reach
-from stead.client import DEFAULT_SERVER
+from stead.client import DEFAULT_SERVER, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Of an operation.", show_default=False)]
+
+def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The operations under way, by asking the server; none where it does not answer."""
+    try:
+        with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
+            page = client.operation_page(running=True, limit=200)
+    except SteadError:
+        return []
+    return [op.id for op in page.items if op.id.startswith(incomplete)]
+
+
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="Of an operation.", autocompletion=_complete, show_default=False)
+]
 
 
 @app.command("list", short_help="Operations.", epilog="Example: stead operation list --below shop --running")
@@ -68,3 +81,52 @@ def wait(id: Id, timeout: Timeout = None, output: Output = ListFormat.TABLE, ser
     """
     with reach(server) as client:
         finish(client, id, timeout, output)
+
+
+@app.command(
+    short_help="End an operation before it is done.",
+    epilog="Example: stead operation cancel 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c --timeout 10m",
+)
+def cancel(
+    id: Id,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """End an operation before it is done, and follow it until it has ended.
+
+    Whoever works on it is fenced off and waited out, then the object is looked at. The operation ends cancelled,
+    undone, or done if it turns out so.
+
+    Exit code 0: it has ended. 1: what it did could not be undone. 3: it had ended before, or cannot be cancelled now.
+    """
+    with reach(server) as client:
+        cancelled = client.cancel(id)
+        if not wait:
+            write([cancelled], OPERATIONS, output)
+            return
+        note(f"{cancelled.action} of {cancelled.path} is cancelled; it ends when it is known what is there")
+        finish(client, id, timeout, output, well=("cancelled", "undone", "done"))
+
+
+@app.command(
+    short_help="Try once more what an operation was to do.",
+    epilog="Example: stead operation retry 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c",
+)
+def retry(
+    id: Id,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Ask once more for what an operation was to do that has ended, and not well; follow the new one to its end.
+
+    It has the spec, the force and the reason of the first.
+    """
+    with reach(server) as client:
+        tried = client.operation(id)
+        again = client.retry(id, key=key)
+        see_through(client, again, tried.action, tried.path, How(output, wait, timeout, key=key))

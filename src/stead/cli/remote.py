@@ -65,8 +65,7 @@ def tell(problem: Problem) -> None:
         note(f"error: {says or problem.title} [{code}]")
     if problem.current_state:
         note(f"  state: {problem.current_state}")
-    if problem.holder is not None:
-        holder = problem.holder
+    for holder in problem.holders or filter(None, [problem.holder]):
         since = f" since {clock(holder.since)}" if holder.since else ""
         note(f"  held by: {holder.action} of {holder.path} by {holder.by}{since}, operation {holder.operation}")
     if problem.allowed_actions:

@@ -15,6 +15,7 @@ import uvicorn
 from stead.agent import entry, simcloud
 from stead.api import create_app
 from stead.controller.engine import engine
+from stead.lifecycle.pace import DEFAULT, Pace
 
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
@@ -33,14 +34,24 @@ def server(
     cell: Cell = "main",
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
+    pace: Annotated[
+        float,
+        typer.Option(
+            "--pace",
+            min=0.05,
+            max=20,
+            envvar="STEAD_PACE",
+            help="All waits of the protocol (custody, resends, looks), as a multiple of the usual; the same for all.",
+        ),
+    ] = 1.0,
 ) -> None:
     """Run a controller and its HTTP interface. Any number of them may run on one database and one bus."""
     _log()
-    asyncio.run(_server(database, nats, cell, host, port))
+    asyncio.run(_server(database, nats, cell, host, port, DEFAULT.scaled(pace)))
 
 
-async def _server(database: str, nats: str, cell: str, host: str, port: int) -> None:
-    async with engine(database, nats, cell) as e:
+async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: Pace) -> None:
+    async with engine(database, nats, cell, pace=pace) as e:
         config = uvicorn.Config(create_app(e.service), host=host, port=port, log_config=None, lifespan="off")
         web = uvicorn.Server(config)
         controller = asyncio.create_task(e.controller.run())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +15,20 @@ import yaml
 
 from stead.cli.following import DryRun, Force, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, printable, write, write_one
-from stead.cli.output import Code, ListFormat, data, fail, line, table
-from stead.cli.remote import Output, Server, Timeout, VmPath, Watch, any_path_or_root, clock, plain, reach
-from stead.client import DEFAULT_SERVER, NotFound, Past, Resource
+from stead.cli.output import Code, ListFormat, data, fail, line, note, table
+from stead.cli.remote import (
+    Output,
+    Server,
+    Timeout,
+    VmPath,
+    Watch,
+    any_path_or_root,
+    clock,
+    complete_paths,
+    plain,
+    reach,
+)
+from stead.client import DEFAULT_SERVER, NotFound, Past, Resource, Truth
 
 KIND = "vm"
 
@@ -39,6 +51,21 @@ VMS: Columns[Resource] = Columns(
         ("SEEN", lambda vm: clock(vm.seen_at)),
         ("CREATED", lambda vm: clock(vm.created_at)),
         ("TAG", lambda vm: vm.tag),
+    ),
+    name=lambda vm: vm.path,
+)
+
+TRUTHS: Columns[Truth] = Columns(
+    narrow=(
+        ("PATH", lambda vm: vm.path),
+        ("BELIEVED", lambda vm: vm.believed),
+        ("SEEN", lambda vm: vm.seen or ""),
+        ("AGREES", lambda vm: vm.why or ("yes" if vm.agrees else "no")),
+        ("LANE", lambda vm: vm.lane),
+    ),
+    wide=(
+        ("EXPECTED", lambda vm: vm.expects),
+        ("CONFIRMED", lambda vm: clock(vm.seen_at)),
     ),
     name=lambda vm: vm.path,
 )
@@ -148,6 +175,49 @@ def show(
             data(plain(found), output)
         case _:
             table(("FIELD", "VALUE"), _fields(found))
+
+
+@app.command(short_help="Belief beside what is there.", epilog="Example: stead vm diff shop/web --all")
+def diff(
+    below: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH",
+            callback=any_path_or_root,
+            autocompletion=complete_paths(KIND),
+            help="Only this, and below it.",
+            show_default=False,
+        ),
+    ] = "/",
+    all_: Annotated[bool, typer.Option("--all", help="Also those that do not differ.")] = False,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """What is believed of VMs beside what their providers show now. Nothing is changed.
+
+    AGREES is yes, no, or why nobody can say: moving, no-agent, no-provider, unasked, or unsaid where the state says
+    nothing of the provider.
+
+    Exit code 0: nothing differs. 1: something does.
+    """
+    with reach(server) as client:
+        found = list(client.truth(kind=KIND, below=below))
+    differ = [vm for vm in found if vm.agrees is False]
+    write(found if all_ else differ, TRUTHS, output)
+    note(_summary(found, len(differ)))
+    raise typer.Exit(Code.FAILED if differ else Code.DONE)
+
+
+def _summary(found: list[Truth], differ: int) -> str:
+    """How many differ, and of how many nobody can say."""
+    whys = Counter(vm.why for vm in found)
+    unseen = whys["unasked"] + whys["no-agent"] + whys["no-provider"]
+    parts = (
+        (unseen, "could not be looked at"),
+        (whys["moving"], "moving"),
+        (whys["unsaid"], "in a state that says nothing"),
+    )
+    return ", ".join([f"{differ} of {len(found)} differ", *(f"{count} {says}" for count, says in parts if count)])
 
 
 def _fields(found: Resource | Past) -> list[tuple[str, str]]:

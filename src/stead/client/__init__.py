@@ -15,7 +15,20 @@ from stead.client.errors import (
     Unavailable,
     Unreachable,
 )
-from stead.client.models import Accepted, Claim, Explanation, Line, Operation, Past, Problem, Rehearsal, Resource
+from stead.client.models import (
+    Accepted,
+    Claim,
+    Explanation,
+    Lane,
+    Line,
+    Operation,
+    Orphan,
+    Past,
+    Problem,
+    Rehearsal,
+    Resource,
+    Truth,
+)
 from stead.client.sync import SyncClient
 
 __all__ = [
@@ -27,10 +40,12 @@ __all__ = [
     "Explanation",
     "Fault",
     "Invalid",
+    "Lane",
     "Line",
     "NotAllowed",
     "NotFound",
     "Operation",
+    "Orphan",
     "Outdated",
     "Past",
     "Problem",
@@ -41,6 +56,7 @@ __all__ = [
     "SteadError",
     "StillRunning",
     "SyncClient",
+    "Truth",
     "Unavailable",
     "Unreachable",
 ]

@@ -11,11 +11,11 @@ was lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Protocol, Self, TypedDict, Unpack
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -28,13 +28,18 @@ from stead.client.models import (
     ClaimPage,
     Explanation,
     JournalPage,
+    Lane,
+    LanePage,
     Line,
     Operation,
     OperationPage,
+    OrphanPage,
     Past,
     Rehearsal,
     Resource,
     ResourcePage,
+    Truth,
+    TruthPage,
 )
 from stead.client.transport import Transport, pause, raise_for_problem, read
 
@@ -109,18 +114,9 @@ class Client:
         query = {"kind": kind, "below": below, "limit": limit, "cursor": cursor}
         return await self._transport.send(ResourcePage, "GET", "/v1/resources", query=query)
 
-    async def resources(
-        self, *, kind: str | None = None, below: str = "/", limit: int = 500
-    ) -> AsyncGenerator[Resource]:
+    def resources(self, *, kind: str | None = None, below: str = "/", limit: int = 500) -> AsyncGenerator[Resource]:
         """All resources below a path, page by page."""
-        cursor: str | None = None
-        while True:
-            page = await self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor)
-            for item in page.items:
-                yield item
-            if page.next is None:
-                return
-            cursor = page.next
+        return _through(lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor))
 
     async def ask(
         self, path: str, action: str, *, key: str | None = None, if_match: str | None = None, **wishes: Unpack[Wishes]
@@ -148,7 +144,16 @@ class Client:
 
     async def operation(self, id: str) -> Operation:
         """An operation, under way or ended."""
-        return await self._transport.send(Operation, "GET", f"/v1/operations/{quote(id, safe='')}")
+        return await self._transport.send(Operation, "GET", _operation(id))
+
+    async def cancel(self, id: str) -> Operation:
+        """End an operation before it is done; it may be asked for any number of times."""
+        return await self._transport.send(Operation, "POST", f"{_operation(id)}/cancel")
+
+    async def retry(self, id: str, *, key: str | None = None) -> Accepted:
+        """Ask once more for what an operation was to do that has ended, and not well."""
+        headers = {"Idempotency-Key": key or str(uuid4())}
+        return await self._transport.send(Accepted, "POST", f"{_operation(id)}/retry", headers=headers)
 
     async def operation_page(
         self, *, below: str = "/", running: bool | None = None, limit: int = 100, cursor: str | None = None
@@ -157,18 +162,11 @@ class Client:
         query = {"below": below, "running": running, "limit": limit, "cursor": cursor}
         return await self._transport.send(OperationPage, "GET", "/v1/operations", query=query)
 
-    async def operations(
+    def operations(
         self, *, below: str = "/", running: bool | None = None, limit: int = 100
     ) -> AsyncGenerator[Operation]:
         """All operations on a path and below it, page by page, the latest first."""
-        cursor: str | None = None
-        while True:
-            page = await self.operation_page(below=below, running=running, limit=limit, cursor=cursor)
-            for item in page.items:
-                yield item
-            if page.next is None:
-                return
-            cursor = page.next
+        return _through(lambda cursor: self.operation_page(below=below, running=running, limit=limit, cursor=cursor))
 
     async def follow(self, id: str) -> AsyncGenerator[Operation]:
         """An operation each time something about it has changed; the last is how it ended."""
@@ -210,6 +208,41 @@ class Client:
     async def claims(self, *, below: str = "/", limit: int = 1000) -> ClaimPage:
         """Who may change what now."""
         return await self._transport.send(ClaimPage, "GET", "/v1/claims", query={"below": below, "limit": limit})
+
+    # What is really there
+
+    async def truth_page(
+        self,
+        *,
+        kind: str | None = None,
+        below: str = "/",
+        fresh: bool = True,
+        limit: int = 500,
+        cursor: str | None = None,
+    ) -> TruthPage:
+        """One page of resources, each beside what a look shows now; unless it is to be fresh, nobody is asked."""
+        query = {"kind": kind, "below": below, "fresh": fresh, "limit": limit, "cursor": cursor}
+        return await self._transport.send(TruthPage, "GET", "/v1/truth", query=query)
+
+    def truth(
+        self, *, kind: str | None = None, below: str = "/", fresh: bool = True, limit: int = 500
+    ) -> AsyncGenerator[Truth]:
+        """All resources at a path and below it beside what a look shows, page by page."""
+        return _through(
+            lambda cursor: self.truth_page(kind=kind, below=below, fresh=fresh, limit=limit, cursor=cursor)
+        )
+
+    async def orphans(self, *, lane: str | None = None, limit: int = 1000) -> OrphanPage:
+        """What providers have that nobody owns."""
+        return await self._transport.send(OrphanPage, "GET", "/v1/orphans", query={"lane": lane, "limit": limit})
+
+    async def lane_page(self, *, limit: int = 500, cursor: str | None = None) -> LanePage:
+        """One page of lanes."""
+        return await self._transport.send(LanePage, "GET", "/v1/lanes", query={"limit": limit, "cursor": cursor})
+
+    def lanes(self, *, limit: int = 500) -> AsyncGenerator[Lane]:
+        """All lanes, with who serves them and what there is to do, page by page."""
+        return _through(lambda cursor: self.lane_page(limit=limit, cursor=cursor))
 
     # The journal
 
@@ -256,8 +289,32 @@ class Client:
             attempt += 1
 
 
+class _Page[T](Protocol):
+    @property
+    def items(self) -> tuple[T, ...]: ...
+    @property
+    def next(self) -> str | None: ...
+
+
+async def _through[T](page: Callable[[str | None], Awaitable[_Page[T]]]) -> AsyncGenerator[T]:
+    """The things on all pages, from the first one on."""
+    cursor: str | None = None
+    while True:
+        found = await page(cursor)
+        for item in found.items:
+            yield item
+        if found.next is None:
+            return
+        cursor = found.next
+
+
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _operation(id: str) -> str:
+    """The address of an operation."""
+    return f"/v1/operations/{quote(id, safe='')}"
 
 
 def _at(path: str) -> str:

@@ -49,6 +49,8 @@ class Problem:
     current_state: str | None = None
     allowed_actions: tuple[str, ...] = ()
     holder: Holder | None = None
+    holders: tuple[Holder, ...] = ()
+    """Everybody whose claims are in the way."""
     reasons: tuple[Reason, ...] = ()
     retry_after: int | None = None
     errors: tuple[FieldError, ...] = ()
@@ -66,6 +68,7 @@ class Running:
     attempt: int = 1
     by: str = ""
     since: datetime | None = None
+    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,7 @@ class Past:
     since: datetime | None = None
     spec: dict[str, Any] | None = None
     """None where it is not on record."""
+    next_spec: dict[str, Any] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     operation: str | None = None
     principal: str = ""
@@ -140,7 +144,7 @@ class Operation:
     path: str
     principal: str
     outcome: str | None
-    """None while it is under way; then `done`, `failed`, `undone`, `unknown` or `displaced`."""
+    """None while it is under way; then `done`, `failed`, `undone`, `unknown`, `displaced` or `cancelled`."""
     created_at: datetime
     ended_at: datetime | None = None
     reason: str = ""
@@ -151,6 +155,8 @@ class Operation:
     state: str | None = None
     phase: str | None = None
     attempt: int | None = None
+    cancelled: bool = False
+    """Somebody wants it to end, or had it ended before it was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +173,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of the journal: a move, or a refusal."""
+    """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
 
     position: int
     at: datetime
@@ -209,6 +215,8 @@ class Explanation:
     waits: bool = False
     reasons: tuple[Reason, ...] = ()
     holder: Holder | None = None
+    holders: tuple[Holder, ...] = ()
+    """Everybody who is in the way."""
     allowed_actions: tuple[str, ...] = ()
     retry_after: int | None = None
     remedies: tuple[Remedy, ...] = ()
@@ -284,6 +292,62 @@ class Rehearsal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """A resource as it is believed to be, beside what a look shows."""
+
+    path: str
+    kind: str
+    believed: str
+    """The state on record."""
+    expects: str = ""
+    """The word under which a look would show that state."""
+    seen: str | None = None
+    agrees: bool | None = None
+    """None where nobody can say."""
+    why: str | None = None
+    """Why nobody can say: `moving`, `unasked`, `no-agent`, `no-provider` or `unsaid`."""
+    lane: str = ""
+    seen_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
+    """Something that a provider has, that carries our tag, and that nobody owns."""
+
+    lane: str
+    token: str
+    state: str
+    path: str = ""
+    """Of the resource it was made for, as its tag has it."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    since: datetime | None = None
+    seen_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """An agent that serves a lane, or did."""
+
+    name: str
+    there: bool
+    version: str = ""
+    last_seen: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """A lane, who serves it, and what there is to do on it."""
+
+    lane: str
+    agents: tuple[Serving, ...] = ()
+    waiting: int = 0
+    """Orders that nobody has taken yet."""
+    working: int = 0
+    """Orders that somebody has taken."""
+    survey_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcePage:
     """A page of resources."""
 
@@ -308,6 +372,30 @@ class ClaimPage:
 
     items: tuple[Claim, ...]
     more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthPage:
+    """A page of resources, each beside what a look shows."""
+
+    items: tuple[Truth, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrphanPage:
+    """Orphans, and whether there are others."""
+
+    items: tuple[Orphan, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePage:
+    """A page of lanes."""
+
+    items: tuple[Lane, ...]
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

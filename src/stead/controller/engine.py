@@ -11,6 +11,7 @@ from stead.catalog import KINDS
 from stead.controller.runtime import Controller
 from stead.controller.view import Service, View
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Store
 from stead.store.migrate import migrate
 
@@ -25,7 +26,13 @@ class Engine:
 
 @asynccontextmanager
 async def engine(
-    dsn: str, nats: str, cell: str, *, kinds: Mapping[str, Lifecycle] = KINDS, connections: int = 10
+    dsn: str,
+    nats: str,
+    cell: str,
+    *,
+    kinds: Mapping[str, Lifecycle] = KINDS,
+    connections: int = 10,
+    pace: Pace = DEFAULT,
 ) -> AsyncIterator[Engine]:
     """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
 
@@ -38,8 +45,9 @@ async def engine(
             if not bus.connected:
                 raise Unavailable("the bus is not connected")
 
-        controller = Controller(store, bus, kinds)
-        service = Service(controller.admission, View(store, kinds), checks={"bus": connected})
+        controller = Controller(store, bus, kinds, pace=pace)
+        view = View(store, controller.mover.kinds)
+        service = Service(controller.admission, view, checks={"bus": connected}, looks=controller.looks)
         with suppress(Unavailable):  # it goes on trying
             await bus.connect(2)
         yield Engine(controller, service)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stead.controller.notes import note_of
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -38,11 +39,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What became of it: the resource as it was, and what was decided; with the order, if one was given."""
+    """What became of it: the resource as it was, what was decided, and the resource as it is now."""
 
     row: Row
     decision: Decision
-    order: int = 0
+    now: Row
 
 
 Answer = Moved | Refusal | Conflict | None
@@ -61,17 +62,26 @@ class Mover:
         """Bring events to resources, one event to each at a time. `new` has rows for those that do not exist yet."""
         answers: list[Answer] = [None] * len(told)
         todo = list(range(len(told)))
+        in_the_way: set[int] = set()
         for _ in range(TRIES):
-            late = await self._round(told, todo, new or {}, answers)
+            late = await self._round(told, todo, new or {}, answers, in_the_way)
             if not late:
                 break
             todo = late
         return answers
 
     async def _round(
-        self, told: Sequence[Told], todo: list[int], new: Mapping[str, Row], answers: list[Answer]
+        self,
+        told: Sequence[Told],
+        todo: list[int],
+        new: Mapping[str, Row],
+        answers: list[Answer],
+        in_the_way: set[int],
     ) -> list[int]:
-        """One round: whatever is still to be done afterwards came too late, or shares its resource with another."""
+        """One round: whatever is still to be done afterwards came too late, or shares its resource with another.
+
+        Where a claim is found only now, that is decided upon once more: `decide` knows best how to say no.
+        """
         rows = await self.store.read_many([told[i].path for i in todo])
         changes: list[tuple[int, Change]] = []
         later: list[int] = []
@@ -90,7 +100,7 @@ class Mover:
             if isinstance(answer, Refusal):
                 answers[i] = answer
             elif unchanged(row, answer, event):
-                answers[i] = Moved(row, answer)
+                answers[i] = Moved(row, answer, row)
             else:
                 busy.add(event.path)
                 changes.append((i, self._change(row, answer, lifecycle, event)))
@@ -98,10 +108,11 @@ class Mover:
             results = await self.store.commit([change for _, change in changes])
             for (i, change), result in zip(changes, results, strict=True):
                 if isinstance(result, Committed):
-                    answers[i] = Moved(change.row, change.decision, result.order)
+                    answers[i] = Moved(change.row, change.decision, change.result(result.id, result.order))
                 else:
                     answers[i] = result
-                    if result.kind == "version":
+                    if result.kind == "version" or (result.kind == "claim" and i not in in_the_way):
+                        in_the_way |= {i} if result.kind == "claim" else set()
                         later.append(i)
         return later
 
@@ -123,9 +134,13 @@ class Mover:
             spec=told.spec,
             custody=told.custody,
             detail=told.detail,
+            note=note_of(row.snapshot, told.event),
         )
 
 
 def unchanged(row: Row, answer: Decision, told: Told) -> bool:
     """Whether a decision leaves nothing to be written."""
-    return answer.after == row.snapshot and not told.facts
+    known = row.facts or {}
+    return answer.after == row.snapshot and all(
+        known.get(name) == value for name, value in (told.facts or {}).items()
+    )

@@ -8,117 +8,113 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from stead.bus import Bus, BusError, Delivery
-from stead.bus.messages import FromAgent, Renew, RenewReply, ReportResult, Take, TakeReply
-from stead.bus.messages import FullState as FullStateMessage
-from stead.bus.messages import Report as ReportMessage
+from stead.bus import Bus, BusState
+from stead.bus.messages import Presence, Renew, RenewReply, Roster, RosterReply, Take, TakeReply
 from stead.controller.admission import Admission
-from stead.controller.carrier import Carrier
+from stead.controller.carrier import Carrier, member_of
 from stead.controller.clock import Clock
 from stead.controller.healers import Healer
+from stead.controller.healers.drift import Drift
 from stead.controller.healers.numbering import Numbering
+from stead.controller.healers.orphans import Orphans
 from stead.controller.healers.partitions import Partitions
-from stead.controller.mover import Mover, Told
+from stead.controller.healers.redispatch import Redispatch
+from stead.controller.listener import Listener
+from stead.controller.looks import Looks
+from stead.controller.mover import Mover
 from stead.controller.reports import Reports
 from stead.controller.takes import Takes
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import FullState, Report
-from stead.lifecycle.rows import HOUR, Trigger
-from stead.lifecycle.timers import CUSTODY
-from stead.store import Store
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.lifecycle.rows import ABSENT, HOUR
+from stead.store import Row, Store
 from stead.store.change import Custody
 
 log = logging.getLogger(__name__)
 
-LONGEST_CALL = 10.0
-"""Of the time after which custody counts as lost, so much is kept for the call that may be under way."""
+PAGE = 500
+"""Members on one page of a roster."""
 
 
 class Controller:
     """One controller."""
 
     def __init__(
-        self, store: Store, bus: Bus, kinds: Mapping[str, Lifecycle], clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        bus: Bus,
+        kinds: Mapping[str, Lifecycle],
+        clock: Callable[[], float] = time.time,
+        pace: Pace = DEFAULT,
     ) -> None:
         self.store = store
         self.bus = bus
+        self.pace = pace
         relay = Carrier(bus)
-        mover = Mover(store, kinds, clock)
+        mover = Mover(store, {name: replace(kind, pace=pace) for name, kind in kinds.items()}, clock)
+        self.mover = mover
         self.admission = Admission(mover, relay)
-        self.takes = Takes(mover)
+        self.takes = Takes(mover, pace)
         self.reports = Reports(mover, relay)
+        self.looks = Looks(mover, relay, bus, pace)
         self.clock = Clock(mover, relay)
-        self.healers = (
+        orphans = Orphans(mover, bus, pace)
+        self.listener = Listener(store, bus, self.reports, self.looks, orphans)
+        self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus), _told)
+        self.healers: tuple[Healer, ...] = (
+            self.redispatch,
             Healer("clock", 0.5, self.clock.tick, _told),
+            Healer("drift", 1.0, Drift(self.looks), _told),
+            Healer("orphans", 5.0, orphans, _told),
             Healer("numbering", 0.2, Numbering(store), _told),
             Healer("partitions", HOUR, Partitions(store), _told),
         )
+        bus.on_state(self._on_state)
+
+    def _on_state(self, state: BusState) -> None:
+        if state is BusState.CONNECTED:
+            self.redispatch.nudge()
 
     async def run(self) -> None:
-        """Until cancelled."""
-        await self.bus.identity()
+        """Until cancelled. Without a bus, and without a database, it goes on as soon as they are back."""
         await self.bus.serve_take(self._take)
         await self.bus.serve_renew(self._renew)
-        loops: list[Coroutine[None, None, None]] = [self._listen(), *(healer.run() for healer in self.healers)]
+        await self.bus.serve_roster(self._roster)
+        await self.bus.on_presence(self._presence)
         async with asyncio.TaskGroup() as group:
-            for loop in loops:
+            for loop in (self.listener.run(), *(healer.run() for healer in self.healers)):
                 group.create_task(loop)
 
     async def _take(self, take: Take) -> TakeReply:
-        members = dict(take.members)
-        fences = await self.takes.take(Custody(take.agent, take.epoch), members)
+        fences = await self.takes.take(Custody(take.agent, take.epoch), dict(take.members))
         if not fences:
             return TakeReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
-        return TakeReply(ok=True, custody=CUSTODY - LONGEST_CALL, fences=fences)
+        return TakeReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
 
     async def _renew(self, renew: Renew) -> RenewReply:
         lost = await self.takes.renew(Custody(renew.agent, renew.epoch), renew.fences)
-        return RenewReply(ok=not lost, custody=CUSTODY - LONGEST_CALL, lost=sorted(lost))
+        return RenewReply(ok=not lost, custody=self.pace.custody_of_agent, lost=sorted(lost))
 
-    async def _listen(self) -> None:
-        """Reports in batches, for ever; each is acknowledged when it is committed."""
-        async with self.bus.reports() as consumer:
-            while True:
-                try:
-                    deliveries = await consumer.fetch()
-                except BusError as error:
-                    log.info("no reports: %s", error)
-                    await asyncio.sleep(0.5)
-                    continue
-                if deliveries:
-                    await self._apply(deliveries)
+    async def _roster(self, roster: Roster) -> RosterReply:
+        """What there may be on a lane: all but what is settled and gone."""
+        now = self.mover.clock()
+        paths = await self.store.roster(roster.lane, roster.after, PAGE)
+        rows = await self.store.read_many(paths)
+        members = [member_of(rows[path]) for path in paths if path in rows and self._may_be(rows[path])]
+        return RosterReply(members, paths[-1] if len(paths) == PAGE else "", now)
 
-    async def _apply(self, deliveries: Sequence[Delivery[FromAgent]]) -> None:
-        told = [word for delivery in deliveries for word in words(delivery.message)]
+    def _may_be(self, row: Row) -> bool:
+        moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
+        return moving or self.mover.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
+
+    async def _presence(self, presence: Presence) -> None:
         try:
-            await self.reports.apply(told)
-        except Exception:
-            log.exception("reports were not applied and come again")
-            return
-        for delivery in deliveries:
-            await delivery.ack()
-
-
-def words(message: FromAgent) -> list[Told]:
-    """What a message says of each resource."""
-    match message:
-        case ReportMessage():
-            return [_word(result) for result in message.results]
-        case FullStateMessage():
-            return [
-                Told(line.path, FullState(line.fence, line.seen, line.revision, line.working, message.end))
-                for line in message.objects
-                if line.path
-            ]
-    return []
-
-
-def _word(result: ReportResult) -> Told:
-    event = Report(Trigger(result.kind), result.fence, seen=result.seen, revision=result.revision)
-    detail = {"error": result.error} if result.error else None
-    return Told(result.path, event, facts=result.facts or None, detail=detail)
+            await self.store.hello(presence.agent, presence.epoch, presence.lanes, presence.version)
+        except Exception as error:
+            log.info("%s is there, and that could not be noted: %s", presence.agent, error)
 
 
 def _told(healer: str, error: Exception) -> None:

@@ -1,7 +1,8 @@
 """An agent that got an order asks for custody of it here, and renews it while it works.
 
 Taking is a compare-and-set that raises the fence: a second agent that gets the same message, and one that got it from
-before the bus forgot, are told no.
+before the bus forgot, are told no. The same run of the same agent that asks again, because it did not hear the
+answer, hears the same answer.
 """
 
 from __future__ import annotations
@@ -10,25 +11,31 @@ from collections.abc import Mapping
 
 from stead.controller.mover import Moved, Mover, Told
 from stead.lifecycle.events import Take
+from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.snapshot import Fence
-from stead.lifecycle.timers import CUSTODY
 from stead.store.change import Custody
 
 
 class Takes:
     """Gives custody out and prolongs it."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: Mover, pace: Pace = DEFAULT) -> None:
         self.mover = mover
+        self.pace = pace
 
     async def take(self, who: Custody, members: Mapping[str, Fence]) -> dict[str, Fence]:
         """Custody of an order's members, as far as it can be had: the fences to work under."""
         told = [Told(path, Take(fence), custody=who) for path, fence in members.items()]
         answers = await self.mover.move(told)
-        return {a.row.path: a.decision.after.fence for a in answers if isinstance(a, Moved)}
+        taken = {a.row.path: a.decision.after.fence for a in answers if isinstance(a, Moved)}
+        asked_before = {path: fence.raised() for path, fence in members.items() if path not in taken}
+        if asked_before:
+            lost = await self.renew(who, asked_before)
+            taken |= {path: fence for path, fence in asked_before.items() if path not in lost}
+        return taken
 
     async def renew(self, who: Custody, members: Mapping[str, Fence]) -> set[str]:
         """Prolong custody; answers with the members whose custody is lost."""
-        due = self.mover.clock() + CUSTODY
+        due = self.mover.clock() + self.pace.custody
         kept = await self.mover.store.renew(who.agent, who.epoch, members, due)
         return set(members) - kept

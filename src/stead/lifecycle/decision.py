@@ -20,6 +20,8 @@ class Outcome(StrEnum):
     """Nobody could say; the resource was settled as its lifecycle says."""
     DISPLACED = "displaced"
     """An operation that outranks it took over."""
+    CANCELLED = "cancelled"
+    """Somebody ended it before it was done; the resource is what it was found to be."""
 
 
 class ClaimChange(StrEnum):
@@ -50,6 +52,9 @@ class Code(StrEnum):
     NOT_EXPECTED = "not-expected"
     ORPHAN = "orphan"
     KEY_REUSED = "key-reused"
+    ENDED = "ended"
+    NOT_CANCELLABLE = "not-cancellable"
+    NOT_RETRYABLE = "not-retryable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,8 @@ class Refusal:
     holder: Holder | None = None
     retry_after: int | None = None
     """Seconds after which asking again makes sense."""
+    holders: tuple[Holder, ...] = ()
+    """Everybody whose claims are in the way, that one included, where somebody has looked."""
 
     @property
     def code(self) -> Code:

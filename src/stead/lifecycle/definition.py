@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Action, Fold, Move, Need, State, Trigger
 from stead.lifecycle.table import drift, expand
 
@@ -49,6 +50,8 @@ class Lifecycle:
     """How many looks in a row must miss an object before it counts as gone."""
     presence: bool = False
     """Its agent connects and disconnects, with notify-ids."""
+    pace: Pace = DEFAULT
+    """How long is waited for whom. A cell sets it for all its kinds."""
 
     @cached_property
     def table(self) -> tuple[Move, ...]:

@@ -42,6 +42,15 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Cancel:
+    """Somebody wants an operation to end, whatever has become of it by now."""
+
+    operation: str
+    """Its id."""
+    actor: Actor = Actor.USER
+
+
+@dataclass(frozen=True, slots=True)
 class Take:
     """An agent got an order and wants custody of it."""
 
@@ -118,4 +127,4 @@ class Disconnected:
     notify: int
 
 
-Event = Request | Take | Report | FullState | Due | Children | Connected | Disconnected
+Event = Request | Cancel | Take | Report | FullState | Due | Children | Connected | Disconnected

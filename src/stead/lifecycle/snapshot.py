@@ -86,6 +86,8 @@ class Operation:
     said: bool = False
     """The agent said that it is done; what remains is to verify it."""
     forced: bool = False
+    cancelled: bool = False
+    """Somebody wants it to end: nothing more is begun, and whatever is found now is the end."""
     hold: bool = False
     """The caller asked to stop before the work itself."""
     on_failure: OnFailure = OnFailure.UNDO
@@ -93,6 +95,11 @@ class Operation:
     id: str = ""
     by: str = ""
     since: str = ""
+
+    @property
+    def undoes(self) -> bool:
+        """Whether it takes back what was done, or is about to give that up."""
+        return self.phase is Phase.UNDOING or (self.phase is Phase.FENCING and self.then is Phase.UNDOING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import DAY, MINUTE, Awaits, StateClass
+from stead.lifecycle.rows import Awaits, StateClass
 from stead.lifecycle.snapshot import Phase, Snapshot
-
-CUSTODY = 30
-"""Custody of an order, with the longest call to a provider in it: nobody who had it can act any more."""
-RESEND = 10
-PROBE = 2 * MINUTE
-UNDO = 30 * MINUTE
-UNSEEN_WORK = 15 * MINUTE
-"""For work during which the visible state stays as it was."""
-AGAIN = 20
-STEP = MINUTE
-HOLD = DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +27,14 @@ class Running:
 def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
     """The timers that run for a resource."""
     found: dict[str, Running] = {}
+    pace = lc.pace
     state = lc.state(snap.state)
     op = snap.hidden or snap.operation
     work = snap.work
     if work is not None:
-        found["custody" if work.taken else "resend"] = Running(CUSTODY if work.taken else RESEND, snap.fence)
+        found["custody" if work.taken else "resend"] = Running(
+            pace.custody if work.taken else pace.resend, snap.fence
+        )
     if op is None:
         if state.cls is StateClass.MOVING and state.deadline:
             found["deadline"] = Running(state.deadline, state.name)
@@ -51,20 +43,20 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
         return found
     since = (state.name, op.action, op.phase, op.step)
     if op.phase is Phase.FENCING:
-        found["fenced"] = Running(CUSTODY, snap.fence)
+        found["fenced"] = Running(pace.custody, snap.fence)
     elif op.phase is Phase.HELD:
-        found["hold"] = Running(HOLD, since)
+        found["hold"] = Running(pace.hold, since)
     elif op.phase is Phase.PROBING:
-        found["deadline"] = Running(PROBE, since)
+        found["deadline"] = Running(pace.probe, since)
         if work is None:
-            found["again"] = Running(AGAIN, (since, snap.misses))
+            found["again"] = Running(pace.again, (since, snap.misses))
     elif op.phase is Phase.UNDOING:
-        found["deadline"] = Running(UNDO, since)
+        found["deadline"] = Running(pace.undo, since)
     elif op.phase is Phase.ACTING:
         moving = state.cls is StateClass.MOVING
-        found["deadline"] = Running((state.deadline if moving else None) or UNSEEN_WORK, since)
+        found["deadline"] = Running((state.deadline if moving else None) or pace.unseen_work, since)
         if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not lc.presence):
             found["next"] = Running(0, since)
         if moving and state.awaits is Awaits.STEP:
-            found["step"] = Running(STEP, snap.fence)
+            found["step"] = Running(pace.step, snap.fence)
     return found

@@ -14,6 +14,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 _HERE = files("stead.store")
 
+ONE_AT_A_TIME = 0x57EAD
+"""The lock that whoever migrates holds: controllers that start together take turns."""
+
 
 def run_files(*names: str) -> None:
     """Run SQL files of the store, each as one string, within a migration."""
@@ -32,6 +35,7 @@ async def migrate(dsn: str, revision: str = "head") -> None:
     engine = create_async_engine(url)
     try:
         async with engine.begin() as connection:
+            await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ONE_AT_A_TIME})")
             await connection.run_sync(_upgrade, revision)
     finally:
         await engine.dispose()

@@ -27,6 +27,8 @@ class Row:
     facts: Mapping[str, Any] | None = None
     next_spec: Mapping[str, Any] | None = None
     order_id: int = 0
+    sends: int = 0
+    """How often its order was sent anew."""
     timers: Mapping[str, float] | None = None
     seen_at: datetime | None = None
     changed_at: datetime | None = None
@@ -57,7 +59,7 @@ def row_of(record: Mapping[str, Any]) -> Row:
         hidden=hidden,
         work=decode_work(condition),
         revision=1 if record["next_spec"] is not None else 0,
-        blocked=holder_of(record["blocked"]),
+        blocked=holder_of(record["blocked"], record["path"]),
         **plain,
     )
     return Row(
@@ -72,6 +74,7 @@ def row_of(record: Mapping[str, Any]) -> Row:
         facts=record["facts"],
         next_spec=record["next_spec"],
         order_id=record["order_id"] or 0,
+        sends=record["sends"],
         timers=record["timers"],
         seen_at=record["seen_at"],
         changed_at=record["changed_at"],
@@ -79,8 +82,8 @@ def row_of(record: Mapping[str, Any]) -> Row:
     )
 
 
-def holder_of(written: Mapping[str, Any] | None) -> Holder | None:
-    """Who has a claim in the way, as the database says it."""
+def holder_of(written: Mapping[str, Any] | None, of: str) -> Holder | None:
+    """Who has a claim in the way of a path, as the database says it."""
     if written is None:
         return None
     return Holder(
@@ -88,5 +91,10 @@ def holder_of(written: Mapping[str, Any] | None) -> Holder | None:
         action=written["action"] or "",
         path=written["path"],
         by=written["by"] or "",
-        since=written["since"] or "",
+        since=_text(written["since"]),
+        below=written["path"].startswith(f"{of}/"),
     )
+
+
+def _text(when: datetime | str | None) -> str:
+    return when.isoformat() if isinstance(when, datetime) else when or ""

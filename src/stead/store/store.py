@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from importlib.resources import files
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from stead.lifecycle.snapshot import Fence
+from stead.lifecycle.snapshot import Fence, Holder
 from stead.store.change import Change, Committed, Conflict
 from stead.store.row import Row, holder_of, row_of
 
@@ -30,6 +31,8 @@ class Store:
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         self._pool = pool
+        self.incarnation = 1
+        """Of the cell, as it was last read."""
         self._statements: dict[str, str] = {}
 
     @classmethod
@@ -37,7 +40,9 @@ class Store:
     async def open(cls, dsn: str, *, connections: int = 10) -> AsyncIterator[Store]:
         """A store on a database whose schema is there already."""
         async with asyncpg.create_pool(dsn, min_size=1, max_size=connections, init=speak_json) as pool:
-            yield cls(pool)
+            store = cls(pool)
+            await store.cell()
+            yield store
 
     def _text(self, name: str) -> str:
         if name not in self._statements:
@@ -73,6 +78,74 @@ class Store:
         rows = await self._fetch("renew_custody", list(members), *numbers, agent, due, epoch)
         return {r["path"] for r in rows}
 
+    async def due_looks(self, limit: int, pause: float) -> list[str]:
+        """Settled resources to be looked at now; others are not told of them for so many seconds."""
+        return [r["path"] for r in await self._fetch("due_looks", limit, pause)]
+
+    async def saw(self, paths: Sequence[str], pause: float) -> None:
+        """They were looked at, and all is as it was believed to be."""
+        await self._fetch("mark_seen", list(paths), pause)
+
+    async def roster(self, lane: str, after: str, limit: int) -> list[str]:
+        """Paths of resources on a lane, in order."""
+        return [r["path"] for r in await self._fetch("list_lane", lane, after, limit)]
+
+    # The cell, its agents and its lanes
+
+    async def cell(self) -> Mapping[str, Any]:
+        """What the cell knows of itself."""
+        (record,) = await self._fetch("read_cell")
+        self.incarnation = record["incarnation"]
+        return dict(record)
+
+    async def raise_incarnation(self) -> int:
+        """The database went back in time: whatever was said before under any fence is void from now on."""
+        (record,) = await self._fetch("raise_incarnation")
+        self.incarnation = record["incarnation"]
+        return self.incarnation
+
+    async def set_bus(self, identity: str) -> int:
+        """The streams that there are now; the epoch they belong to."""
+        (record,) = await self._fetch("set_bus", identity)
+        epoch: int = record["bus_epoch"]
+        return epoch
+
+    async def unsent(self, after: int, limit: int) -> list[tuple[int, str]]:
+        """Orders that nobody has taken, by number, with the path of their resource."""
+        return [(r["id"], r["path"]) for r in await self._fetch("untaken_orders", after, limit)]
+
+    async def hello(self, agent: str, epoch: int, lanes: Sequence[str], version: str) -> bool:
+        """An agent is there; whether this run of it is the latest that was heard of."""
+        return bool(await self._fetch("meet_agent", agent, epoch, list(lanes), version))
+
+    async def due_survey(self, pause: float) -> str | None:
+        """A lane whose full state is wanted now; others are not told of it for so many seconds."""
+        rows = await self._fetch("due_survey", pause)
+        return rows[0]["name"] if rows else None
+
+    async def lanes(self, after: str, limit: int, there: float) -> list[Mapping[str, Any]]:
+        """Lanes in order of name; an agent is there if it was heard of in so many seconds."""
+        return [dict(r) for r in await self._fetch("list_lanes", after, limit, there)]
+
+    # Orphans
+
+    async def owners(self, tokens: Sequence[str]) -> dict[str, Row]:
+        """Resources by the token under which a provider knows them."""
+        paths = [r["path"] for r in await self._fetch("owners", list(tokens))]
+        return {str(row.token): row for row in (await self.read_many(paths)).values()}
+
+    async def note_orphans(self, lane: str, found: Sequence[Mapping[str, Any]]) -> None:
+        """What was found on a lane and nobody owns."""
+        await self._fetch("note_orphans", lane, [dict(one) for one in found])
+
+    async def forget_orphans(self, lane: str, before: float) -> int:
+        """What was found before that time and not since is no longer there, or somebody's."""
+        return len(await self._fetch("forget_orphans", lane, before))
+
+    async def orphans(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
+        """What was found at least twice."""
+        return [dict(r) for r in await self._fetch("list_orphans", lane, limit)]
+
     # Changes
 
     async def commit(self, changes: Iterable[Change]) -> list[Committed | Conflict]:
@@ -83,7 +156,7 @@ class Store:
         answers = await self._pool.fetchval("SELECT commit_changes($1::jsonb)", written)
         results: list[Committed | Conflict] = [Conflict("version")] * len(batch)
         for i, answer in zip(order, answers, strict=True):
-            results[i] = _result(answer)
+            results[i] = _result(batch[i].row.path, answer)
         return results
 
     async def refuse(
@@ -107,13 +180,24 @@ class Store:
             return None
         return Conflict("key", operation=str(rows[0]["operation"]), same=rows[0]["fingerprint"] == fingerprint)
 
+    async def keep_key(self, principal: str, key: str, fingerprint: str, operation: UUID) -> bool:
+        """An idempotency key is used for an operation that others began; whether it was still free."""
+        return bool(await self._fetch("keep_key", principal, key, fingerprint, operation))
+
     async def claims(self, below: str, limit: int) -> list[Mapping[str, Any]]:
         """Claims on a path and below it."""
         return [dict(r) for r in await self._fetch("list_claims", below, limit)]
 
+    async def holders(self, path: str, limit: int = 20) -> list[Holder]:
+        """Everybody who has a claim in the way of a change of a path."""
+        found = (holder_of(dict(r), path) for r in await self._fetch("list_holders", path, limit))
+        return [holder for holder in found if holder is not None]
+
     async def number_journal(self, most: int = 5000) -> tuple[int, int]:
         """Give positions to what has committed; the last position, and how many were given."""
-        (record,) = await self._fetch("number_journal", most)
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(self._text("lock_cell"))
+            (record,) = await connection.fetch(self._text("number_journal"), most)
         return record["last_position"], record["numbered"]
 
     async def make_partitions(self, days: int) -> int:
@@ -125,13 +209,17 @@ class Store:
         """Lines of the journal from after a position on."""
         return [dict(r) for r in await self._fetch("read_journal", after, path, limit)]
 
+    async def past(self, path: str, until: datetime) -> list[Mapping[str, Any]]:
+        """Everything that the journal has of one path up to a time, refusals apart."""
+        return [dict(r) for r in await self._fetch("read_past", path, until)]
 
-def _result(answer: Mapping[str, Any]) -> Committed | Conflict:
+
+def _result(path: str, answer: Mapping[str, Any]) -> Committed | Conflict:
     if "conflict" not in answer:
         return Committed(answer["id"], answer["order"] or 0)
     return Conflict(
         answer["conflict"],
-        holder_of(answer.get("holder")),
+        holder_of(answer.get("holder"), path),
         answer.get("operation") or "",
         answer.get("same", True),
     )

@@ -26,14 +26,15 @@ from stead.controller.view.things import (
     Remedy,
 )
 from stead.lifecycle.decide import Group, GroupDecision, decide
-from stead.lifecycle.decide.draft import acts_as
+from stead.lifecycle.decide.draft import PROBE, acts_as
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decide.request import allowed
 from stead.lifecycle.decision import Code, Decision, Order, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import BACK, Actor, StateClass, Trigger
-from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
+from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
+from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
+from stead.lifecycle.table import observations
 from stead.store import Row
 
 CHUNK = 1000
@@ -78,7 +79,7 @@ async def find(view: View, asked: Asked) -> Row | Missing:
     action = lifecycle.action(asked.action)
     if action is not None and lifecycle.initial.name not in action.starts:
         return Missing(f"there is no {asked.kind} {asked.path}")
-    snapshot = Snapshot(lifecycle.initial.name, blocked=await view.holder(asked.path))
+    snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await view.holders(asked.path)), None))
     return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
 
 
@@ -102,10 +103,20 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         waits=decision is not None and decision.queued,
         reasons=refusal.reasons if refusal else (),
         holder=refusal.holder if refusal else None,
+        holders=await _holders(view, row.path, refusal) if refusal else (),
         allowed_actions=allowed(lifecycle, snap, request.actor),
         retry_after=refusal.retry_after if refusal else None,
-        remedies=tuple(_remedies(lifecycle, snap, request, refusal)) if refusal else (),
+        remedies=(tuple(_remedies(lifecycle, snap, request, refusal)) or _nothing(lifecycle, snap, request))
+        if refusal
+        else (),
     )
+
+
+async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...]:
+    """Everybody who is in the way: whoever has claims, or the resource's own operation."""
+    if refusal.holder is None:
+        return ()
+    return (tuple(await view.holders(path)) if refusal.code is Code.HELD else ()) or (refusal.holder,)
 
 
 async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:
@@ -119,8 +130,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
         return answer
     decision, group, classes = answer
     lifecycle = view.kinds[row.kind]
-    lane = asked.lane or row.lane
-    orders = Counter({(order.verb, lane): 1 for order in decision.orders})
+    orders = Counter({(order.verb, row.lane): 1 for order in decision.orders})
     if group is not None:
         for (cls, where), count in classes.items():
             orders.update({(order.verb, where): count for order in _orders(group, cls)})
@@ -139,7 +149,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
         claims=tuple(PlannedClaim(row.path, mode, change) for change in decision.claims),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
-        calls=action.verbs if goes and action else (),
+        calls=_calls(view, lifecycle, decision, action) if goes else tuple(order.verb for order in decision.orders),
         way=_way(lifecycle, row.snapshot, asked.action) if goes else (row.snapshot.state,),
         fails=action.fails if goes and action else "",
         members=tuple(_parts(group)) if group is not None else (),
@@ -187,6 +197,21 @@ def _parts(group: GroupDecision) -> Iterator[Part]:
         yield Part(cls.state, group.counts[cls], "skipped", reasons=refusal.reasons)
 
 
+def _calls(view: View, lifecycle: Lifecycle, decision: Decision, action: Action | None) -> tuple[str, ...]:
+    """What providers would be asked for: by a group's members, or with looks before it and after it."""
+    member = view.kinds.get(lifecycle.members)
+    asks = member.action(decision.members) if member is not None else None
+    if asks is not None:
+        return asks.verbs
+    op = decision.after.hidden or decision.after.operation
+    orders = tuple(order.verb for order in decision.orders)
+    if action is None or action.steers or op is None:
+        return orders
+    first = (PROBE,) if orders[:1] == (PROBE,) else ()
+    last = (PROBE,) if op.forced and observations(lifecycle) else ()
+    return (*first, *action.verbs, *last)
+
+
 def _idle(decision: Decision) -> bool:
     return bool(decision.ended) and not decision.moves and decision.after.operation is None
 
@@ -226,6 +251,14 @@ def _remedies(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> 
                 yield from _from_here(lc, snap, req, snap.state)
             case Code.NO_MEMBER:
                 yield Remedy("wait", "some member has to be in a state in which it can follow")
+
+
+def _nothing(lc: Lifecycle, snap: Snapshot, req: Request) -> tuple[Remedy, ...]:
+    """That there is no way is worth saying, too."""
+    action = lc.action(req.action)
+    starts = " or ".join(action.starts) if action is not None else "no state"
+    says = f"{req.action} starts in {starts}, and no request of {req.actor} leads there from {snap.state}"
+    return (Remedy("nothing", says),)
 
 
 def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:

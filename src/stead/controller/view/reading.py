@@ -6,7 +6,7 @@ Nothing here decides or writes. A list answers with at most so many things, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,8 +14,9 @@ from uuid import UUID
 
 import asyncpg
 
-from stead.controller.view.things import Claim, Line, Listed, Operation, Resource, Running
+from stead.controller.view.things import Claim, Lane, Line, Listed, Operation, Orphan, Resource, Running, Serving
 from stead.lifecycle import snapshot as parts
+from stead.lifecycle.decision import Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import BACK, Trigger
 from stead.store import Row, Store
@@ -29,6 +30,9 @@ AWAY: tuple[type[Exception], ...] = (
     TimeoutError,
 )
 """How it shows that the database cannot be reached: nothing is wrong with what was asked."""
+
+THERE = 30.0
+"""Seconds for which an agent counts as there after it was heard of; it says so every ten."""
 
 WINDOW = 1000
 """Lines of the journal that are looked at in one go."""
@@ -137,23 +141,33 @@ class View:
         records = await self.store.claims(below, limit + 1)
         return Listed(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
 
-    async def holder(self, path: str) -> parts.Holder | None:
-        """Whoever has a claim in the way of a change of a path, also of one where nothing is yet."""
-        below = await self.claims(path, 1)
-        upper = [path[:i] or "/" for i, letter in enumerate(path) if letter == "/"]
-        above = [claim for up in upper for claim in (await self.claims(up, 1)).items if claim.path == up]
-        for claim in (*(claim for claim in above if claim.mode == "exclusive"), *below.items):
-            since = claim.since.isoformat() if claim.since else ""
-            return parts.Holder(
-                claim.operation, claim.action, claim.path, claim.by, since, below=claim.path.startswith(f"{path}/")
-            )
-        return None
+    async def holders(self, path: str) -> list[parts.Holder]:
+        """Everybody who has a claim in the way of a change of a path, also of one where nothing is yet."""
+        return await self.store.holders(path)
+
+    # Lanes
+
+    async def orphans(self, lane: str | None, limit: int) -> Listed[Orphan]:
+        """What was found at providers at least twice, and nobody owns: the oldest first."""
+        records = await self.store.orphans(lane, limit + 1)
+        return Listed(tuple(_orphan(record) for record in records[:limit]), None, len(records) > limit)
+
+    async def lanes(self, after: str, limit: int) -> Listed[Lane]:
+        """Lanes in order of name: those that somebody has served, and those that orders stand on."""
+        records = await self.store.lanes(after, limit + 1, THERE)
+        items = tuple(_lane(record) for record in records[:limit])
+        more = len(records) > limit
+        return Listed(items, items[-1].lane if more else None, more)
 
     # The journal
 
     async def journal(self, after: int, path: str | None, limit: int) -> list[Line]:
         """Lines from after a position on, of everything or of a path and all below it."""
         return [_line(record) for record in await self.store.journal(after, path=path, limit=limit)]
+
+    async def past(self, path: str, until: datetime) -> list[Line]:
+        """Everything that happened to one path up to a time, refusals apart."""
+        return [_line(record) for record in await self.store.past(path, until)]
 
     async def end(self) -> int:
         """The last position there is.
@@ -208,11 +222,15 @@ def _running(lifecycle: Lifecycle, op: parts.Operation | None) -> Running | None
         attempt=op.attempt,
         by=op.by,
         since=datetime.fromisoformat(op.since) if op.since else None,
+        cancelled=op.cancelled,
     )
 
 
 def _operation(record: Mapping[str, Any]) -> Operation:
-    return Operation(**{**record, "id": str(record["id"]), "outcome": record["outcome"] or None})
+    outcome = record["outcome"] or None
+    return Operation(
+        **{**record, "id": str(record["id"]), "outcome": outcome, "cancelled": outcome == Outcome.CANCELLED}
+    )
 
 
 def _with_progress(op: Operation, row: Row | None) -> Operation:
@@ -221,7 +239,13 @@ def _with_progress(op: Operation, row: Row | None) -> Operation:
         return op
     for running in (row.snapshot.operation, row.snapshot.hidden):
         if running is not None and running.id == op.id:
-            return replace(op, state=row.snapshot.state, phase=running.phase, attempt=running.attempt)
+            return replace(
+                op,
+                state=row.snapshot.state,
+                phase=running.phase,
+                attempt=running.attempt,
+                cancelled=running.cancelled,
+            )
     return op
 
 
@@ -236,10 +260,17 @@ def _claim(record: Mapping[str, Any]) -> Claim:
     )
 
 
+def _orphan(record: Mapping[str, Any]) -> Orphan:
+    plain = {name: record[name] for name in ("lane", "token", "path", "state", "facts")}
+    return Orphan(**plain, since=record["first_seen"], seen_at=record["last_seen"])
+
+
+def _lane(record: Mapping[str, Any]) -> Lane:
+    agents = tuple(
+        Serving(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"])) for a in record["agents"]
+    )
+    return Lane(record["name"], agents, record["waiting"], record["working"], record["survey_at"])
+
+
 def _line(record: Mapping[str, Any]) -> Line:
     return Line(**{**record, "operation": str(record["operation"]) if record["operation"] else None})
-
-
-def moves_of(lines: Sequence[Line], path: str) -> list[Line]:
-    """The moves of one path among lines of the journal."""
-    return [line for line in lines if line.path == path and not line.refused]

@@ -9,12 +9,27 @@ from datetime import datetime
 from uuid import UUID
 
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.looks import Looks
 from stead.controller.view.asking import explain, placed, rehearse, request_of
 from stead.controller.view.past import past
 from stead.controller.view.reading import View, tag_of
-from stead.controller.view.things import Asked, Caller, Explanation, Missing, Outdated, Past, Rehearsal, Unfit
+from stead.controller.view.things import (
+    Asked,
+    Caller,
+    Explanation,
+    Listed,
+    Missing,
+    Operation,
+    Outdated,
+    Past,
+    Rehearsal,
+    Truth,
+    Unfit,
+)
+from stead.controller.view.truth import truth
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import Actor
 from stead.store import Row
 
 type Check = Callable[[], Awaitable[None]]
@@ -28,7 +43,9 @@ class Taken:
     """An action was let in, under this operation."""
 
     operation: str
+    action: str
     kind: str
+    path: str
     joined: bool = False
     idle: bool = False
     repeated: bool = False
@@ -42,6 +59,8 @@ class Service:
     view: View
     checks: Mapping[str, Check] = field(default_factory=dict)
     """What else has to be well, besides the database, for the service to be ready."""
+    looks: Looks | None = None
+    """Who is asked what is really there."""
 
     @property
     def kinds(self) -> Mapping[str, Lifecycle]:
@@ -66,8 +85,27 @@ class Service:
             Wish(kind, asked.path, request_of(asked, caller), caller.name, asked.spec, asked.lane, asked.key)
         )
         if isinstance(answer, Accepted):
-            return Taken(answer.operation, kind, answer.joined, answer.idle, answer.repeated)
+            return taken(answer, asked.action, kind, asked.path)
         return Missing(answer.what) if isinstance(answer, NotFound) else placed(answer, asked.path)
+
+    async def cancel(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
+        """End an operation before it is done."""
+        answer = await self.admission.cancel(id, caller.name, Actor(caller.actor))
+        if isinstance(answer, NotFound):
+            return Missing(answer.what)
+        if isinstance(answer, Refusal):
+            return answer
+        return await self.view.operation(id) or Missing(f"there is no operation {id}")
+
+    async def retry(self, id: UUID, caller: Caller, key: str = "") -> Taken | Refusal | Missing:
+        """Ask once more for what an operation was to do."""
+        tried = await self.view.operation(id)
+        if tried is None:
+            return Missing(f"there is no operation {id}")
+        answer = await self.admission.retry(id, caller.name, Actor(caller.actor), key)
+        if isinstance(answer, Accepted):
+            return taken(answer, tried.action, tried.kind, tried.path)
+        return Missing(answer.what) if isinstance(answer, NotFound) else placed(answer, tried.path)
 
     async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
         """Whether an action would be let in, and if not, what would help."""
@@ -81,6 +119,12 @@ class Service:
     async def past(self, path: str, at: datetime) -> Past | None:
         """A resource as it was at some time."""
         return await past(self.view, path, at)
+
+    async def truth(
+        self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
+    ) -> Listed[Truth]:
+        """Belief beside what a look shows now; from the store alone where it need not be fresh."""
+        return await truth(self.view, self.looks if fresh else None, kind, below, after, limit)
 
     def _makes(self, asked: Asked) -> bool:
         """Whether it is asked for in order to make something that is not there."""
@@ -117,6 +161,11 @@ class Service:
         used = await self.view.store.key(caller.name, asked.key, "")
         record = await self.view.store.operation(UUID(used.operation)) if used is not None else None
         return None if record is None else str(record["kind"])
+
+
+def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:
+    """What was let in, and on what."""
+    return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated)
 
 
 def with_lane(asked: Asked) -> Asked:

@@ -55,6 +55,8 @@ class Running:
     attempt: int
     by: str
     since: datetime | None
+    cancelled: bool = False
+    """Somebody wants it to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,14 @@ class Past:
     """When it had come into that state."""
     spec: Mapping[str, Any] | None
     """None where it is not on record."""
+    next_spec: Mapping[str, Any] | None
+    """What an update under way was to bring."""
     facts: Mapping[str, Any]
     operation: str | None
     """The operation that had led there."""
     principal: str
     through: int
-    """The journal's position up to which this is true; 0 where the resource has not changed since."""
+    """The position of the last line that is in it; 0 while that has none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,8 @@ class Operation:
     """Of its resource, while it is under way."""
     phase: str | None = None
     attempt: int | None = None
+    cancelled: bool = False
+    """Somebody wants it to end, or had it ended before it was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the journal: a move, or a refusal."""
+    """A line of the journal: a move, a refusal, or, with source and target the same, something else to be known."""
 
     position: int
     at: datetime
@@ -161,6 +167,69 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Truth:
+    """A resource as it is believed to be, beside what a look shows."""
+
+    path: str
+    kind: str
+    lane: str
+    believed: str
+    """The state on record."""
+    expects: str
+    """The word under which a look would show that state; empty where the state says nothing of the provider."""
+    seen: str | None
+    """What a look shows now; None where there was none."""
+    agrees: bool | None
+    """None where nobody can say."""
+    why: str | None
+    """Why nobody can say, in one word: see `Unsure`."""
+    seen_at: datetime | None
+    """When what is believed was last seen. A look for this view is not counted, since nothing is made of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """Something that a provider has, that carries our tag, and that nobody owns."""
+
+    lane: str
+    token: str
+    """Under which it was made."""
+    path: str
+    """Of the resource it was made for, as its tag has it."""
+    state: str
+    facts: Mapping[str, Any]
+    since: datetime
+    """When it was found first."""
+    seen_at: datetime
+    """When it was found last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """An agent that serves a lane, or did."""
+
+    name: str
+    version: str
+    there: bool
+    """It was heard of in the last seconds; otherwise it is away."""
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A lane, who serves it, and what there is to do on it."""
+
+    lane: str
+    agents: tuple[Serving, ...]
+    waiting: int
+    """Orders that nobody has taken yet."""
+    working: int
+    """Orders that somebody has taken."""
+    survey_at: datetime | None
+    """When its full state is wanted next; None where nobody has ever served it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Listed[T]:
     """Some of the things there are, with how to go on."""
 
@@ -176,7 +245,7 @@ class Remedy:
     """Something that would let a refused action in."""
 
     what: str
-    """`wait`, `ask`, `force`, `reason`, `parent`, `empty` or `actor`."""
+    """`wait`, `ask`, `force`, `reason`, `parent`, `empty`, `actor`, or `nothing` where there is no way."""
     says: str
     actions: tuple[str, ...] = ()
     """With `ask`: in this order."""
@@ -201,6 +270,8 @@ class Explanation:
     """It would wait its turn."""
     reasons: tuple[Reason, ...]
     holder: Holder | None
+    holders: tuple[Holder, ...]
+    """Everybody who is in the way, that one included."""
     allowed_actions: tuple[str, ...]
     retry_after: int | None
     remedies: tuple[Remedy, ...]

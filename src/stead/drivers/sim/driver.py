@@ -61,14 +61,14 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     region: str
     owner: str = "stead"
     """What our instances are tagged with; two who share a provider differ in it."""
-    timeout: Annotated[float, Meta(gt=0)] = 30.0
+    timeout: Annotated[float, Meta(gt=0)] = 10.0
     """Seconds that a call may last."""
 
 
 def from_config(config: Mapping[str, Any]) -> SimDriver:
     """For the registry."""
     try:
-        return SimDriver(msgspec.convert(config, Config))
+        return SimDriver(msgspec.convert(config, Config, strict=False))
     except msgspec.ValidationError as error:
         raise ValueError(f"the configuration of the simulated cloud is wrong: {error}") from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import overload
 
+from stead.lifecycle.decide.cancel import on_cancel
 from stead.lifecycle.decide.children import on_children
 from stead.lifecycle.decide.due import on_due
 from stead.lifecycle.decide.group import Group, GroupDecision, on_group
@@ -18,7 +19,18 @@ from stead.lifecycle.decide.report import on_report, on_take
 from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Decision, Refusal
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Children, Connected, Disconnected, Due, Event, FullState, Report, Request, Take
+from stead.lifecycle.events import (
+    Cancel,
+    Children,
+    Connected,
+    Disconnected,
+    Due,
+    Event,
+    FullState,
+    Report,
+    Request,
+    Take,
+)
 from stead.lifecycle.snapshot import Snapshot
 
 __all__ = ["Group", "GroupDecision", "decide"]
@@ -37,6 +49,8 @@ def decide(lifecycle: Lifecycle, snapshot: Snapshot | Group, event: Event) -> De
             return on_group(lifecycle, snapshot, event)
         case Snapshot(), Request():
             return on_request(lifecycle, snapshot, event)
+        case Snapshot(), Cancel():
+            return on_cancel(lifecycle, snapshot, event)
         case Snapshot(), Take():
             return on_take(lifecycle, snapshot, event)
         case Snapshot(), Report():

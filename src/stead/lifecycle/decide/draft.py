@@ -99,10 +99,7 @@ class Draft:
     @property
     def awaits(self) -> Awaits:
         """Whose word the operation waits for, in the state it is in."""
-        action = self.action
-        if self.now.state in action.through:
-            return self.lc.state(self.now.state).awaits
-        return Awaits.CHILDREN if action.members and not action.verbs else Awaits.AGENT
+        return awaited(self.lc, self.action, self.now.state)
 
     # Single changes
 
@@ -140,7 +137,9 @@ class Draft:
     def enter(self) -> None:
         """Begin what the operation waits for in the state it is in."""
         action, state = self.action, self.lc.state(self.now.state)
-        if self.awaits is Awaits.CHILDREN:
+        if self.op.cancelled:
+            self._begin_nothing()
+        elif self.awaits is Awaits.CHILDREN:
             self.set_op(phase=Phase.ACTING)
             self.members = state.asks or action.members
             self.recount = True
@@ -156,6 +155,15 @@ class Draft:
         else:
             self.set_op(phase=Phase.ACTING, attempt=max(self.op.attempt, 1))
             self.order(action.verbs[self.op.step])
+
+    def _begin_nothing(self) -> None:
+        """It was cancelled on its way here: settle to what is there."""
+        if self.awaits is Awaits.CHILDREN:
+            self.fail(Trigger.CHILDREN, self.action.name, Actor.CONTROLLER)
+        elif self.awaits is Awaits.AGENT:
+            self.look()
+        else:
+            self.silence()
 
     def take_step(self) -> None:
         """Have the controller do its own work; whoever did it before and was not heard is fenced off."""
@@ -233,6 +241,14 @@ class Draft:
         self.set_op(phase=Phase.PROBING)
         self.order(PROBE)
 
+    def look(self) -> None:
+        """Settle what is overdue, by a last look if there is anything to be seen."""
+        self.set_op(overdue=True)
+        if self.can_probe():
+            self.probe()
+        else:
+            self.silence()
+
     def can_probe(self) -> bool:
         """Whether a look at the provider can tell this kind's states apart."""
         return bool(observations(self.lc))
@@ -267,6 +283,8 @@ class Draft:
     def finish(self, outcome: Outcome) -> None:
         """End the operation; if a request was waiting for it, that one goes on."""
         op, action = self.op, self.action
+        if op.cancelled and not op.undoes and outcome in (Outcome.FAILED, Outcome.UNKNOWN):
+            outcome = Outcome.CANCELLED
         self.ended.append(Ended(op.action, outcome, op.id))
         if outcome is Outcome.DONE and action.respec:
             self.set(previous=self.now.revision)
@@ -307,6 +325,13 @@ class Draft:
             step=self.step,
             **extra,
         )
+
+
+def awaited(lc: Lifecycle, action: Action, state: str) -> Awaits:
+    """Whose word an operation of the action waits for in a state."""
+    if state in action.through:
+        return lc.state(state).awaits
+    return Awaits.CHILDREN if action.members and not action.verbs else Awaits.AGENT
 
 
 def acts_as(actor: Actor, wanted: Actor) -> bool:

@@ -25,7 +25,7 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
     try:
         match due.timer:
             case "deadline":
-                _deadline(draft)
+                deadline(draft)
             case "custody":
                 _custody(draft)
             case "resend":
@@ -47,7 +47,7 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
     return draft.decision()
 
 
-def _deadline(draft: Draft) -> None:
+def deadline(draft: Draft) -> None:
     """Time is up. What awaits children is counted anew; what awaits an agent is looked at; a look is given up."""
     snap = draft.now
     op = snap.hidden or snap.operation
@@ -62,16 +62,7 @@ def _deadline(draft: Draft) -> None:
         draft.keep()
         draft.finish(Outcome.FAILED)
     else:
-        _look(draft)
-
-
-def _look(draft: Draft) -> None:
-    """Settle what is overdue, by a last look if there is anything to be seen."""
-    draft.set_op(overdue=True)
-    if draft.can_probe():
-        draft.probe()
-    else:
-        draft.silence()
+        draft.look()
 
 
 def _fenced(draft: Draft) -> None:
@@ -83,7 +74,7 @@ def _fenced(draft: Draft) -> None:
     elif op.then is Phase.ACTING:
         draft.enter()
     elif op.overdue:
-        _look(draft)
+        draft.look()
     else:
         draft.probe()
 

@@ -59,12 +59,17 @@ def on_full_state(lc: Lifecycle, snap: Snapshot, line: FullState) -> Decision | 
         return refuse(snap, Code.NOT_EXPECTED, missing.says)
 
 
+def judged(snap: Snapshot, seen: str, revision: int | None) -> str:
+    """What a look that nobody asked for amounts to: what is there, but not as its spec says, is broken."""
+    other = revision is not None and revision != snap.revision
+    return BROKEN if other and seen not in (ABSENT, BROKEN) else seen
+
+
 def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Refusal:
     """Nothing is going on: either all is as believed, or it has drifted."""
     state = lc.state(snap.state)
     draft = Draft(lc, snap)
-    if seen not in (ABSENT, BROKEN) and revision is not None and revision != snap.revision:
-        seen = BROKEN  # there, but not as its spec says
+    seen = judged(snap, seen, revision)
     if state.seen == seen:
         draft.set(misses=0)
         return draft.decision()

@@ -24,7 +24,9 @@ def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | 
         return refuse(snap, Code.STALE, "the notify-id is not new")
     draft = Draft(lc, snap)
     draft.set(notify=event.notify, connected=True)
-    op = snap.operation
+    if snap.operation is not None and snap.operation.cancelled and _welcoming(lc, snap.operation):
+        draft.finish(Outcome.FAILED)  # who comes is let in, and that is another matter
+    op = draft.now.operation
     if op is not None and not _welcoming(lc, op):
         # An upgrade is under way and its old agent was restarted: it is told again what to do.
         if snap.work is not None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from stead.lifecycle.decide.draft import LEAVE, PROBE, acts_as, claims
 from stead.lifecycle.decision import ClaimChange, Decision, Outcome
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Due, Event
+from stead.lifecycle.events import Cancel, Due, Event
 from stead.lifecycle.rows import ABSENT, BACK, Action, Actor, Awaits, Fold, Move, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 from stead.lifecycle.timers import pending
@@ -46,6 +46,7 @@ class Judge:
         self._orders(answer)
         self._members(before, answer)
         self._ends(before, answer)
+        self._cancelled(before, event, answer)
 
     def _move(self, before: Snapshot, move: Move) -> None:
         """Only listed moves, by their actors; a moving state is left by the one it waits for."""
@@ -93,6 +94,8 @@ class Judge:
             wanted = {PROBE, action.undo} if op.phase is Phase.UNDOING else {PROBE, *action.verbs}
             if order.verb not in wanted:
                 raise Wrong(f"{op.action} gave the order {order.verb}")
+            if op.cancelled and not op.undoes and order.verb != PROBE:
+                raise Wrong(f"{op.action} was cancelled, and gave the order {order.verb}")
 
     def _members(self, before: Snapshot, answer: Decision) -> None:
         """Children are asked for what the state says, when it is entered."""
@@ -122,6 +125,20 @@ class Judge:
                 self._undone(before, op, answer)
             if op is not None and e.id == op.id and e.outcome is Outcome.DONE:
                 self._arrived(op, answer.after.state)
+
+    def _cancelled(self, before: Snapshot, event: Event, answer: Decision) -> None:
+        """What was cancelled and not done says so, whatever was found; and nothing else does."""
+        left = {op.id: op for op in (answer.after.operation, answer.after.hidden) if op is not None}
+        for op in (before.operation, before.hidden):
+            if op is None:
+                continue
+            cancelled = op.cancelled or (isinstance(event, Cancel) and event.operation == op.id)
+            if cancelled and op.id in left and not left[op.id].cancelled:
+                raise Wrong(f"{op.action} was cancelled, and that was forgotten")
+            for e in answer.ended:
+                failed = e.outcome in (Outcome.FAILED, Outcome.UNKNOWN) and not op.undoes
+                if e.id == op.id and (failed if cancelled else e.outcome is Outcome.CANCELLED):
+                    raise Wrong(f"{op.action} was {'' if cancelled else 'not '}cancelled, and ended {e.outcome}")
 
     def _undone(self, before: Snapshot, op: Operation, answer: Decision) -> None:
         action = self.law.action(op.action)
@@ -154,6 +171,14 @@ class Judge:
             raise Wrong(f"{action.name} is said to be done, and at the provider it is {truth}")
         if action.respec and seen and revision != after.revision:
             raise Wrong(f"{action.name} is said to be done, and its spec is not in force")
+
+    @staticmethod
+    def guessed(answer: Decision) -> bool:
+        """Whether an operation ended and nobody could say how."""
+        looked = any(move.trigger is Trigger.SEEN for move in answer.moves)
+        return any(
+            e.outcome is Outcome.UNKNOWN or (e.outcome is Outcome.CANCELLED and not looked) for e in answer.ended
+        )
 
     def claims(self, answer: Decision) -> int:
         """The change in the number of claims held on the resource itself."""

@@ -120,7 +120,7 @@ class _Search:
         for _, after, left in self.steps(world, budget):
             there = self._reach(after, left, at)
             self.count += 1
-            if left is budget:
+            if left is budget:  # another one, even if equal, stands for what need not happen
                 self.sources.append(here)
                 self.targets.append(there)
 

@@ -1,6 +1,6 @@
 """Everything that can happen next in the explored world, one small step at a time.
 
-Users ask; the channel delivers, loses, repeats and reorders; the controller crashes between commit and
+Users ask and cancel; the channel delivers, loses, repeats and reorders; the controller crashes between commit and
 acknowledgement; agents take orders, do them, fail, crash, are stopped and wake up late; timers fire; children
 settle. Whatever answers an event is the machine.
 """
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from stead.lifecycle.decide.draft import PROBE
-from stead.lifecycle.decision import Outcome, Refusal
-from stead.lifecycle.events import Connected, Due, Event, FullState, Report, Take
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Take
 from stead.lifecycle.explore.deeds import RESTORE, Deeds
 from stead.lifecycle.explore.machine import HERE, Answer, Machine, Wrong
 from stead.lifecycle.explore.wishes import Wishes
@@ -49,6 +49,7 @@ class Steps:
         for says, after in free:
             yield says, after, budget
         yield from self._requests(world, budget)
+        yield from self._cancels(world, budget)
         yield from self._faults(world, budget)
 
     # The controller
@@ -64,7 +65,7 @@ class Steps:
         snap = self.machine.snapshots[answer.snap]
         if not world.disturbed:
             self.machine.judge.truth(decision, world.truth, world.revision)
-        guessed = any(e.outcome is Outcome.UNKNOWN for e in decision.ended)
+        guessed = self.machine.judge.guessed(decision)
         disturbed = (world.disturbed or guessed) and not self._known(snap, world)
         for order in decision.orders:
             number = snap.previous if order.verb == RESTORE else snap.revision
@@ -118,6 +119,14 @@ class Steps:
                 after = self.hear(world, request)
                 if after is not None:
                     yield says, after, left
+
+    def _cancels(self, world: World, budget: Budget) -> Iterator[Step]:
+        """Whatever is under way may be cancelled at any moment. Nobody may have to, for it to come to rest."""
+        snap = self.machine.snapshots[world.snap]
+        for op in (snap.operation, snap.hidden):
+            after = self.hear(world, Cancel(op.id, Actor.ADMIN)) if op is not None and not op.cancelled else None
+            if op is not None and after is not None:
+                yield f"somebody cancels {op.action}", after, budget._replace()
 
     # The channel
 

@@ -40,7 +40,8 @@ BEGIN
 
     IF taking IS NOT NULL THEN
         PERFORM lock_paths(taking);
-        holder := holder_of(taking, (c ->> 'hands')::uuid);
+        -- What an operation has already is not in its own way.
+        holder := holder_of(taking, coalesce(c ->> 'hands', c ->> 'hidden', c ->> 'operation')::uuid);
         IF holder IS NOT NULL THEN
             RETURN jsonb_build_object('conflict', 'claim', 'holder', holder);
         END IF;
@@ -48,11 +49,12 @@ BEGIN
 
     -- The compare-and-set. Nothing was written before it, and all that follows belongs to it.
     IF this_id IS NULL THEN
-        INSERT INTO resources (path, kind, state, condition, incarnation, fence, operation, hidden, lane, token, spec,
-                               timers, due)
-        VALUES (c ->> 'path', c ->> 'kind', c ->> 'state', c -> 'condition', (c ->> 'incarnation')::int,
-                (c ->> 'fence')::bigint, (c ->> 'operation')::uuid, (c ->> 'hidden')::uuid, lane_of,
-                (c ->> 'token')::uuid, c -> 'spec', c -> 'timers', to_timestamp((c ->> 'due')::float8))
+        INSERT INTO resources (path, kind, state, condition, fence, operation, hidden, lane, token, spec, next_spec,
+                               timers, due, look_at)
+        VALUES (c ->> 'path', c ->> 'kind', c ->> 'state', c -> 'condition', (c ->> 'fence')::bigint,
+                (c ->> 'operation')::uuid, (c ->> 'hidden')::uuid, lane_of, (c ->> 'token')::uuid, c -> 'spec',
+                nullif(c -> 'next_spec', 'null'), c -> 'timers', to_timestamp((c ->> 'due')::float8),
+                to_timestamp((c ->> 'look')::float8))
         ON CONFLICT (path) DO NOTHING
         RETURNING id INTO this_id;
     ELSIF c ? 'leaves' THEN
@@ -64,15 +66,16 @@ BEGIN
          WHERE id = this_id AND version = (c ->> 'version')::bigint FOR UPDATE;
         IF FOUND THEN
             UPDATE resources SET
-                state = c ->> 'state', condition = c -> 'condition', incarnation = (c ->> 'incarnation')::int,
-                fence = (c ->> 'fence')::bigint, version = version + 1, operation = (c ->> 'operation')::uuid,
-                hidden = (c ->> 'hidden')::uuid, spec = coalesce(c -> 'spec', spec),
+                state = c ->> 'state', condition = c -> 'condition', fence = (c ->> 'fence')::bigint,
+                version = version + 1, operation = (c ->> 'operation')::uuid, hidden = (c ->> 'hidden')::uuid,
+                spec = coalesce(c -> 'spec', spec),
                 next_spec = CASE WHEN c ? 'next_spec' THEN nullif(c -> 'next_spec', 'null') ELSE next_spec END,
                 facts = facts || coalesce(c -> 'facts', '{}'), timers = c -> 'timers',
-                due = to_timestamp((c ->> 'due')::float8),
+                due = to_timestamp((c ->> 'due')::float8), look_at = to_timestamp((c ->> 'look')::float8),
+                sends = coalesce((c -> 'order' ->> 'sends')::int, sends),
                 order_id = CASE WHEN c ? 'closes' THEN NULL ELSE order_id END,
                 seen_at = CASE WHEN c ? 'seen' THEN now() ELSE seen_at END,
-                changed_at = CASE WHEN jsonb_array_length(c -> 'moves') > 0 THEN now() ELSE changed_at END
+                changed_at = CASE WHEN c ? 'moved' THEN now() ELSE changed_at END
             WHERE id = this_id;
         ELSE
             this_id := NULL;
@@ -99,7 +102,7 @@ BEGIN
         INSERT INTO claims (path, mode, operation)
         SELECT t ->> 'path', (t ->> 'mode')::"char", coalesce(c ->> 'hidden', c ->> 'operation')::uuid
           FROM jsonb_array_elements(taking) t
-        ON CONFLICT DO NOTHING;
+        ON CONFLICT (path, operation) DO UPDATE SET mode = 'x' WHERE EXCLUDED.mode = 'x' AND claims.mode <> 'x';
     END IF;
 
     IF old_order IS NOT NULL AND (c ? 'order' OR c ? 'closes' OR c ? 'leaves') THEN
@@ -118,8 +121,9 @@ BEGIN
     END IF;
 
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
-    SELECT c ->> 'path', c ->> 'kind', coalesce(c ->> 'operation', c ->> 'was')::uuid, c ->> 'principal',
-           m ->> 'actor', m ->> 'trigger', m ->> 'on', m ->> 'source', m ->> 'target', coalesce(m -> 'change', '{}')
+    SELECT c ->> 'path', c ->> 'kind', coalesce(m ->> 'operation', c ->> 'operation', c ->> 'was')::uuid,
+           c ->> 'principal', m ->> 'actor', m ->> 'trigger', m ->> 'on', m ->> 'source', m ->> 'target',
+           coalesce(m -> 'change', '{}')
       FROM jsonb_array_elements(c -> 'moves') m;
 
     FOR ended IN SELECT value FROM jsonb_array_elements(coalesce(c -> 'ended', '[]')) LOOP
@@ -161,7 +165,9 @@ CREATE OR REPLACE FUNCTION ancestors_of(path text) RETURNS text[] LANGUAGE sql I
 $$;
 
 -- Whoever has a claim in the way of these, `except_for` apart: an exclusive one above, or any on the path or below it.
-CREATE OR REPLACE FUNCTION holder_of(taking jsonb, except_for uuid) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- It sees what its caller sees: beside a row that is read, the claims of the same instant; in `commit_change`, where
+-- every statement sees anew, what was committed before the locks were granted.
+CREATE OR REPLACE FUNCTION holder_of(taking jsonb, except_for uuid) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t    jsonb;
     held record;

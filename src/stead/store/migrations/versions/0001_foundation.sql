@@ -4,7 +4,7 @@
 -- The cell itself: one row.
 CREATE TABLE cell (
     only_one      boolean PRIMARY KEY DEFAULT true CHECK (only_one),
-    incarnation   integer NOT NULL DEFAULT 1,     -- rises when the database went back in time
+    incarnation   integer NOT NULL DEFAULT 1,     -- rises when the database went back in time: part of every fence
     bus_epoch     bigint  NOT NULL DEFAULT 0,     -- rises when the bus forgot
     bus_identity  text    NOT NULL DEFAULT '',    -- of the streams that epoch belongs to
     last_position bigint  NOT NULL DEFAULT 0      -- of the journal
@@ -24,12 +24,12 @@ CREATE TABLE resources (
     kind        text NOT NULL,
     state       text NOT NULL,
     condition   jsonb NOT NULL DEFAULT '{}',
-    incarnation integer NOT NULL DEFAULT 1,
     fence       bigint  NOT NULL DEFAULT 0,
     version     bigint  NOT NULL DEFAULT 1,
     operation   uuid,
     hidden      uuid,
     order_id    bigint,
+    sends       smallint NOT NULL DEFAULT 0,      -- how often its order was sent anew
     lane        text NOT NULL DEFAULT '',
     token       uuid NOT NULL,                    -- under which the provider knows it
     spec        jsonb NOT NULL DEFAULT '{}',
@@ -38,10 +38,13 @@ CREATE TABLE resources (
     timers      jsonb NOT NULL DEFAULT '{}',      -- name to seconds since the epoch
     due         timestamptz,                      -- the first of them
     seen_at     timestamptz,
+    look_at     timestamptz,                      -- when it is to be looked at, though nothing goes on
     changed_at  timestamptz NOT NULL DEFAULT now(),
     created_at  timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 80);
 CREATE INDEX resources_due ON resources (due) WHERE due IS NOT NULL;
+CREATE INDEX resources_look ON resources (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX resources_lane ON resources (lane, path);
 CREATE INDEX resources_kind ON resources (kind, path);
 CREATE INDEX resources_token ON resources (token);
 
@@ -101,12 +104,32 @@ CREATE TABLE idempotency_keys (
     PRIMARY KEY (principal, key)
 );
 
+-- Whoever serves lanes, in the latest run that was heard of.
 CREATE TABLE agents (
     name      text PRIMARY KEY,
     epoch     bigint NOT NULL DEFAULT 0,
     lanes     text[] NOT NULL DEFAULT '{}',
     version   text NOT NULL DEFAULT '',
     last_seen timestamptz NOT NULL DEFAULT now()
+);
+
+-- The lanes that somebody has served, each with when its full state is wanted next.
+CREATE TABLE lanes (
+    name      text PRIMARY KEY,
+    survey_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX lanes_survey ON lanes (survey_at);
+
+-- What a provider has that carries our tag and that nobody owns. It counts once it was found twice.
+CREATE TABLE orphans (
+    lane       text NOT NULL,
+    token      text NOT NULL,
+    path       text NOT NULL DEFAULT '',          -- of the resource it was made for, as its tag has it
+    state      text NOT NULL,
+    facts      jsonb NOT NULL DEFAULT '{}',
+    first_seen timestamptz NOT NULL DEFAULT now(),
+    last_seen  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (lane, token)
 );
 
 -- Every move and every refusal. Rows commit in any order; positions are given afterwards, dense, by one numberer.

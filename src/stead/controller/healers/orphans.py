@@ -1,0 +1,60 @@
+"""Finds what a provider has and nobody owns.
+
+Every order is on record, with its token, before the provider hears of it; so whatever carries our tag and a token
+that no resource has any more was left behind. From time to time each lane is asked for its full state, in which
+agents name what they have that is on nobody's roster. It is listed once it was found twice: the first time, its owner
+may just have come to an end.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from stead.bus import Bus, BusError
+from stead.bus.messages import FullState, Survey
+from stead.controller.mover import Mover
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.lifecycle.rows import ABSENT
+from stead.store import Row
+
+log = logging.getLogger(__name__)
+
+
+class Orphans:
+    """Has lanes surveyed, and keeps the list of what was found."""
+
+    def __init__(self, mover: Mover, bus: Bus, pace: Pace = DEFAULT) -> None:
+        self.mover = mover
+        self.bus = bus
+        self.pace = pace
+
+    async def __call__(self) -> int:
+        """Ask one lane that is due; what it has comes on the stream of reports."""
+        lane = await self.mover.store.due_survey(self.pace.survey)
+        if lane is None:
+            return 0
+        try:
+            await self.bus.survey(Survey(lane))
+        except BusError as error:
+            log.debug("%s is not surveyed: %s", lane, error)
+        return 1
+
+    async def found(self, message: FullState) -> None:
+        """What an agent has that is on nobody's roster."""
+        store = self.mover.store
+        strays = {line.token: line for line in message.objects if line.token and not line.path}
+        if strays:
+            owners = await store.owners(list(strays))
+            orphans = [s for token, s in strays.items() if token not in owners or not self._may_have(owners[token])]
+            noted = [
+                {"token": s.token, "path": str(s.facts.get("path", "")), "state": s.seen, "facts": s.facts}
+                for s in orphans
+            ]
+            await store.note_orphans(message.lane, noted)
+        if message.end:
+            await store.forget_orphans(message.lane, message.began)
+
+    def _may_have(self, row: Row) -> bool:
+        """Whether there may be something at the provider for it: unless it is settled, and gone."""
+        state = self.mover.kinds[row.kind].state(row.snapshot.state)
+        return row.snapshot.operation is not None or row.snapshot.hidden is not None or state.seen != ABSENT

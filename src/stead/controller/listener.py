@@ -1,0 +1,87 @@
+"""Hears what agents say, in batches, side by side with all other controllers: reports, full states, greetings.
+
+A message is acknowledged after what it says was committed, and never before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from stead.bus import Bus, BusError, Delivery
+from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
+from stead.controller.healers.orphans import Orphans
+from stead.controller.looks import Looks
+from stead.controller.mover import Told
+from stead.controller.reports import Reports
+from stead.lifecycle import events
+from stead.lifecycle.rows import Trigger
+from stead.store import Store
+
+log = logging.getLogger(__name__)
+
+PAUSE = 0.5
+"""Seconds before another try where the bus or the database is away."""
+
+
+class Listener:
+    """One controller's ear."""
+
+    def __init__(self, store: Store, bus: Bus, reports: Reports, looks: Looks, orphans: Orphans) -> None:
+        self.store = store
+        self.bus = bus
+        self.reports = reports
+        self.looks = looks
+        self.orphans = orphans
+
+    async def run(self) -> None:
+        """For ever."""
+        async with self.bus.reports() as consumer:
+            while True:
+                try:
+                    deliveries = await consumer.fetch()
+                except BusError as error:
+                    log.info("no reports: %s", error)
+                    await asyncio.sleep(PAUSE)
+                    continue
+                if deliveries:
+                    await self.apply(deliveries)
+
+    async def apply(self, deliveries: Sequence[Delivery[FromAgent]]) -> None:
+        """Apply what was said; what cannot be applied now comes again."""
+        try:
+            await self._apply([delivery.message for delivery in deliveries])
+        except Exception as error:
+            log.warning("what agents said was not applied and comes again: %s: %s", type(error).__name__, error)
+            await asyncio.sleep(PAUSE)
+            return
+        for delivery in deliveries:
+            await delivery.ack()
+
+    async def _apply(self, messages: Sequence[FromAgent]) -> None:
+        await self.reports.apply([_word(r) for m in messages if isinstance(m, Report) for r in m.results])
+        for message in messages:
+            if isinstance(message, Hello):
+                await self.store.hello(message.agent, message.epoch, message.lanes, message.version)
+            elif isinstance(message, FullState):
+                await self.looks.apply(_lines(message))
+                await self.orphans.found(message)
+
+
+def _word(result: ReportResult) -> Told:
+    event = events.Report(Trigger(result.kind), result.fence, seen=result.seen, revision=result.revision)
+    detail = {"error": result.error} if result.error else None
+    return Told(result.path, event, facts=result.facts or None, detail=detail)
+
+
+def _lines(message: FullState) -> list[Told]:
+    return [
+        Told(
+            line.path,
+            events.FullState(line.fence, line.seen, line.revision, line.working, message.end),
+            facts=line.facts or None,
+        )
+        for line in message.objects
+        if line.path
+    ]

@@ -1,0 +1,89 @@
+"""What is really there: asked of whoever serves a lane, told by agents, and brought to what is believed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from itertools import batched
+
+from stead.bus import Bus, BusError
+from stead.bus.messages import Look, StateLine
+from stead.controller.carrier import member_of
+from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.relay import Relay
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.store import Row
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 100
+"""Members in one question, which is one call to a provider."""
+
+PATIENCE = 30.0
+"""Seconds for an answer."""
+
+
+class Unsure(StrEnum):
+    """Why nobody can say whether a resource is as it is believed to be, in one word."""
+
+    MOVING = "moving"
+    """It is on its way, here or at the provider, or has changed while somebody looked."""
+    UNASKED = "unasked"
+    """Nobody was asked, or there is no lane to ask on."""
+    NO_AGENT = "no-agent"
+    """Nobody who serves its lane answered in time."""
+    NO_PROVIDER = "no-provider"
+    """An agent was there, and could not ask the provider."""
+    UNSAID = "unsaid"
+    """Its state says nothing of what is at the provider."""
+
+
+class Looks:
+    """Looks at resources, and applies what was seen."""
+
+    def __init__(self, mover: Mover, relay: Relay, bus: Bus, pace: Pace = DEFAULT) -> None:
+        self.mover = mover
+        self.relay = relay
+        self.bus = bus
+        self.pace = pace
+
+    async def ask(self, rows: Iterable[Row]) -> list[StateLine]:
+        """What there is of them, as far as somebody could say."""
+        return [line for line in (await self.look(rows)).values() if isinstance(line, StateLine)]
+
+    async def look(self, rows: Iterable[Row], patience: float = PATIENCE) -> dict[str, StateLine | Unsure]:
+        """What there is of each, or why nobody can say: one question for each lane and so many members."""
+        lanes: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            lanes[row.lane].append(row)
+        seen: dict[str, StateLine | Unsure] = {row.path: Unsure.UNASKED for row in lanes.pop("", [])}
+        questions = [
+            Look(lane, [member_of(r) for r in part]) for lane, r in lanes.items() for part in batched(r, AT_ONCE)
+        ]
+        for answer in await asyncio.gather(*(self._ask(question, patience) for question in questions)):
+            seen |= answer
+        return seen
+
+    async def _ask(self, question: Look, patience: float) -> dict[str, StateLine | Unsure]:
+        paths = [member.path for member in question.members]
+        try:
+            reply = await self.bus.look(question, patience)
+        except BusError as error:
+            log.debug("nobody looks: %s", error)
+            return dict.fromkeys(paths, Unsure.NO_AGENT)
+        missing = Unsure.NO_PROVIDER if reply.why else Unsure.MOVING
+        lines = {line.path: line for line in reply.objects}
+        return {path: lines.get(path, missing) for path in paths}
+
+    async def apply(self, told: Sequence[Told]) -> list[Answer]:
+        """Bring what was seen to what is believed."""
+        answers = await self.mover.move(told)
+        moved = [answer for answer in answers if isinstance(answer, Moved)]
+        await self.relay.send(moved)
+        as_believed = [m.row.path for m in moved if m.now is m.row]
+        if as_believed:
+            await self.mover.store.saw(as_believed, self.pace.look)
+        return answers

@@ -1,0 +1,70 @@
+"""Belief beside what a look shows now: both are shown, and nothing is applied.
+
+What differs is not mended here. Looks from time to time find it as well, and then it is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from stead.bus.messages import StateLine
+from stead.controller.looks import Looks, Unsure
+from stead.controller.view.reading import View
+from stead.controller.view.things import Listed, Truth
+from stead.lifecycle.decide.observe import judged
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import StateClass
+from stead.store import Row, Store
+
+PATIENCE = 10.0
+"""Seconds for an answer, since somebody waits for the page."""
+
+
+async def truth(
+    view: View, looks: Looks | None, kind: str | None, below: str, after: str, limit: int
+) -> Listed[Truth]:
+    """Resources at a path and below it, in order of path; without looks, nobody is asked."""
+    paths = await _paths(view.store, kind, below, after, limit + 1)
+    rows = await view.store.read_many(paths[:limit])
+    seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
+    items = {path: _beside(view.kinds[row.kind], row, seen.get(path, Unsure.UNASKED)) for path, row in rows.items()}
+    changed = await _changed(view.store, rows, [path for path, item in items.items() if item.agrees is False])
+    items |= {path: replace(items[path], agrees=None, why=Unsure.MOVING) for path in changed}
+    more = len(paths) > limit
+    shown = tuple(items[path] for path in paths[:limit] if path in items)
+    return Listed(shown, paths[limit - 1] if more else None, more)
+
+
+async def _paths(store: Store, kind: str | None, below: str, after: str, limit: int) -> list[str]:
+    own = await store.read(below) if below != "/" and not after else None
+    first = [below] if own is not None and kind in (None, own.kind) else []
+    return [*first, *await store.paths(kind, below.rstrip("/") + "/", after, limit)]
+
+
+def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure) -> Truth:
+    snap = row.snapshot
+    state = lifecycle.state(snap.state)
+    seen, why = (None, sight) if isinstance(sight, Unsure) else (sight.seen, None)
+    if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.MOVING:
+        why = Unsure.MOVING
+    elif isinstance(sight, StateLine):
+        seen = judged(snap, sight.seen, sight.revision)
+        why = None if state.seen else Unsure.UNSAID
+    return Truth(
+        path=row.path,
+        kind=row.kind,
+        lane=row.lane,
+        believed=snap.state,
+        expects=state.seen,
+        seen=seen,
+        agrees=None if why else seen == state.seen,
+        why=why,
+        seen_at=row.seen_at,
+    )
+
+
+async def _changed(store: Store, rows: Mapping[str, Row], paths: Collection[str]) -> list[str]:
+    """Those that are no longer what they were before somebody looked: what was seen says nothing of them."""
+    now = await store.read_many(list(paths)) if paths else {}
+    return [path for path in paths if path not in now or now[path].version != rows[path].version]

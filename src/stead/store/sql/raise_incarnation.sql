@@ -1,0 +1,2 @@
+-- The database went back in time: every fence from before is void.
+UPDATE cell SET incarnation = incarnation + 1 RETURNING incarnation

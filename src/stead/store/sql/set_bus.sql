@@ -1,0 +1,2 @@
+-- The streams that there are now; others than before begin a new epoch of the bus.
+UPDATE cell SET bus_epoch = bus_epoch + (bus_identity <> $1)::int, bus_identity = $1 RETURNING bus_epoch

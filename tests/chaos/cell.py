@@ -1,0 +1,222 @@
+"""A cell of real processes: PostgreSQL, NATS, a simulated cloud, three controllers and four agents.
+
+Every lane is served by two agents at least, so that the loss of one leaves another. A process that has ended, by a
+fault or by itself, is started again some seconds later, as a supervisor would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+
+from stead.lifecycle.pace import DEFAULT
+from tests.drivers.cloud import SimCloud
+from tests.servers import Nats, Postgres, Server
+
+ROOT = Path(__file__).parents[2]
+
+PLACES = [(provider, region) for provider in ("aws", "azure", "gcp") for region in ("east", "west")]
+LANES = [f"{provider}.{region}" for provider, region in PLACES]
+
+NAME = "chaos"
+"""Of the cell."""
+
+CONTROLLERS, AGENTS = 3, 4
+
+START = 60.0
+"""Seconds for all of it to be ready, on a machine that has other things to do."""
+
+
+class Process(Server):
+    """A `stead` process, as its supervisor sees it."""
+
+    def __init__(self, name: str, arguments: Sequence[str], planted: str = "") -> None:
+        super().__init__(f"chaos-{name}")
+        self.name = name
+        self.arguments = arguments
+        self.planted = planted
+        self.paused = False
+        self.down_until = 0.0
+        """When it is to be started again, once it has ended."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self) -> Sequence[str | Path]:
+        if not self.planted:
+            return [sys.executable, "-m", "stead", *self.words()]
+        # It runs in a folder of its own, and the bugs are a module of the tests.
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        start = ["env", f"PYTHONPATH={path}", sys.executable, "-m", "tests.chaos.planted", self.planted]
+        return [*start, *self.words()]
+
+    def words(self) -> list[str]:
+        port = ["--port", str(self.port)] if self.arguments[0] == "server" else []
+        return [*self.arguments, *port]
+
+    def launch(self) -> None:
+        """Start it, and do not wait: what it needs may be down just now."""
+        with self.log.open("ab") as log:
+            self.process = self.spawn(self.command(), stdout=log)
+        self.paused = False
+        self.keep(self.pid)
+
+    def pause(self) -> None:
+        """It stops in the middle of whatever it does, and knows nothing of it."""
+        self.paused = True
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """It finds itself some seconds later."""
+        if self.paused and self.running:
+            os.kill(self.pid, signal.SIGCONT)
+        self.paused = False
+
+    @property
+    def well(self) -> bool:
+        """Neither ended nor paused."""
+        return self.running and not self.paused
+
+
+@dataclass
+class Cell:
+    """All the processes of a run."""
+
+    postgres: Postgres
+    nats: Nats
+    cloud: SimCloud
+    controllers: list[Process]
+    agents: list[Process]
+    dsn: str
+    random: Random
+    own_ends: list[str] = field(default_factory=list)
+    """Processes that ended though nobody had killed them."""
+
+    @property
+    def processes(self) -> list[Process]:
+        return [*self.controllers, *self.agents]
+
+    @property
+    def addresses(self) -> list[str]:
+        return [one.url for one in self.controllers]
+
+    def downtime(self) -> float:
+        """Seconds after which a supervisor starts a process again."""
+        return self.random.uniform(1.0, 4.0)
+
+    async def supervise(self) -> None:
+        """For ever: start again what has ended."""
+        while True:
+            for one in self.processes:
+                if one.process is not None and not one.running:
+                    self.own_ends.append(f"{one.name} with {one.process.returncode}")
+                    one.process = None
+                    one.down_until = time.monotonic() + self.downtime()
+                if one.process is None and time.monotonic() >= one.down_until:
+                    one.launch()
+            await asyncio.sleep(0.1)
+
+    def kill(self, one: Process) -> float:
+        """End a process as a crash would; says for how many seconds it is away."""
+        away = self.downtime()
+        one.down_until = time.monotonic() + away
+        one.paused = False
+        one.kill()
+        return away
+
+    async def until_ready(self) -> None:
+        """All controllers take requests, and all agents run."""
+        async with asyncio.timeout(START), httpx.AsyncClient(trust_env=False, verify=False, timeout=2) as client:
+            while not all(await asyncio.gather(*(_ready(client, url) for url in self.addresses))):
+                await asyncio.sleep(0.1)
+
+    def keep_logs(self, folder: Path) -> None:
+        """Copy what tells of the run to where it outlives it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        named = {one.name: one for one in self.processes}
+        servers: dict[str, Server] = {"postgres": self.postgres, "nats": self.nats, "cloud": self.cloud, **named}
+        for name, server in servers.items():
+            with suppress(FileNotFoundError):
+                shutil.copy(server.log, folder / f"{name}.log")
+        source = self.cloud.folder / "data" / "ledger.sqlite"
+        with closing(sqlite3.connect(source)) as ledger, closing(sqlite3.connect(folder / "ledger.sqlite")) as copy:
+            ledger.backup(copy)
+        with suppress(RuntimeError):  # it may be what went wrong
+            self.postgres.tool("pg_dump", "--file", str(folder / "database.sql"), NAME)
+
+
+async def _ready(client: httpx.AsyncClient, url: str) -> bool:
+    try:
+        return (await client.get(f"{url}/readyz")).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def lanes_of(agent: int) -> list[str]:
+    """Each agent has three lanes, and each lane two agents."""
+    return [lane for i, lane in enumerate(LANES) if agent in (i % AGENTS, (i + 1) % AGENTS)]
+
+
+@asynccontextmanager
+async def running(seed: int, *, planted: str = "", pace: float = 1.0) -> AsyncIterator[Cell]:
+    """A cell, ready to be used. `pace` is how long its protocol waits, as a part of what it waits by default."""
+    with ExitStack() as stack:
+        # Commits have to survive a crash of the server, as they do anywhere; a crash of the machine is not tried.
+        settings = {"synchronous_commit": "on", "log_min_duration_statement": "1000"}
+        postgres = stack.enter_context(Postgres(fsync=False, settings=settings))
+        nats = stack.enter_context(Nats())
+        cloud = stack.enter_context(SimCloud("--seed", str(seed)))
+        dsn = postgres.create_database(NAME)
+        bus = ["--nats", nats.url, "--cell", NAME]
+        server = ["server", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]
+        controllers = [Process(f"controller-{i}", server, planted) for i in range(1, CONTROLLERS + 1)]
+        agents = [
+            Process(f"agent-{i + 1}", ["agent", *bus, *_agent(i), *_driver(cloud, pace)], planted)
+            for i in range(AGENTS)
+        ]
+        cell = Cell(postgres, nats, cloud, controllers, agents, dsn, Random(seed))
+        for one in cell.processes:
+            stack.callback(one.close)
+        supervisor = asyncio.create_task(cell.supervise())
+        try:
+            await cell.until_ready()
+            cell.own_ends.clear()
+            yield cell
+        finally:
+            supervisor.cancel()
+            await asyncio.wait([supervisor])
+
+
+def _agent(number: int) -> list[str]:
+    lanes = [word for lane in lanes_of(number) for word in ("--lane", lane)]
+    return [*lanes, "--name", f"agent-{number + 1}"]
+
+
+def _driver(cloud: SimCloud, pace: float) -> list[str]:
+    """Where the cloud is, and a time for its calls that fits into what custody keeps for them."""
+    timeout = 0.9 * DEFAULT.scaled(pace).call
+    return ["--set", f"url={cloud.url}", "--set", f"timeout={timeout:.1f}"]
+
+
+async def in_thread[**P](work: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Work that blocks, and is waited for to its end even when nobody wants it any more."""
+    task = asyncio.create_task(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

@@ -1,0 +1,172 @@
+"""Judges the history of a run. It knows nothing of how the run went, only what it left behind.
+
+Each rule is a function from a history to sentences, one for each thing that must not be.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from stead.catalog import KINDS
+from stead.lifecycle.decision import Outcome
+from stead.lifecycle.rows import BACK, StateClass
+from tests.chaos import truth, walks
+from tests.chaos.history import Ended, History
+from tests.chaos.load import Asked
+
+Rule = Callable[[History], Iterator[str]]
+
+OURS = "anonymous"
+"""Who asks over the interface."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found."""
+
+    lost: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    drift: list[str] = field(default_factory=list)
+    """Of the violations, those that a later look will mend."""
+
+    @property
+    def clean(self) -> bool:
+        return not self.lost and not self.violations
+
+    @property
+    def final(self) -> bool:
+        """Whether time will mend nothing of it."""
+        return self.clean or len(self.drift) < len(self.violations)
+
+
+def judge(history: History, calm: bool = False) -> Verdict:
+    """All that is wrong. In a `calm` run only controllers and database were disturbed, and more must hold."""
+    rules = [*RULES, certain] if calm else RULES
+    drift = [says for rule in MENDED for says in rule(history)]
+    return Verdict(list(lost(history)), [says for rule in rules for says in rule(history)] + drift, drift)
+
+
+def lost(history: History) -> Iterator[str]:
+    """Operations that were let in and have not ended, known to the one who asked or not."""
+    ended = {op.id for op in history.ended}
+    running = {str(op["id"]): op for op in history.running}
+    asked = {one.operation: one for one in history.accepted}
+    for id in asked.keys() - ended - running.keys():
+        yield f"{_asked(asked[id])} was let in as {id}, and nobody knows of it"
+    rows = {resource.path: resource for resource in history.resources}
+    orders = {order["id"]: order for order in history.orders}
+    for id, op in running.items():
+        row = rows.get(op["path"])
+        told: Mapping[str, Any] = {} if row is None else {"state": row.state, **row.busy}
+        order = orders.get(told.get("order", 0), "none")
+        yield f"{op['action']} of {op['path']} ({id}) has not ended: {dict(told)}, order: {order}"
+
+
+def left(history: History) -> Iterator[str]:
+    """When all has ended, nothing is left of it."""
+    running = {str(op["id"]) for op in history.running}
+    for claim in history.claims:
+        if claim["operation"] not in running:
+            yield f"a claim on {claim['path']} is left of operation {claim['operation']}"
+    for order in history.orders:
+        if order["operation"] not in running:
+            yield f"an order is left: {order['verb']} {order['id']} on {order['lane']}"
+    for resource in history.resources:
+        if resource.busy and resource.busy.get("operation") not in running:
+            yield f"{resource.path} is {resource.state} and has no operation, yet: {dict(resource.busy)}"
+        elif KINDS[resource.kind].state(resource.state).cls is StateClass.MOVING and not resource.busy:
+            yield f"{resource.path} is {resource.state}, and nothing goes on about it"
+
+
+def ends(history: History) -> Iterator[str]:
+    """An operation ends once, with an outcome, as what it was asked for, and where its outcome says."""
+    seen: set[str] = set()
+    by_id = {op.id: op for op in history.ended}
+    lasts = {line.operation: line for line in history.journal if not line.refused}
+    firsts = {line.operation: line for line in reversed(history.journal) if not line.refused}
+    running = {str(op["id"]) for op in history.running}
+    for op in history.ended:
+        if op.id in seen or op.id in running:
+            yield f"{op.action} of {op.path} ({op.id}) has ended twice, or runs on"
+        seen.add(op.id)
+        if op.outcome not in set(Outcome):
+            yield f"{op.action} of {op.path} ({op.id}) ended as {op.outcome!r}, which is no outcome"
+        wanted = _wanted(op, firsts[op.id].source if op.id in firsts else "")
+        if op.outcome == Outcome.DONE and op.id in lasts and lasts[op.id].target != wanted:
+            yield f"{op.action} of {op.path} ({op.id}) is done, and led to {lasts[op.id].target}, not {wanted}"
+    for one in history.accepted:
+        found = by_id.get(one.operation)
+        if found is not None and (found.path, found.action) != (one.path, one.action):
+            yield f"{_asked(one)} was let in as {one.operation}, which was {found.action} of {found.path}"
+
+
+def keys(history: History) -> Iterator[str]:
+    """Every request came with a key, and began one operation at most."""
+    begun = set(history.keys.values())
+    for op in history.ended:
+        if op.principal == OURS and op.id not in begun:
+            yield f"{op.action} of {op.path} ({op.id}) was begun by a request that had begun another"
+
+
+def overlaps(history: History) -> Iterator[str]:
+    """No two operations had claims that conflict: on one path, or on a path and one above it.
+
+    An operation begins, at the latest, when its first line is written, and has not ended before the transaction began
+    that ends it; whoever follows finds that one committed. So not a moment may be shared.
+    """
+    begun = {line.operation: line.at for line in reversed(history.journal) if not line.refused}
+    by_path: defaultdict[str, list[tuple[float, Ended]]] = defaultdict(list)
+    for op in history.ended:
+        by_path[op.path].append((begun.get(op.id, op.created_at), op))
+    for path, ops in by_path.items():
+        for (_, one), (then, other) in pairwise(sorted(ops, key=lambda pair: pair[0])):
+            if then < one.ended_at:
+                yield f"{_op(other)} was begun while {_op(one)} was under way"
+        for above in walks.ancestors(path):
+            for since, one in by_path.get(above, ()):
+                for then, other in ops:
+                    if then < one.ended_at and since < other.ended_at:
+                        yield f"{_op(other)} was under way beside {_op(one)}, which is above it"
+
+
+def certain(history: History) -> Iterator[str]:
+    """Where agents, bus and cloud are well, what an agent reports arrives, so every end is known."""
+    for op in history.ended:
+        if op.outcome == Outcome.UNKNOWN:
+            yield f"{_op(op)} ended with nobody knowing how, though its agent was there to say"
+
+
+RULES: list[Rule] = [
+    left,
+    ends,
+    keys,
+    overlaps,
+    walks.positions,
+    walks.walks,
+    walks.requests,
+    walks.interleaved,
+    truth.twice,
+    truth.reboots,
+    truth.words,
+]
+
+MENDED: list[Rule] = [truth.orphans, truth.beliefs]
+"""What drifted apart, somebody finds who looks; from time to time somebody does."""
+
+
+def _wanted(op: Ended, origin: str) -> str:
+    action = KINDS[op.kind].action(op.action)
+    assert action is not None
+    return origin if action.ends == BACK else action.ends
+
+
+def _asked(one: Asked) -> str:
+    return f"{one.action} of {one.path}"
+
+
+def _op(op: Ended) -> str:
+    return f"{op.action} of {op.path} ({op.id})"

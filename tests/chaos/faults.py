@@ -1,0 +1,219 @@
+"""What is done to a cell, and taken back: each kind of fault strikes, lasts some seconds, and is over.
+
+A fault is a context: inside it, things are as bad as it says, and when it is left they are as they were, whether its
+time was over or the run is. Some last longer than custody, so that whoever was struck wakes up too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import httpx
+from nats.errors import Error
+
+from stead.bus.consumer import ACK_WAIT
+from tests.chaos.cell import NAME, Cell, Process, in_thread
+from tests.chaos.echo import LATEST, echoing
+
+
+@dataclass(frozen=True)
+class Struck:
+    """What a fault does, in words, and for how many seconds."""
+
+    says: str
+    seconds: float
+
+
+@dataclass
+class World:
+    """Where faults strike, and what they go by."""
+
+    cell: Cell
+    random: Random
+    custody: float
+    """Seconds after which an agent that is not heard of has lost its orders."""
+
+    def short(self) -> float:
+        return self.random.uniform(1, 5)
+
+    def pause(self) -> float:
+        """Seconds that a process may lose: few, or more than messages wait for their acknowledgement."""
+        return self.short() + self.random.choice([0.0, ACK_WAIT])
+
+    async def set(self, *faults: dict[str, Any]) -> list[int]:
+        """Put faults in force at the cloud; their ids."""
+        async with self._client() as client:
+            answer = await client.post("/v1/_faults", json={"faults": faults})
+        return [fault["id"] for fault in answer.raise_for_status().json()["faults"]]
+
+    async def clear(self, ids: Sequence[int]) -> None:
+        """Take faults at the cloud back."""
+        async with self._client() as client:
+            for id in ids:
+                (await client.delete(f"/v1/_faults/{id}")).raise_for_status()
+
+    def _client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.cell.cloud.url, trust_env=False, verify=False, timeout=10)
+
+
+Strike = Callable[[World], AbstractAsyncContextManager[Struck | None]]
+"""None: there was nothing to be struck just now."""
+
+
+def _some(world: World, processes: Sequence[Process]) -> Process | None:
+    """One that is well, as long as another is."""
+    well = [one for one in processes if one.well]
+    return world.random.choice(well) if len(well) > 1 else None
+
+
+# Processes
+
+
+@asynccontextmanager
+async def _killed(world: World, processes: Sequence[Process]) -> AsyncIterator[Struck | None]:
+    one = _some(world, processes)
+    if one is None:
+        yield None
+        return
+    # The supervisor starts it again.
+    yield Struck(f"{one.name} killed", world.cell.kill(one))
+
+
+@asynccontextmanager
+async def _stopped(world: World, processes: Sequence[Process], seconds: float) -> AsyncIterator[Struck | None]:
+    one = _some(world, processes)
+    if one is None:
+        yield None
+        return
+    one.pause()
+    try:
+        yield Struck(f"{one.name} stopped", seconds)
+    finally:
+        one.go_on()
+
+
+def controller_killed(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _killed(world, world.cell.controllers)
+
+
+def controller_stopped(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _stopped(world, world.cell.controllers, world.pause())
+
+
+def controller_oversleeps(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _stopped(world, world.cell.controllers, world.custody + world.short())
+
+
+def agent_killed(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _killed(world, world.cell.agents)
+
+
+def agent_stopped(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _stopped(world, world.cell.agents, world.pause())
+
+
+def agent_oversleeps(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _stopped(world, world.cell.agents, world.custody + world.short())
+
+
+# The bus and the database
+
+
+@asynccontextmanager
+async def bus_killed(world: World) -> AsyncIterator[Struck | None]:
+    """It comes back with what it had on its disk."""
+    nats = world.cell.nats
+    if not nats.running:
+        yield None
+        return
+    try:
+        await in_thread(nats.kill)
+        yield Struck("the bus killed", world.short())
+    finally:
+        await in_thread(nats.start)
+
+
+@asynccontextmanager
+async def bus_lost(world: World) -> AsyncIterator[Struck | None]:
+    """It comes back without anything it had."""
+    nats = world.cell.nats
+    if not nats.running:
+        yield None
+        return
+    try:
+        await in_thread(nats.kill)
+        await in_thread(nats.wipe)
+        yield Struck("the bus killed and its disk lost", world.short())
+    finally:
+        await in_thread(nats.start)
+
+
+@asynccontextmanager
+async def bus_repeats(world: World) -> AsyncIterator[Struck | None]:
+    """Everything is said twice, the second time too late."""
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(echoing(world.cell.nats.url, NAME, world.random))
+        except (OSError, Error):
+            yield None
+            return
+        yield Struck("the bus says everything twice", LATEST + world.short())
+
+
+@asynccontextmanager
+async def database_restarted(world: World) -> AsyncIterator[Struck | None]:
+    """Connections break without a word, and the log is replayed, as after a crash."""
+    postgres = world.cell.postgres
+    if not postgres.running:
+        yield None
+        return
+    try:
+        await in_thread(postgres.stop, "immediate")
+        yield Struck("the database stopped", world.random.uniform(0, 2))
+    finally:
+        await in_thread(postgres.start)
+
+
+# The cloud
+
+
+def _cloud(says: str, most: float, *faults: dict[str, Any], where: str = "provider") -> Strike:
+    """Faults that the cloud is told of, at one of its providers or everywhere."""
+
+    @asynccontextmanager
+    async def strike(world: World) -> AsyncIterator[Struck | None]:
+        provider = world.random.choice(["aws", "azure", "gcp"]) if where == "provider" else ""
+        ids = await world.set(*({"provider": provider} | fault for fault in faults))
+        try:
+            yield Struck(f"{provider or 'the cloud'} {says}", world.random.uniform(most / 3, most))
+        finally:
+            await world.clear(ids)
+
+    return strike
+
+
+KINDS: dict[str, Strike] = {
+    "controller-killed": controller_killed,
+    "controller-stopped": controller_stopped,
+    "controller-oversleeps": controller_oversleeps,
+    "agent-killed": agent_killed,
+    "agent-stopped": agent_stopped,
+    "agent-oversleeps": agent_oversleeps,
+    "bus-killed": bus_killed,
+    "bus-lost": bus_lost,
+    "bus-repeats": bus_repeats,
+    "database-restarted": database_restarted,
+    "cloud-throttles": _cloud("throttles", 8, {"kind": "throttle", "rate": 2, "burst": 2}),
+    "cloud-drops": _cloud("breaks connections", 8, {"kind": "drop", "fraction": 0.3}, where="anywhere"),
+    "cloud-loses": _cloud("does things and does not say so", 8, {"kind": "lost", "fraction": 0.3}, where="anywhere"),
+    "cloud-late": _cloud("answers late", 8, {"kind": "late", "seconds": 2.5, "fraction": 0.5}),
+    "cloud-slow": _cloud("does things late", 8, {"kind": "latency", "seconds": 0.5, "jitter": 2}),
+    "cloud-fails": _cloud(
+        "fails some members", 6, {"kind": "fail", "members": True, "fraction": 0.2, "code": "NoCapacity"}
+    ),
+}
+"""Every kind of fault."""

@@ -1,0 +1,48 @@
+"""What a run is to be like: at full size, short for every push, and for each planted bug one that brings it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.chaos.faults import KINDS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One run."""
+
+    seconds: float = 600.0
+    seed: int = 1
+    vms: int = 300
+    rate: float = 20.0
+    """Requests a second."""
+    every: float = 5.0
+    """Seconds between two faults, on average."""
+    quiet: float = 5.0
+    """Seconds before the first fault."""
+    kinds: Sequence[str] = tuple(KINDS)
+    pace: float = 0.3
+    """How long the protocol waits, as a part of what it waits by default."""
+    took: float = 0.7
+    """Seconds that the cloud takes for anything, and up to as many more."""
+    planted: str = ""
+
+    @property
+    def calm(self) -> bool:
+        """Only controllers and the database are disturbed, and never for as long as anybody waits."""
+        return set(self.kinds) <= {"controller-killed", "database-restarted"} and self.pace >= 1
+
+
+SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8)
+
+PLANTED = {
+    "ack-before-commit": Plan(seconds=40, vms=50, rate=30, every=5, kinds=["database-restarted"], pace=1.0),
+    "fence-ignored": Plan(seconds=30, vms=24, rate=30, every=5, kinds=["bus-repeats"], took=1),
+    "custody-not-checked": Plan(
+        seconds=30, vms=50, rate=30, every=5, kinds=["bus-repeats", "agent-stopped"], took=1.5
+    ),
+    "relay-without-healer": Plan(seconds=20, vms=60, rate=20, every=4, kinds=["bus-lost", "bus-killed"]),
+    "dedup-without-fence": Plan(seconds=30, vms=60, rate=20, every=3, kinds=["agent-killed"]),
+}
+"""For each bug, faults that matter to it."""

@@ -1,0 +1,119 @@
+"""A process of the cell with a bug in it, which the chaos run has to catch: `python -m tests.chaos.planted NAME …`.
+
+Each bug takes away one of the promises that the protocol stands on. It is put in from outside, before the command
+begins, so that nothing in the product knows of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from stead.agent.custody import Custody
+from stead.bus import Delivery
+from stead.bus import bus as bus_module
+from stead.bus.messages import FromAgent, Order
+from stead.cli.main import app
+from stead.controller.healers.redispatch import Redispatch
+from stead.controller.listener import Listener
+from stead.lifecycle import decide, timers
+from stead.lifecycle.decide.observe import on_full_state
+from stead.lifecycle.decide.report import on_report, on_take
+from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import FullState, Report, Take
+from stead.lifecycle.snapshot import Snapshot, Work
+
+Answer = Decision | Refusal
+
+
+def ack_before_commit() -> None:
+    """Reports are acknowledged before they are applied; what cannot be applied then is gone."""
+
+    async def apply(self: Listener, deliveries: Sequence[Delivery[FromAgent]]) -> None:
+        for delivery in deliveries:
+            await delivery.ack()
+        try:
+            await self._apply([delivery.message for delivery in deliveries])
+        except Exception as error:
+            print(f"lost: {error!r}", flush=True)
+
+    put(Listener, "apply", apply)
+
+
+def fence_ignored() -> None:
+    """Whoever reports is believed, under whatever fence."""
+
+    def believe(lc: Lifecycle, snap: Snapshot, report: Report) -> Answer:
+        return on_report(lc, snap, replace(report, fence=snap.fence))
+
+    put(decide, "on_report", believe)
+
+
+def custody_not_checked() -> None:
+    """An order that is taken is given to another as well, and who has lost custody goes on and reports."""
+
+    def give(lc: Lifecycle, snap: Snapshot, take: Take) -> Answer:
+        if snap.work is None:
+            return on_take(lc, snap, take)
+        return on_take(lc, replace(snap, work=Work(snap.work.verb)), replace(take, fence=snap.fence))
+
+    async def renew(self: Custody) -> None:
+        await asyncio.Event().wait()
+
+    put(decide, "on_take", give)
+    put(Custody, "_renew", renew)
+    put(Custody, "check", lambda self: None)
+
+
+def relay_without_healer() -> None:
+    """What could not be published is never sent again: not by its timer, nor when the bus or an agent is back."""
+    all_timers = timers.pending
+
+    def pending(lc: Lifecycle, snap: Snapshot) -> Any:
+        return {name: running for name, running in all_timers(lc, snap).items() if name != "resend"}
+
+    def ignore(lc: Lifecycle, snap: Snapshot, line: FullState) -> Answer:
+        if snap.work is not None:
+            return Refusal((Reason(Code.NOT_EXPECTED, "nothing is sent again"),), snap.state)
+        return on_full_state(lc, snap, line)
+
+    async def send_nothing(self: Redispatch) -> int:
+        return 0
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("stead.")]:
+        if getattr(module, "pending", None) is all_timers:
+            put(module, "pending", pending)
+    put(decide, "on_full_state", ignore)
+    put(Redispatch, "_send_all", send_nothing)
+
+
+def dedup_without_fence() -> None:
+    """The bus takes an order that is sent anew for one that it has had already."""
+
+    def message_id(order: Order, subject: str) -> str:
+        return f"{subject}-{order.operation}-{order.verb}"
+
+    put(bus_module, "message_id", message_id)
+
+
+def put(where: object, name: str, what: object) -> None:
+    """Put something in the place of what is there, and nowhere else."""
+    assert hasattr(where, name), f"{where} has no {name} any more"
+    setattr(where, name, what)
+
+
+BUGS: dict[str, Callable[[], None]] = {
+    "ack-before-commit": ack_before_commit,
+    "fence-ignored": fence_ignored,
+    "custody-not-checked": custody_not_checked,
+    "relay-without-healer": relay_without_healer,
+    "dedup-without-fence": dedup_without_fence,
+}
+
+if __name__ == "__main__":
+    BUGS[sys.argv.pop(1)]()
+    app()

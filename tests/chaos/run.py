@@ -1,0 +1,155 @@
+"""One run from its beginning to its verdict: a cell, a load, a storm, then quiet, and a look at what is left."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import asyncpg
+import httpx
+
+from stead.lifecycle.pace import DEFAULT
+from tests.chaos import cell, history
+from tests.chaos.cell import Cell
+from tests.chaos.checker import Verdict, judge
+from tests.chaos.faults import World
+from tests.chaos.load import Load
+from tests.chaos.plans import Plan
+from tests.chaos.storm import Storm
+
+SETTLE = 60.0
+"""Seconds after the last fault was taken back by which all is settled."""
+
+TELL = 5.0
+"""Seconds between two lines of progress."""
+
+AWAY = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, httpx.HTTPError, TimeoutError)
+
+
+@dataclass
+class Result:
+    """What came of it."""
+
+    plan: Plan
+    operations: int = 0
+    faults: int = 0
+    kinds: set[str] = field(default_factory=set)
+    verdict: Verdict = field(default_factory=Verdict)
+    settled: float | None = None
+    """Seconds from the last fault until all was settled."""
+
+    @property
+    def line(self) -> str:
+        """The last line of a run."""
+        found = f"{len(self.verdict.lost)} lost, {len(self.verdict.violations)} violations"
+        return f"chaos: {self.operations} operations, {self.faults} faults of {len(self.kinds)} kinds, {found}"
+
+
+@dataclass
+class Run:
+    """A run under way."""
+
+    plan: Plan
+    cell: Cell
+    load: Load
+    storm: Storm
+    tell: Callable[[str], None]
+    ended: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    async def go(self) -> Result:
+        """Load and storm side by side, then quiet."""
+        await self.storm.world.set({"kind": "slow", "seconds": self.plan.took, "jitter": self.plan.took})
+        asking = asyncio.create_task(self.load.run(self.plan.seconds))
+        telling = asyncio.create_task(self._tell())
+        try:
+            await self.storm.rage(self.plan.seconds)
+            self.tell(f"{self._seconds():5.0f} s: all faults are taken back")
+            return await self._settle(time.monotonic(), asking)
+        finally:
+            for task in (asking, telling):
+                task.cancel()
+            await asyncio.wait([asking, telling])
+
+    async def _settle(self, quiet: float, asking: asyncio.Task[None]) -> Result:
+        """Wait until nothing is under way, and judge; what has drifted may take as long as looks do."""
+        result = Result(self.plan)
+        end = quiet + SETTLE
+        while True:
+            over = time.monotonic() > end
+            if over or (asking.done() and await self._still()):
+                past = await history.read(self.cell.dsn, self.cell.cloud.url, self.load.accepted)
+                result.verdict = judge(past, self.plan.calm)
+                result.settled = time.monotonic() - quiet
+                if over or result.verdict.final:
+                    break
+                if not result.verdict.lost:
+                    end = quiet + SETTLE + DEFAULT.scaled(self.plan.pace).look
+            await asyncio.sleep(1.0)
+        if not asking.done():
+            result.verdict.lost.append(f"{len(self.load.under_way)} requests have no answer")
+        result.operations = len({one.operation for one in self.load.accepted})
+        result.faults, result.kinds = len(self.storm.faults), set(self.storm.seen)
+        return result
+
+    async def _still(self) -> bool:
+        with suppress(*AWAY):
+            return not await history.unsettled(self.cell.dsn)
+        return False
+
+    async def _tell(self) -> None:
+        while True:
+            await asyncio.sleep(TELL)
+            with suppress(*AWAY):
+                self.ended = await history.ended(self.cell.dsn)
+            refused = sum(count for what, count in self.load.counts.items() if what.startswith("refused"))
+            self.tell(
+                f"{self._seconds():5.0f} s: {len(self.load.accepted)} accepted, {self.ended} ended, "
+                f"{refused} refused, {len(self.load.under_way)} being asked, {len(self.storm.faults)} faults: "
+                f"{self.storm.stands()}"
+            )
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.began
+
+
+async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
+    """Do all of it; keeps the logs where something is wrong."""
+    random = Random(plan.seed)
+    async with cell.running(plan.seed, planted=plan.planted, pace=plan.pace) as one:
+        tell(f"a cell of {len(one.controllers)} controllers and {len(one.agents)} agents is ready, seed {plan.seed}")
+        load = Load(one.addresses, Random(random.random()), plan.vms, plan.rate)
+        world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody)
+        under_way = Run(plan, one, load, Storm(world, plan.every, plan.quiet, plan.kinds), tell)
+        try:
+            result = await under_way.go()
+        except Exception:
+            _keep(one, tell)
+            raise
+        if not result.verdict.clean:
+            _keep(one, tell)
+        _summary(under_way, result, tell)
+        return result
+
+
+def _keep(one: Cell, tell: Callable[[str], None]) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="stead-chaos-logs-"))
+    one.keep_logs(folder)
+    tell(f"the logs of all processes are in {folder}")
+
+
+def _summary(under_way: Run, result: Result, tell: Callable[[str], None]) -> None:
+    for name, count in sorted(under_way.load.counts.items()):
+        tell(f"  {count:6} {name}")
+    for name, count in sorted(under_way.storm.seen.items()):
+        tell(f"  {count:6} times {name}")
+    for says in under_way.cell.own_ends:
+        tell(f"  ended by itself: {says}")
+    if result.settled is not None:
+        tell(f"  all was looked at {result.settled:.0f} s after the last fault was taken back")

@@ -1,0 +1,36 @@
+"""The short version of the chaos run: everything is struck once at least, and nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.cell import AGENTS, LANES, lanes_of
+from tests.chaos.faults import KINDS
+from tests.chaos.plans import PLANTED, SHORT
+from tests.chaos.planted import BUGS
+from tests.chaos.run import run
+
+
+def struck(kind: str) -> str:
+    """What a kind of fault strikes: controllers, agents, the bus, the database or the cloud."""
+    return kind.partition("-")[0]
+
+
+@pytest.mark.slow
+async def test_nothing_is_lost_whatever_is_killed() -> None:
+    told: list[str] = []
+    result = await run(SHORT, told.append)
+    assert result.verdict.lost == [], "\n".join(told)
+    assert result.verdict.violations == [], "\n".join(told)
+    assert {struck(kind) for kind in result.kinds} == {struck(kind) for kind in KINDS}
+    assert result.operations >= 200
+    assert result.line.endswith("0 lost, 0 violations")
+
+
+def test_the_loss_of_an_agent_leaves_another() -> None:
+    served = [lane for agent in range(AGENTS) for lane in lanes_of(agent)]
+    assert sorted(served) == sorted(LANES * 2)
+
+
+def test_every_planted_bug_has_a_run_that_is_to_catch_it() -> None:
+    assert PLANTED.keys() == BUGS.keys()

@@ -1,0 +1,257 @@
+"""The judge judged: a history in order, and each way in which one can be out of order, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.chaos.checker import Verdict, judge
+from tests.chaos.history import Deed, Ended, History, Instance, Line, Resource
+from tests.chaos.load import Asked
+
+PATH, TOKEN, LANE = "/ns/m/g/1", "token-1", "aws.east"
+
+STEPS = [
+    # The action, what it leads from, through and to, and what the instance is afterwards.
+    ("create", "Absent", "Creating", "Running", "running"),
+    ("suspend", "Running", "Suspending", "Suspended", "stopped"),
+    ("resume", "Suspended", "Resuming", "Running", "running"),
+    ("reboot", "Running", "Rebooting", "Running", "running"),
+]
+
+
+def good() -> History:
+    """A VM that was made, suspended, resumed and rebooted: an operation every ten seconds, each lasting two."""
+    journal: list[Line] = []
+    ended: list[Ended] = []
+    deeds: list[Deed] = []
+    for n, (action, source, through, target, state) in enumerate(STEPS):
+        at, id = 10.0 * n, f"op-{n}"
+        journal.append(Line(2 * n + 1, PATH, source, through, "request", action, "user", id, at))
+        deeds.append(Deed(at + 1, action, state, f"{TOKEN}.{n}"))
+        journal.append(Line(2 * n + 2, PATH, through, target, "done", action, "agent", id, at + 2))
+        ended.append(Ended(id, PATH, action, "done", at, at + 2))
+    return History(
+        accepted=[Asked(op.id, op.path, op.action) for op in ended],
+        journal=journal,
+        ended=ended,
+        keys={f"key-{n}": op.id for n, op in enumerate(ended)},
+        resources=[Resource(PATH, "Running", TOKEN, LANE, {"id": "i-1"})],
+        instances=[Instance("i-1", TOKEN, PATH, LANE, "running", deeds)],
+    )
+
+
+def line(history: History, n: int, **changes: Any) -> History:
+    """With a line of the journal changed."""
+    journal = list(history.journal)
+    journal[n] = replace(journal[n], **changes)
+    return replace(history, journal=journal)
+
+
+def end(history: History, n: int, **changes: Any) -> History:
+    """With an operation changed."""
+    ended = list(history.ended)
+    ended[n] = replace(ended[n], **changes)
+    return replace(history, ended=ended)
+
+
+def resource(history: History, **changes: Any) -> History:
+    return replace(history, resources=[replace(history.resources[0], **changes)])
+
+
+def instance(history: History, **changes: Any) -> History:
+    return replace(history, instances=[replace(history.instances[0], **changes)])
+
+
+def without_deed(history: History, n: int) -> History:
+    deeds = list(history.instances[0].deeds)
+    del deeds[n]
+    return instance(history, deeds=deeds)
+
+
+def running(history: History) -> History:
+    """The last operation has not ended."""
+    op = history.ended[-1]
+    row = {"id": op.id, "path": op.path, "action": op.action, "forced": False}
+    busy = {"operation": op.id, "order": 7, "timers": {"custody": 1.0}, "condition": {"op": {"phase": "acting"}}}
+    return replace(
+        resource(history, state="Rebooting", busy=busy),
+        ended=history.ended[:-1],
+        running=[row],
+        journal=history.journal[:-1],
+        claims=[{"path": op.path, "operation": op.id, "mode": "x"}],
+        orders=[{"id": 7, "operation": op.id, "verb": "reboot", "lane": LANE}],
+    )
+
+
+def beside(history: History, path: str, begun: float, over: float) -> History:
+    """With an operation on another path beside the others."""
+    ops = [*history.ended, Ended("op-9", path, "create", "done", begun, over)]
+    lines = [
+        *history.journal,
+        Line(9, path, "Absent", "Creating", "request", "create", "user", "op-9", begun),
+        Line(10, path, "Creating", "Running", "done", "create", "agent", "op-9", over),
+    ]
+    other = Instance("i-2", "token-2", path, LANE, "running", [Deed(begun, "create", "running")])
+    return replace(
+        history,
+        ended=ops,
+        journal=lines,
+        keys={**history.keys, "key-9": "op-9"},
+        resources=[*history.resources, Resource(path, "Running", "token-2", LANE)],
+        instances=[*history.instances, other],
+    )
+
+
+def forced(history: History, force: bool) -> History:
+    """The reboot failed, and a terminate led out of that."""
+    at = 40.0
+    ops = [*history.ended, Ended("op-4", PATH, "terminate", "done", at, at + 2, forced=force)]
+    lines = [
+        *history.journal[:-1],
+        replace(history.journal[-1], trigger="failed", target="Failed"),
+        Line(9, PATH, "Failed", "Terminating", "request", "terminate", "user", "op-4", at),
+        Line(10, PATH, "Terminating", "Terminated", "done", "terminate", "agent", "op-4", at + 2),
+    ]
+    gone = [*history.instances[0].deeds, Deed(at + 1, "terminate", "terminated")]
+    changed = replace(history, ended=ops, journal=lines, keys={**history.keys, "key-4": "op-4"})
+    changed = end(changed, 3, outcome="failed")
+    return instance(resource(changed, state="Terminated"), state="terminated", deeds=gone)
+
+
+def test_a_history_in_order_is_clean() -> None:
+    assert judge(good(), calm=True) == Verdict()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: beside(h, "/ns/m/g/2", 10.5, 11.5),  # beside it is not above it
+        lambda h: beside(h, "/ns/m", 4.0, 5.0),  # above it, when nothing goes on below
+        lambda h: forced(h, True),
+        lambda h: replace(h, journal=[*h.journal, replace(h.journal[0], position=9, source="Running", refused=3)]),
+        lambda h: replace(h, journal=[*h.journal, line(h, 7, position=9, source="Running", operation="").journal[7]]),
+    ],
+)
+def test_what_is_allowed(change: Callable[[History], History]) -> None:
+    assert judge(change(good())) == Verdict()
+
+
+LOST: dict[str, tuple[Callable[[History], History], str]] = {
+    "vanished": (lambda h: replace(h, accepted=[*h.accepted, Asked("op-5", PATH, "suspend")]), "nobody knows of it"),
+    "stuck": (running, "has not ended"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_is_lost(name: str) -> None:
+    change, says = LOST[name]
+    verdict = judge(change(good()))
+    assert len(verdict.lost) == 1
+    assert says in verdict.lost[0]
+    assert verdict.violations == []
+
+
+def test_a_lost_operation_is_told_with_its_row() -> None:
+    (told,) = judge(running(good())).lost
+    for part in ("Rebooting", "custody", "acting", "'verb': 'reboot'"):
+        assert part in told
+
+
+VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
+    "a claim is left": (lambda h: replace(h, claims=[{"path": PATH, "operation": "op-1"}]), "a claim on"),
+    "an order is left": (
+        lambda h: replace(h, orders=[{"id": 3, "operation": "op-1", "verb": "suspend", "lane": LANE}]),
+        "an order is left",
+    ),
+    "a timer is left": (lambda h: resource(h, busy={"timers": {"resend": 1.0}}), "has no operation, yet"),
+    "nothing moves it": (
+        lambda h: resource(replace(h, journal=h.journal[:-1]), state="Rebooting"),
+        "nothing goes on about it",
+    ),
+    "ended twice": (lambda h: replace(h, ended=[*h.ended, h.ended[0]]), "has ended twice"),
+    "no outcome": (lambda h: end(h, 1, outcome="maybe"), "is no outcome"),
+    "done elsewhere": (
+        lambda h: line(line(h, 3, target="Running", trigger="seen", word="Running"), 4, source="Running"),
+        "is done, and led to Running, not Suspended",
+    ),
+    "let in as another": (lambda h: replace(h, accepted=[Asked("op-1", PATH, "reboot")]), "which was suspend"),
+    "let in twice": (lambda h: replace(h, keys={"key-0": "op-0", "key-2": "op-2", "key-3": "op-3"}), "begun another"),
+    "two at once": (lambda h: end(h, 0, ended_at=15.0), "was begun while create"),
+    "one above": (lambda h: beside(h, "/ns/m", 10.0, 12.0), "which is above it"),
+    "one above, by the journal": (lambda h: beside(h, "/ns", 11.5, 12.5), "at the same time"),
+    "interleaved": (lambda h: line(h, 5, operation="op-1"), "another had followed already"),
+    "a gap": (lambda h: line(h, 4, position=11), "position 5 is missing"),
+    "a position twice": (lambda h: line(h, 4, position=4), "position 5 is missing"),
+    "no position": (lambda h: line(h, 7, position=None), "no position"),
+    "lines do not join": (lambda h: line(h, 4, source="Running", word="reboot", target="Rebooting"), "was Suspended"),
+    "not from the beginning": (lambda h: replace(h, journal=h.journal[2:]), "was Absent"),
+    "no such move": (lambda h: line(h, 3, target="Terminated"), "is no move of a vm"),
+    "not that actor": (lambda h: line(h, 3, actor="user"), "is no move of a vm"),
+    "without force": (lambda h: forced(h, False), "Failed to Terminating on request terminate"),
+    "ends elsewhere": (lambda h: resource(h, state="Suspended"), "its journal ends in Running"),
+    "not in the journal": (
+        lambda h: replace(h, resources=[*h.resources, Resource("/ns/x", "Undefined", "t", LANE)]),
+        "the journal does not know it",
+    ),
+    "gone, says the table": (lambda h: replace(h, resources=[]), "is nowhere"),
+    "begun twice": (lambda h: line(h, 7, trigger="request"), "begun 2 times"),
+    "of nobody": (lambda h: line(h, 7, operation="op-8"), "which is nowhere"),
+    "two instances": (
+        lambda h: replace(h, instances=[*h.instances, replace(h.instances[0], id="i-2", lane="gcp.west")]),
+        "has 2 instances",
+    ),
+    "two for a path": (
+        lambda h: replace(h, instances=[*h.instances, replace(h.instances[0], id="i-2", token="t")]),
+        "2 instances that live",
+    ),
+    "an order twice": (
+        lambda h: replace(h, twice=[{"id": "i-1", "verb": "suspend", "times": 2, "order": "t.1"}]),
+        "one order did suspend",
+    ),
+    "rebooted too often": (
+        lambda h: instance(h, deeds=[*h.instances[0].deeds, Deed(60, "reboot", "running")]),
+        "was rebooted 2 times and asked to 1 times",
+    ),
+    "nobody's": (
+        lambda h: replace(h, instances=[*h.instances, Instance("i-9", "t-9", "/ns/y", LANE, "running")]),
+        "nobody owns instance i-9",
+    ),
+    "left over": (
+        lambda h: instance(forced(h, True), state="running"),
+        "is Terminated, and instance i-1 is running",
+    ),
+    "at another place": (lambda h: instance(h, lane="gcp.west"), "is at gcp.west"),
+    "not as believed": (lambda h: instance(h, state="stopped"), "is believed Running"),
+    "another instance": (lambda h: resource(h, facts={"id": "i-7"}), "is believed to be instance i-7"),
+    "said and not so": (lambda h: without_deed(h, 1), "it was not Suspended at any time"),
+    "said too early": (lambda h: line(h, 5, at=20.5), "it was not Running at any time"),
+    "seen and not so": (
+        lambda h: line(without_deed(h, 1), 3, trigger="seen", word="Suspended"),
+        "it was not Suspended at any time",
+    ),
+    "not rebooted": (lambda h: without_deed(h, 3), "nobody had rebooted it"),
+}
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_what_is_a_violation(name: str) -> None:
+    change, says = VIOLATIONS[name]
+    assert [sentence for sentence in judge(change(good())).violations if says in sentence] != []
+
+
+def test_drift_may_still_be_found_and_the_rest_is_final() -> None:
+    drifted = judge(instance(good(), state="stopped"))
+    assert drifted.drift == drifted.violations != []
+    assert not drifted.final
+    assert judge(line(good(), 4, position=11)).final
+
+
+def test_in_a_calm_run_every_end_is_known() -> None:
+    unknown = end(good(), 3, outcome="unknown")
+    assert judge(unknown) == Verdict()
+    (says,) = judge(unknown, calm=True).violations
+    assert "nobody knowing how" in says

@@ -1,0 +1,132 @@
+"""`stead operation cancel` and `retry`, as somebody at a terminal or a script sees them."""
+
+from __future__ import annotations
+
+import json
+
+import yaml
+
+from stead.cli.operation import _complete
+from stead.cli.output import Code
+from stead.client import SyncClient
+from stead.lifecycle.rows import Trigger
+from tests.api.cell import Cell
+from tests.cli.remote import COMMAND, Stead, process, until
+from tests.cli.test_operation import begin
+
+NEVER = "00000000-0000-0000-0000-000000000000"
+
+
+def suspending(cell: Cell, stead: Stead, path: str) -> str:
+    begin(stead, path)
+    cell.settle(f"/{path}")
+    return stead("vm", "suspend", path, "--reason", "night", "--detach", "-o", "name").out.strip()
+
+
+def test_a_cancel_is_followed_to_the_end(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"{ns}/m/g/1"
+    id = suspending(cell, stead, path)
+    cell.shows(ns, "Running")
+    answer = stead("operation", "cancel", id)
+    assert answer.code == Code.DONE
+    assert answer.rows == [["OPERATION", "ACTION", "PATH", "OUTCOME"], [id, "suspend", f"/{path}", "cancelled"]]
+    said = answer.err.splitlines()
+    assert said[0] == f"suspend of /{path} is cancelled; it ends when it is known what is there"
+    assert said[-1] == f"suspend of /{path}: cancelled"
+
+
+def test_a_cancel_shows_how_it_goes(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"{ns}/m/g/1"
+    id = suspending(cell, stead, path)
+    with process(cell, "operation", "cancel", id, "-o", "json") as child:
+        assert child.stderr is not None
+        until(child.stderr, f"suspend of /{path}: Suspending (probing, cancelled)".split())
+        cell.look(f"/{path}", "Suspended")
+        until(child.stderr, f"suspend of /{path}: done".split())
+        assert child.wait(20) == Code.DONE  # it has ended; that it had been done by then is told
+        assert child.stdout is not None
+        assert json.loads(child.stdout.read())[0]["outcome"] == "done"
+
+
+def test_a_cancel_that_nobody_waits_for(cell: Cell, ns: str, stead: Stead) -> None:
+    id = suspending(cell, stead, f"{ns}/m/g/1")
+    answer = stead("operation", "cancel", id, "--detach", "-o", "json")
+    (shown,) = json.loads(answer.out)
+    assert (answer.code, answer.err, shown["outcome"], shown["cancelled"]) == (Code.DONE, "", None, True)
+    assert yaml.safe_load(stead("operation", "cancel", id, "--detach", "-o", "yaml").out) == [shown]
+    assert stead("operation", "cancel", id, "--timeout", "0s").code == Code.TIMED_OUT
+
+
+def test_a_cancel_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"{ns}/m/g/1"
+    id = begin(stead, path)
+    cell.settle(f"/{path}")
+    answer = stead("operation", "cancel", id)
+    assert (answer.code, answer.out) == (Code.REFUSED, "")
+    assert answer.err.splitlines() == [
+        f"error: create of /{path} ended done: there is nothing to cancel [ended]",
+        "  state: Running",
+    ]
+    assert stead("operation", "cancel", NEVER).code == Code.NOT_FOUND
+    assert stead("operation", "cancel", "nonsense").code == Code.USAGE
+
+
+def test_what_could_not_be_undone_is_a_failure(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"/{ns}/site/c1"
+    with SyncClient(cell.url) as client:
+        accepted = client.ask(path, "create", kind="clusterinst", lane="edge.1")
+    assert accepted.operation is not None
+    cell.shows(ns, "absent")
+    cell.obey(ns, Trigger.FAILED)
+    answer = stead("operation", "cancel", accepted.operation.id)
+    assert (answer.code, answer.rows[1][3]) == (Code.FAILED, "failed")
+
+
+def test_a_retry_is_followed_to_the_end(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"{ns}/m/g/1"
+    id = suspending(cell, stead, path)
+    cell.shows(ns, "Running")
+    stead("operation", "cancel", id)
+    cell.obey(ns)
+    answer = stead("operation", "retry", id)
+    assert (answer.code, answer.rows[1][1:]) == (Code.DONE, ["suspend", f"/{path}", "done"])
+    new = answer.rows[1][0]
+    assert new != id
+    assert answer.err.splitlines()[0] == f"suspend of /{path}: operation {new}"
+    assert stead("operation", "show", new, "-o", "json").out.count("night") == 1
+
+
+def test_a_retry_that_nobody_waits_for_under_a_key(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"{ns}/m/g/1"
+    id = suspending(cell, stead, path)
+    cell.shows(ns, "Running")
+    stead("operation", "cancel", id)
+    words = ("operation", "retry", id, "--detach", "--key", f"{ns}-1", "-o", "name")
+    new = stead(*words).out.strip()
+    again = stead(*words)
+    assert (again.out.strip(), again.code) == (new, Code.DONE)
+    assert again.err == f"suspend of /{path} was let in before, under the same key: operation {new}\n"
+
+
+def test_a_retry_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
+    path = f"{ns}/m/g/1"
+    id = begin(stead, path)
+    answer = stead("operation", "retry", id)
+    assert (answer.code, answer.out) == (Code.REFUSED, "")
+    assert "is still under way: wait for its end, or cancel it [not-retryable]" in answer.err
+    cell.settle(f"/{path}", Trigger.FAILED)
+    answer = stead("operation", "retry", id)
+    assert answer.code == Code.REFUSED
+    assert "error: create cannot start in Failed [wrong-state]" in answer.err
+    assert stead("operation", "retry", NEVER).code == Code.NOT_FOUND
+
+
+def test_operations_under_way_are_completed(cell: Cell, ns: str, stead: Stead) -> None:
+    id = begin(stead, f"{ns}/m/g/1")
+    command = COMMAND.commands["operation"].commands["cancel"]  # type: ignore[attr-defined]
+    with command.make_context("cancel", [id, "--server", cell.url], resilient_parsing=True) as context:
+        context.params["server"] = cell.url
+        assert id in _complete(context, id[:8])
+        assert _complete(context, "nonsense") == []
+        context.params["server"] = "http://127.0.0.1:9"
+        assert _complete(context, "") == []

@@ -1,0 +1,70 @@
+"""What is really there, through the client: with a loop, and without one."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+
+import pytest
+
+from stead.client import Client, Lane, Orphan, SyncClient, Truth
+from tests.drivers.cloud import SimWorld
+from tests.integration.served import served
+from tests.integration.whole import agent, ask, settled
+from tests.servers import Nats
+
+PATHS = [f"/ns/m/g/{i}" for i in (1, 2, 3)]
+
+
+def everything(url: str) -> tuple[list[Truth], tuple[Orphan, ...], list[Lane]]:
+    with SyncClient(url, retries=0) as client:
+        return list(client.truth(below="/ns", limit=2)), client.orphans().items, list(client.lanes(limit=1))
+
+
+@pytest.mark.req("X-07", "X-08")
+async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: SimWorld) -> None:
+    lane = f"{world.provider}.{world.region}"
+    async with (
+        served(migrated, nats_server) as s,
+        agent(nats_server, s.cell, world, "a1"),
+        Client(s.url, retries=0) as client,
+    ):
+        for path in PATHS:
+            await ask(s.controller, world, "create", path)
+        for path in PATHS:
+            await settled(s.controller, "Running", path)
+        row = await s.controller.store.read(PATHS[1])
+        assert row is not None
+        await world.drift("delete", tokens=[str(row.token)])
+        found = [x async for x in client.truth(kind="vm", below="/ns", limit=2)]
+        assert [(x.path, x.believed, x.seen, x.agrees) for x in found] == [
+            (PATHS[0], "Running", "Running", True),
+            (PATHS[1], "Running", "absent", False),
+            (PATHS[2], "Running", "Running", True),
+        ]
+        assert isinstance(found[0].seen_at, datetime)
+        (stored,) = (await client.truth_page(below=PATHS[1], fresh=False)).items
+        assert (stored.seen, stored.agrees, stored.why) == (None, None, "unasked")
+        assert [x async for x in client.truth(kind="disk")] == []
+
+        assert (await client.orphans()).items == ()
+        for _ in range(2):
+            left = {"token": "t-1", "path": "/ns/lost", "state": "Running", "facts": {"id": "i-9"}}
+            await s.controller.store.note_orphans(lane, [left])
+        (orphan,) = (await client.orphans(lane=lane)).items
+        assert (orphan.lane, orphan.token, orphan.path, orphan.facts) == (lane, "t-1", "/ns/lost", {"id": "i-9"})
+        assert isinstance(orphan.since, datetime)
+        assert (await client.orphans(lane="another.lane")).items == ()
+
+        await s.controller.store.hello("a2", 1, ["edge.1", lane], "0.1")
+        lanes = [x async for x in client.lanes(limit=1)]
+        assert [(x.lane, [(a.name, a.there) for a in x.agents]) for x in lanes] == [
+            (lane, [("a1", True), ("a2", True)]),
+            ("edge.1", [("a2", True)]),
+        ]
+        assert (lanes[0].waiting, lanes[0].working, isinstance(lanes[0].survey_at, datetime)) == (0, 0, True)
+
+        truths, orphans, again = await asyncio.to_thread(everything, s.url)
+        assert [(x.path, x.agrees) for x in truths] == [(x.path, x.agrees) for x in found]
+        assert orphans == (orphan,)
+        assert [x.lane for x in again] == [lane, "edge.1"]

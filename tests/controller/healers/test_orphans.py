@@ -1,0 +1,103 @@
+"""What a provider has and nobody owns is found, listed once it was found twice, and forgotten when it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import asyncpg
+import pytest
+
+from stead.controller.healers.orphans import Orphans
+from stead.controller.runtime import Controller
+from tests.drivers.cloud import SimWorld
+from tests.integration.whole import agent, ask, controller, settled, until
+from tests.servers import Nats
+
+WITHOUT = ("orphans",)
+TAGS = {"owner": "stead", "path": "/ns/lost"}
+
+
+async def survey(dsn: str, one: Controller, lane: str) -> None:
+    """Have the lane surveyed now, and wait until that was applied."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("UPDATE lanes SET survey_at = now() WHERE name = $1", lane)
+    before = await connection.fetchval("SELECT coalesce(max(last_seen), now()) FROM orphans")
+    heal = Orphans(one.mover, one.bus)
+    assert await heal() == 1
+    assert await heal() == 0
+
+    async def applied() -> bool:
+        found = await connection.fetchval("SELECT max(last_seen) FROM orphans")
+        return found is None or found > before
+
+    await until(applied)
+    await connection.close()
+
+
+async def listed(one: Controller) -> list[Mapping[str, Any]]:
+    return await one.store.orphans(None, 10)
+
+
+@pytest.mark.req("X-08")
+async def test_an_instance_that_nobody_owns(migrated: str, nats_server: Nats, cell: str, world: SimWorld) -> None:
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
+        await ask(one, world, "create")
+        await settled(one, "Running")
+        (id,) = await world.drift("create", tags=TAGS)
+        await survey(migrated, one, lane)
+        await survey(migrated, one, lane)
+
+        async def found() -> bool:
+            return [(o["lane"], o["path"], o["facts"]["id"]) for o in await listed(one)] == [(lane, "/ns/lost", id)]
+
+        await until(found)
+        await world.drift("delete", ids=[id])
+        await survey(migrated, one, lane)
+
+        async def gone() -> bool:
+            return await listed(one) == []
+
+        await until(gone)
+
+
+@pytest.mark.req("X-08")
+async def test_what_came_back_after_it_was_terminated(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
+        await ask(one, world, "create")
+        await settled(one, "Running")
+        await ask(one, world, "terminate")
+        await settled(one, "Terminated")
+        row = await one.store.read("/ns/m/g/1")
+        assert row is not None
+        await world.drift("create", tags=TAGS, tokens=[str(row.token)])
+        await survey(migrated, one, lane)
+        await survey(migrated, one, lane)
+
+        async def found() -> bool:
+            return len(await listed(one)) == 1
+
+        await until(found)
+
+
+async def test_what_is_being_made_is_nobodys_orphan(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
+        await world.fault(kind="late", seconds=3, verb="create")
+        await ask(one, world, "create")
+
+        async def made() -> bool:
+            row = await one.store.read("/ns/m/g/1")
+            return row is not None and await world.made(str(row.token)) == 1
+
+        await until(made)
+        await survey(migrated, one, lane)
+        await survey(migrated, one, lane)
+        assert await listed(one) == []
+        await settled(one, "Running")

@@ -1,0 +1,77 @@
+"""The bus loses everything, or is away: whatever it should have carried is sent again, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from stead.controller.healers.redispatch import Redispatch
+from tests.drivers.cloud import SimWorld
+from tests.integration.whole import agent, ask, controller, settled, until
+from tests.servers import Nats
+
+WITHOUT = ("redispatch", "clock")
+PATHS = [f"/ns/m/g/{i}" for i in range(5)]
+
+
+@pytest.fixture
+def nats() -> Iterator[Nats]:
+    with Nats() as server:
+        yield server
+
+
+async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
+    async with controller(migrated, nats, cell, without=WITHOUT) as one:
+        heal = Redispatch(one.store, one.bus)
+        assert await heal() == 0
+        epoch = (await one.store.cell())["bus_epoch"]
+        for path in PATHS:
+            await ask(one, world, "create", path)
+        nats.kill()
+        nats.wipe()
+        nats.start()
+
+        async def healed() -> bool:
+            await heal()
+            return bool((await one.store.cell())["bus_epoch"] == epoch + 1)
+
+        await until(healed)
+        assert await healed()
+        async with agent(nats, cell, world):
+            for path in PATHS:
+                await settled(one, "Running", path)
+        tokens = [str(row.token) for row in (await one.store.read_many(PATHS)).values()]
+        assert [await world.made(token) for token in tokens] == [1] * 5
+
+
+async def test_orders_that_were_accepted_without_a_bus(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
+    async with controller(migrated, nats, cell, without=WITHOUT) as one:
+        heal = Redispatch(one.store, one.bus)
+        await heal()
+        epoch = (await one.store.cell())["bus_epoch"]
+        nats.kill()
+        await ask(one, world, "create")
+        await heal()
+        nats.start()
+
+        async def connected() -> bool:
+            return one.bus.connected
+
+        await until(connected)
+        await heal()
+        assert (await one.store.cell())["bus_epoch"] == epoch  # the same streams, which only were away
+        async with agent(nats, cell, world):
+            await settled(one, "Running")
+
+
+async def test_a_controller_that_runs_mends_it_by_itself(
+    migrated: str, nats: Nats, cell: str, world: SimWorld
+) -> None:
+    async with controller(migrated, nats, cell, without=("clock",)) as one:
+        await ask(one, world, "create")
+        nats.kill()
+        nats.wipe()
+        nats.start()
+        async with agent(nats, cell, world):
+            await settled(one, "Running")

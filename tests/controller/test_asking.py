@@ -1,0 +1,269 @@
+"""Explanations and rehearsals against what really happens: every action on a VM in every state, on the engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count, groupby, product
+from typing import Any
+
+import asyncpg
+import pytest
+
+from stead.catalog import KINDS
+from stead.controller.admission import Admission
+from stead.controller.mover import Moved, Mover, Told
+from stead.controller.reports import Reports
+from stead.controller.takes import Takes
+from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, View
+from stead.lifecycle.decide.draft import PROBE
+from stead.lifecycle.events import Report
+from stead.lifecycle.rows import StateClass, Trigger
+from stead.store import Row, Store
+from stead.store.change import Custody
+
+VM = KINDS["vm"]
+ME = Custody("me", 1)
+BEGUN_BY = {action.through[0]: action for action in VM.actions if action.by and action.name != "refine"}
+"""The moving states, each with the action that leads there."""
+STATES = tuple(state.name for state in VM.states)
+ACTIONS = (*(action.name for action in VM.actions), "explode")
+
+
+@dataclass
+class Hand:
+    """An engine without a bus, and an agent that is played by hand."""
+
+    store: Store
+    dsn: str
+    numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        mover = Mover(self.store, KINDS, time.time)
+        self.takes, self.reports = Takes(mover), Reports(mover, self)
+        self.view = View(self.store, KINDS)
+        self.service = Service(Admission(mover, self), self.view)
+
+    async def send(self, moved: Sequence[Moved]) -> None:
+        """Nothing is sent: the order is in the database."""
+
+    async def row(self, path: str) -> Row:
+        row = await self.store.read(path)
+        assert row is not None
+        return row
+
+    async def lines(self, path: str) -> list[Any]:
+        while (await self.store.number_journal())[1]:
+            pass
+        return [line for line in await self.view.journal(0, path, 1000) if not line.refused]
+
+    async def vm(self, state: str) -> str:
+        """A VM of its own in a state; its path."""
+        path = f"/ns/m/g/{next(self.numbers)}"
+        if state == "Absent":
+            return path
+        if state in BEGUN_BY:
+            action = BEGUN_BY[state]
+            if action.starts[0] != "Absent":
+                await self.make(path)
+                await self.rest(path, action.starts[0])
+            await self.ask(path, action.name)
+        else:
+            await self.make(path)
+            await self.rest(path, state)
+        assert (await self.row(path)).snapshot.state == state
+        return path
+
+    async def make(self, path: str) -> None:
+        await self.ask(path, "create")
+        await self.finish(path)
+
+    async def ask(self, path: str, action: str) -> Taken:
+        answer = await self.service.ask(Asked(path, action, "vm", lane="sim.a"), Caller("ann"))
+        assert isinstance(answer, Taken), answer
+        return answer
+
+    async def rest(self, path: str, state: str) -> None:
+        connection = await asyncpg.connect(self.dsn)
+        await connection.execute("UPDATE resources SET state = $2 WHERE path = $1", path, state)
+        await connection.close()
+
+    async def put(self, path: str, kind: str, state: str) -> None:
+        """A resource at rest, of any kind."""
+        connection = await asyncpg.connect(self.dsn)
+        await connection.execute(
+            "INSERT INTO resources (path, kind, state, token, lane) VALUES ($1, $2, $3, gen_random_uuid(), 'sim.a')",
+            path,
+            kind,
+            state,
+        )
+        await connection.close()
+
+    async def finish(self, path: str) -> list[str]:
+        """Carry out what is under way, as a provider would; all it was asked for, looks that miss counted once."""
+        verbs: list[str] = []
+        while (row := await self.row(path)).snapshot.operation is not None:
+            op, work = row.snapshot.operation, row.snapshot.work
+            assert work is not None
+            verbs.append(work.verb)
+            taken = await self.takes.take(ME, {path: row.snapshot.fence})
+            action = VM.action(op.action)
+            assert action is not None
+            elsewhere = "Suspended" if action.ends == "Running" else "Running"
+            seen = VM.state(action.ends if op.said else elsewhere).seen if work.verb == PROBE else ""
+            word = Trigger.SEEN if seen else Trigger.DONE
+            await self.reports.apply([Told(path, Report(word, taken[path], seen=seen))])
+            while (after := await self.row(path)).snapshot.operation is not None and after.snapshot.work is None:
+                again = Report(Trigger.SEEN, after.snapshot.fence, seen=seen)  # it is missed, and looked for again
+                await self.reports.apply([Told(path, again)])
+        return [verb for verb, _ in groupby(verbs)]
+
+
+@asynccontextmanager
+async def hand(dsn: str) -> AsyncIterator[Hand]:
+    async with Store.open(dsn, connections=2) as store:
+        yield Hand(store, dsn)
+
+
+def asked(path: str, action: str, force: bool) -> Asked:
+    return Asked(path, action, "vm", {"cpu": 1}, "sim.a", force=force, reason="because" if force else "")
+
+
+@pytest.mark.req("X-01")
+@pytest.mark.req("X-02")
+@pytest.mark.parametrize("state", STATES)
+async def test_what_is_said_before_is_what_happens(migrated: str, state: str) -> None:
+    async with hand(migrated) as h:
+        for action, actor, force in product(ACTIONS, ("user", "admin"), (False, True)):
+            path = await h.vm(state)
+            before = await h.lines(path)
+            caller, wish = Caller("bob", actor), asked(path, action, force)
+            said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
+            assert await h.lines(path) == before  # so far nothing was done, and nothing written
+            answer = await h.service.ask(wish, caller)
+            if isinstance(said, Missing):
+                assert isinstance(planned, Missing)
+                assert isinstance(answer, Missing)
+                continue
+            assert said.allowed is isinstance(answer, Taken), (action, actor, force)
+            if isinstance(answer, Taken):
+                assert isinstance(planned, Rehearsal)
+                await same(h, path, said, planned, answer, len(before))
+            else:
+                assert isinstance(answer, Refusal)
+                assert isinstance(planned, Refusal)
+                assert said.reasons == planned.reasons == answer.reasons
+                assert said.holder == planned.holder == answer.holder
+                assert said.remedies
+
+
+async def same(h: Hand, path: str, said: Explanation, planned: Rehearsal, answer: Taken, known: int) -> None:
+    """What was let in does what was planned, to its end."""
+    assert (said.joins, said.idle) == (planned.joins, planned.idle) == (answer.joined, answer.idle)
+    row = await h.row(path)
+    moves = [(x.source, x.target, x.trigger, x.word, x.actor) for x in (await h.lines(path))[known:]]
+    assert moves == [(m.source, m.target, m.trigger, m.word, m.actor) for m in planned.moves]
+    if said.joins or said.idle:
+        assert (planned.claims, planned.orders, planned.calls) == ((), (), ())
+        return
+    assert [(c.path, c.mode, c.operation) for c in (await h.view.claims(path, 9)).items] == [
+        (c.path, c.mode, answer.operation) for c in planned.claims
+    ]
+    assert row.snapshot.work is not None
+    assert [(row.snapshot.work.verb, row.lane, 1)] == [(o.verb, o.lane, o.members) for o in planned.orders]
+    assert set(row.timers or {}) == {t.name for t in planned.timers}
+    assert tuple(await h.finish(path)) == planned.calls
+    passed = [planned.state, *(x.target for x in (await h.lines(path))[known:])]
+    assert passed == list(planned.way)
+
+
+@pytest.mark.req("X-01")
+@pytest.mark.parametrize("state", STATES)
+async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
+    async with hand(migrated) as h:
+        for action in ACTIONS[:-1]:
+            path = await h.vm(state)
+            wish, caller = asked(path, action, False), Caller("bob")
+            said = await h.service.explain(wish, caller)
+            if isinstance(said, Missing) or said.allowed:
+                continue
+            for remedy in said.remedies:
+                match remedy.what:
+                    case "wait":
+                        assert (await h.row(path)).snapshot.operation is not None
+                        await h.finish(path)
+                    case "ask":
+                        for first in remedy.actions:
+                            await h.ask(path, first)
+                            await h.finish(path)
+                        now = await h.service.explain(wish, caller)
+                        assert isinstance(now, Explanation)
+                        assert now.allowed, (state, action, remedy)
+                    case "nothing":
+                        assert now_here(state) not in leading_to(action)
+                    case "force":
+                        forced = replace(wish, force=True, reason="because")
+                        now = await h.service.explain(forced, caller)
+                        assert isinstance(now, Explanation)
+                        assert now.allowed
+
+
+@pytest.mark.req("X-01")
+@pytest.mark.req("X-02")
+@pytest.mark.parametrize("kind", [kind for kind, lifecycle in KINDS.items() if not lifecycle.members])
+async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str) -> None:
+    lifecycle = KINDS[kind]
+    rests = [state for state in lifecycle.states if state.cls is not StateClass.MOVING]
+    actions = [action for action in lifecycle.actions if not action.beside]
+    async with hand(migrated) as h:
+        for state, action in product(rests, actions):
+            for actor in dict.fromkeys((*action.by, "user")):
+                path = f"/ns/m/g/{next(h.numbers)}"
+                if state.cls is not StateClass.ABSENT:
+                    await h.put(path, kind, state.name)
+                caller, wish = Caller("bob", actor), replace(asked(path, action.name, False), kind=kind)
+                said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
+                answer = await h.service.ask(wish, caller)
+                if isinstance(said, Missing):
+                    assert isinstance(planned, Missing)
+                    assert isinstance(answer, Missing)
+                elif not said.allowed:
+                    assert isinstance(planned, Refusal)
+                    assert isinstance(answer, Refusal)
+                    assert said.reasons == planned.reasons == answer.reasons
+                    assert said.remedies
+                else:
+                    assert isinstance(planned, Rehearsal)
+                    assert isinstance(answer, Taken)
+                    assert (said.joins, said.idle) == (answer.joined, answer.idle)
+                    moves = [x for x in await h.lines(path) if x.source != x.target]
+                    assert [(x.source, x.target, x.trigger, x.word, x.actor) for x in moves] == [
+                        (m.source, m.target, m.trigger, m.word, m.actor) for m in planned.moves
+                    ]
+                    claims = (await h.view.claims(path, 9)).items
+                    assert [(c.path, c.mode) for c in claims] == [(c.path, c.mode) for c in planned.claims]
+
+
+def leading_to(action: str) -> set[str]:
+    """The states from which requests of a user lead to where an action starts."""
+    wanted = VM.action(action)
+    assert wanted is not None
+    found = set(wanted.starts)
+    while True:
+        more = {s for a in VM.actions if "user" in a.by and a.ends in found for s in a.starts} - found
+        if not more:
+            return found
+        found |= more
+
+
+def now_here(state: str) -> str:
+    """Where what is under way ends."""
+    return BEGUN_BY[state].ends if state in BEGUN_BY else state
+
+
+async def test_the_states_are_all_there() -> None:
+    """A check on the test itself."""
+    assert set(BEGUN_BY) == {s.name for s in VM.states if s.cls == "moving"}
+    assert len(STATES) == 11

@@ -1,0 +1,241 @@
+"""Every step of the way of a change, taken twice. It still ends once, and nothing is done twice at the provider.
+
+A VM goes through all its actions while one kind of step, or every kind, happens twice: at once, and again later, when
+the next steps have been taken and nobody should listen any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pytest
+
+from stead.bus import Bus, Delivery
+from stead.bus.consumer import Consumer
+from stead.bus.errors import BusError
+from stead.bus.messages import Report
+from stead.bus.publisher import Outgoing, Publisher
+from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.clock import Clock
+from stead.controller.healers.redispatch import Redispatch
+from stead.controller.looks import Looks
+from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.reports import Reports
+from stead.lifecycle.events import Due
+from tests.integration.doomed import ACK_WAIT
+from tests.integration.grounds import Ground, Grounds
+from tests.integration.within import agent, ask, controller, settled
+
+Twice = Callable[[pytest.MonkeyPatch, Counter[str]], None]
+
+
+def messages(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """Each message is in its stream twice, under ids that differ."""
+    original = Publisher.publish_all
+
+    async def twice(publisher: Publisher, sent: Sequence[Outgoing], timeout: float) -> list[bool | BusError]:
+        seen["messages"] += len(sent)
+        await original(publisher, [one._replace(id=f"{one.id}-again") for one in sent], timeout)
+        return await original(publisher, sent, timeout)
+
+    patch.setattr(Publisher, "publish_all", twice)
+
+
+def deliveries(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """What was pulled is pulled once more, while it is being worked on."""
+    original = Consumer.fetch
+    again: WeakKeyDictionary[Consumer[Any], list[Delivery[Any]]] = WeakKeyDictionary()
+
+    async def twice(consumer: Consumer[Any], *limits: Any, **options: Any) -> list[Delivery[Any]]:
+        if consumer in again:
+            return again.pop(consumer)
+        found = await original(consumer, *limits, **options)
+        if found:
+            seen["deliveries"] += 1
+            again[consumer] = found
+        return found
+
+    patch.setattr(Consumer, "fetch", twice)
+
+
+def questions(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """Custody is asked for and renewed twice at the same time, and then once more; all answers are one."""
+    for name in ("take", "renew"):
+        _twice_asked(patch, seen, name, getattr(Bus, name))
+
+
+def _twice_asked(patch: pytest.MonkeyPatch, seen: Counter[str], name: str, original: Callable[..., Any]) -> None:
+    async def twice(bus: Bus, question: Any, **options: Any) -> Any:
+        seen[name] += 1
+        first, second = await asyncio.gather(*(original(bus, question, **options) for _ in range(2)))
+        third = await original(bus, question, **options)
+        seen["answers that differ"] += not first == second == third
+        return third
+
+    patch.setattr(Bus, name, twice)
+
+
+def reports(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """What agents say is applied twice; and all that was said earlier is said again before and after every word."""
+    for kind in (Reports, Looks):
+        _twice_applied(patch, seen, kind, kind.apply)
+
+
+def _twice_applied(
+    patch: pytest.MonkeyPatch, seen: Counter[str], kind: type[Any], original: Callable[..., Any]
+) -> None:
+    earlier: list[Sequence[Told]] = []
+
+    async def repeat(one: Any, words: Sequence[Told]) -> None:
+        answers = await original(one, words)
+        seen["words that counted twice"] += sum(isinstance(a, Moved) and a.now is not a.row for a in answers)
+
+    async def twice(one: Any, told: Sequence[Told]) -> Any:
+        seen[kind.__name__] += 1
+        for words in earlier:
+            await repeat(one, words)
+        answers = await original(one, told)
+        earlier.append(told)
+        for words in earlier:
+            await repeat(one, words)
+        return answers
+
+    patch.setattr(kind, "apply", twice)
+
+
+def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """Two clocks see what is due at once; and whatever was due earlier is brought again at every tick."""
+    tick, move = Clock.tick, Mover.move
+    due: list[Told] = []
+    fired: set[tuple[str, str, float]] = set()
+
+    async def remembered(mover: Mover, told: Sequence[Told], **options: Any) -> list[Answer]:
+        answers = await move(mover, told, **options)
+        for word, answer in zip(told, answers, strict=True):
+            if isinstance(word.event, Due) and isinstance(answer, Moved):
+                armed = (word.path, word.event.timer, (answer.row.timers or {})[word.event.timer])
+                seen[word.event.timer] += 1
+                seen["timers that fired twice"] += armed in fired
+                fired.add(armed)
+                due.append(word)
+        return answers
+
+    async def twice(clock: Clock) -> int:
+        first, second = await asyncio.gather(tick(clock), tick(clock))
+        await clock.relay.send([a for a in await clock.mover.move(list(due)) if isinstance(a, Moved)])
+        return first + second
+
+    patch.setattr(Mover, "move", remembered)
+    patch.setattr(Clock, "tick", twice)
+
+
+def requests(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """Each request is made by two callers at once with the same key, and again with every later one."""
+    original = Admission.ask
+    earlier: dict[str, tuple[Wish, str]] = {}
+
+    async def twice(admission: Admission, wish: Wish) -> Any:
+        seen["requests"] += 1
+        first, second = await asyncio.gather(*(original(admission, wish) for _ in range(2)))
+        assert isinstance(first, Accepted)
+        assert isinstance(second, Accepted)
+        assert first.operation == second.operation
+        assert [answer.repeated or answer.joined for answer in (first, second)].count(False) == 1
+        for old, operation in earlier.values():
+            assert await original(admission, old) == Accepted(operation, repeated=True)
+        earlier[wish.key] = wish, first.operation
+        return first
+
+    patch.setattr(Admission, "ask", twice)
+
+
+def dispatches(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    """Orders that nobody has taken yet are sent again as if the bus had lost them, under other ids, all the time."""
+    original = Redispatch.__call__
+
+    async def always(healer: Redispatch) -> int:
+        seen["dispatches"] += 1
+        healer.broken = True
+        return await original(healer)
+
+    patch.setattr(Redispatch, "__call__", always)
+    messages(patch, seen)
+
+
+def everything(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
+    for one in (deliveries, questions, reports, timers, requests, dispatches):
+        one(patch, seen)
+
+
+KINDS_OF_STEPS: dict[str, tuple[Twice, set[str]]] = {
+    "messages": (messages, {"messages"}),
+    "deliveries": (deliveries, {"deliveries"}),
+    "questions": (questions, {"take", "renew"}),
+    "reports": (reports, {"Reports", "Looks"}),
+    "timers": (timers, {"resend", "custody", "again"}),
+    "requests": (requests, {"requests"}),
+    "dispatches": (dispatches, {"dispatches"}),
+    "everything": (everything, {"deliveries", "take", "renew", "Reports", "resend", "custody", "again", "requests"}),
+}
+"""How each kind of step is doubled, and what must have happened twice by the end."""
+
+ENDS = {"create": "done", "suspend": "done", "resume": "done", "reboot": "done", "terminate": "done"}
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not acknowledged comes again soon."""
+    for method in (Bus.orders, Bus.reports):
+        assert method.__kwdefaults__ is not None
+        monkeypatch.setitem(method.__kwdefaults__, "ack_wait", ACK_WAIT)
+
+
+def lose_the_next_report(patch: pytest.MonkeyPatch) -> None:
+    """An agent says what it did, and nobody ever hears it."""
+    original = Bus.publish_report
+    lost: list[Report] = []
+
+    async def losing(bus: Bus, report: Any, **options: Any) -> None:
+        if isinstance(report, Report) and not lost:
+            lost.append(report)
+            return
+        await original(bus, report, **options)
+
+    patch.setattr(Bus, "publish_report", losing)
+
+
+@pytest.mark.req("X-04", "S1-03")
+@pytest.mark.parametrize("name", KINDS_OF_STEPS)
+async def test_every_step_twice(grounds: Grounds, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    double, expected = KINDS_OF_STEPS[name]
+    seen: Counter[str] = Counter()
+    double(monkeypatch, seen)
+    async with grounds.one() as ground:
+        await all_actions(ground, monkeypatch)
+        assert await ground.left() == []
+        assert await ground.ended() == list(ENDS.items())
+        done = await ground.done()
+        assert {verb: times for verb, times in done.items() if verb in ENDS} == dict.fromkeys(ENDS, 1)
+    assert {step for step in expected if not seen[step]} == set()
+    assert {wrong: times for wrong, times in seen.items() if " " in wrong and times} == {}
+
+
+async def all_actions(ground: Ground, patch: pytest.MonkeyPatch) -> None:
+    """Create, so late and slow that timers run and custody is renewed; the rest; and the end, with a lost report."""
+    async with controller(ground) as one:
+        await ask(one, ground, "create", key=f"{ground.path} create")
+        await ground.until("SELECT FROM resources WHERE path = $1 AND sends > 0")
+        await ground.world.fault(kind="slow", verb="create", seconds=1.5)
+        async with agent(ground):
+            await settled(ground, "Running")
+            for action, state in {"suspend": "Suspended", "resume": "Running", "reboot": "Running"}.items():
+                await ask(one, ground, action, key=f"{ground.path} {action}")
+                await settled(ground, state)
+            lose_the_next_report(patch)
+            await ask(one, ground, "terminate", key=f"{ground.path} terminate")
+            await settled(ground, "Terminated")
+            await ground.quiet()

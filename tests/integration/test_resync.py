@@ -1,0 +1,89 @@
+"""An agent that connects tells all it has, and every difference is resolved."""
+
+from __future__ import annotations
+
+import pytest
+
+from stead.bus.messages import FullState, Roster, StateLine
+from stead.controller.runtime import Controller
+from stead.lifecycle.pace import DEFAULT
+from stead.lifecycle.snapshot import Fence
+from tests.drivers.cloud import SimWorld
+from tests.integration.whole import PATH, agent, ask, controller, settled, until
+from tests.servers import Nats
+
+WITHOUT = ("drift", "orphans")
+
+
+@pytest.mark.req("S1-08")
+async def test_what_changed_while_no_agent_was_there(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one:
+        async with agent(nats_server, cell, world):
+            await ask(one, world, "create")
+            await settled(one, "Running")
+        row = await one.store.read(PATH)
+        assert row is not None
+        await world.drift("stop", tokens=[str(row.token)])
+        async with agent(nats_server, cell, world, "a2"):
+            await settled(one, "Suspended")
+
+
+@pytest.mark.req("S1-09", "S1-08")
+async def test_after_an_agent_crash_what_was_requested_is_run_and_what_was_moving_is_looked_at(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    """One order is taken and its agent dies in the middle of the call; another is never taken at all."""
+    pace = DEFAULT.scaled(0.1)
+    async with controller(migrated, nats_server, cell, without=WITHOUT, pace=pace) as one:
+        hang = await world.fault(kind="late", verb="create", seconds=60)
+        async with agent(nats_server, cell, world, timeout=1):
+            await ask(one, world, "create")
+
+            async def made() -> bool:
+                row = await one.store.read(PATH)
+                return row is not None and await world.made(str(row.token)) == 1
+
+            await until(made)
+        await ask(one, world, "create", "/ns/m/g/2")
+        await world.client.delete(f"/v1/_faults/{hang}")
+        async with agent(nats_server, cell, world, "a2", timeout=1):
+            await settled(one, "Running", "/ns/m/g/2")
+            await settled(one, "Running")
+        row = await one.store.read(PATH)
+        assert row is not None
+        assert await world.made(str(row.token)) == 1
+
+
+@pytest.mark.req("S1-03", "S1-08")
+async def test_a_full_state_from_before_an_order_says_nothing(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one:
+        async with agent(nats_server, cell, world):
+            await ask(one, world, "create")
+            await settled(one, "Running")
+            lane = f"{world.provider}.{world.region}"
+            (member,) = (await one.bus.roster(Roster(lane))).members
+            await ask(one, world, "suspend")
+            await settled(one, "Suspended")
+        old = FullState("a1", 1, lane, [StateLine(member.fence, "Running", PATH)], True)
+        await one.bus.publish_report(old)
+        gone = FullState("a1", 1, lane, [StateLine(await fence(one), "absent", PATH)], False)
+        for _ in range(3):  # without the end mark nothing is missing
+            await one.bus.publish_report(gone)
+        new = FullState("a1", 1, lane, [StateLine(await fence(one), "Running", PATH)], True)
+        row = await one.store.read(PATH)
+        assert row is not None
+        assert row.snapshot.state == "Suspended"
+        await one.bus.publish_report(new)
+        await settled(one, "Running")
+        await one.store.number_journal()
+        assert [line["target"] for line in await one.store.journal(0)][-2:] == ["Suspended", "Running"]
+
+
+async def fence(one: Controller) -> Fence:
+    row = await one.store.read(PATH)
+    assert row is not None
+    return row.snapshot.fence

@@ -1,0 +1,77 @@
+"""A whole cell in one process: controllers and agents on a real PostgreSQL, NATS and simulated cloud."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+from stead.agent import Agent
+from stead.bus import Bus
+from stead.catalog import KINDS
+from stead.controller.admission import Accepted, Wish
+from stead.controller.runtime import Controller
+from stead.lifecycle.events import Request
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.store import Store
+from tests.drivers.cloud import SimWorld
+from tests.servers import Nats
+
+PATH = "/ns/m/g/1"
+
+
+@asynccontextmanager
+async def running(*works: Awaitable[None]) -> AsyncIterator[None]:
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def controller(
+    dsn: str, nats: Nats, cell: str, *, pace: Pace = DEFAULT, without: Collection[str] = ()
+) -> AsyncIterator[Controller]:
+    """A controller that runs, without some of its healers."""
+    async with Store.open(dsn, connections=5) as store, Bus(nats.url, cell) as bus:
+        await bus.connect(5)
+        one = Controller(store, bus, KINDS, pace=pace)
+        one.healers = tuple(healer for healer in one.healers if healer.name not in without)
+        async with running(one.run()):
+            yield one
+
+
+@asynccontextmanager
+async def agent(nats: Nats, cell: str, world: SimWorld, name: str = "a1", **config: Any) -> AsyncIterator[Agent]:
+    driver = world.driver(**config)
+    async with Bus(nats.url, cell) as bus:
+        await bus.connect(5)
+        worker = Agent(bus, name, 1, {f"{world.provider}.{world.region}": driver})
+        async with running(worker.run()):
+            yield worker
+    await driver.close()
+
+
+async def until(holds: Callable[[], Awaitable[bool]], within: float = 20.0) -> None:
+    async with asyncio.timeout(within):
+        while not await holds():
+            await asyncio.sleep(0.02)
+
+
+async def ask(one: Controller, world: SimWorld, action: str, path: str = PATH) -> Accepted:
+    lane = f"{world.provider}.{world.region}"
+    answer = await one.admission.ask(Wish("vm", path, Request(action), "ann", {"cpu": 2}, lane))
+    assert isinstance(answer, Accepted), answer
+    return answer
+
+
+async def settled(one: Controller, state: str, path: str = PATH) -> None:
+    async def holds() -> bool:
+        row = await one.store.read(path)
+        return row is not None and row.snapshot.state == state and row.snapshot.operation is None
+
+    await until(holds)

@@ -11,7 +11,7 @@ import itertools
 import socket
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
@@ -24,15 +24,14 @@ from fastapi import Request
 from stead.api import create_app
 from stead.catalog import KINDS
 from stead.controller.admission import Admission
-from stead.controller.mover import Moved, Mover, Told
-from stead.controller.reports import Reports
+from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
 from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.rows import Trigger
 from stead.store import Store
-from stead.store.change import Custody
+from stead.store.change import Custody, Written
 
 HEARTBEAT = 0.3
 AGENT = Custody("agent", 1)
@@ -48,7 +47,7 @@ class Cell:
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
-        self.sent: list[Moved] = []
+        self.sent: list[Mapping[str, Any]] = []
         self.obeyed: dict[str, Trigger] = {}
         self.shown: dict[str, str] = {}
         # With its protocol said, or the loop does not recognise it as TCP and lets answers wait for acknowledgements.
@@ -81,8 +80,9 @@ class Cell:
             async with AsyncExitStack() as stack:
                 self.store = await stack.enter_async_context(Store.open(self.dsn, connections=5))
                 self.mover = Mover(self.store, KINDS, time.time)
-                self.takes, self.reports = Takes(self.mover), Reports(self.mover, self)
-                self.admission = Admission(self.mover, self)
+                self.mover.follow(self.send)
+                self.takes = Takes(self.mover)
+                self.admission = Admission(self.mover)
                 self.view = View(self.store, KINDS)
                 service = Service(self.admission, self.view, self.checks)
                 app = create_app(service, identify=by_header, heartbeat=HEARTBEAT)
@@ -141,7 +141,7 @@ class Cell:
         assert row is not None
         taken = await self.takes.take(AGENT, {path: row.snapshot.fence})
         said = Report(word, taken[path], seen=seen)
-        await self.reports.apply([Told(path, said, principal="agent", facts=facts)])
+        await self.mover.move([Told(path, said, principal="agent", facts=facts)])
 
     def told(self, path: str, seen: str, **facts: Any) -> None:
         """An agent looks at a resource though nobody asked it to."""
@@ -150,11 +150,11 @@ class Cell:
     async def _told(self, path: str, seen: str, facts: dict[str, Any]) -> None:
         row = await self.store.read(path)
         assert row is not None
-        await self.reports.apply([Told(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)])
+        await self.mover.move([Told(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)])
 
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""
-        self.run(self.reports.apply([Told(path, Children(()), principal="controller")]))
+        self.run(self.mover.move([Told(path, Children(()), principal="controller")]))
 
     def rest(self, path: str, state: str) -> None:
         """Put a resource at rest in a state: for kinds whose members nobody moves yet."""
@@ -177,16 +177,16 @@ class Cell:
         """Everything that has committed is in the journal now; its last position."""
         return self.run(self._numbered())
 
-    async def send(self, moved: Sequence[Moved]) -> None:
+    async def send(self, written: Written) -> None:
         """The relay."""
-        for one in moved:
-            if one.decision.orders:
-                self.sent.append(one)
-                namespace = one.row.path.split("/")[1]
-                seen = self.shown.get(namespace, "") if one.decision.orders[-1].verb == PROBE else ""
+        for order in written.orders:
+            self.sent.append(order)
+            for member in order["members"]:
+                namespace = member["path"].split("/")[1]
+                seen = self.shown.get(namespace, "") if order["verb"] == PROBE else ""
                 word = Trigger.SEEN if seen else self.obeyed.get(namespace)
                 if word is not None:
-                    await self.report(one.row.path, word, {"id": "i-1"}, seen)
+                    await self.report(member["path"], word, {"id": "i-1"}, seen)
 
 
 def http(cell: Cell, **headers: str) -> httpx.Client:

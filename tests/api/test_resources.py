@@ -78,7 +78,7 @@ def test_an_action_follows_the_query_and_needs_no_body(cell: Cell, web: httpx.Cl
     answer = web.post(f"/v1/resources{path}?action=suspend")
     assert answer.status_code == 202
     assert answer.json()["operation"]["action"] == "suspend"
-    assert cell.sent[-1].decision.orders[0].verb == "suspend"
+    assert cell.sent[-1]["verb"] == "suspend"
     cell.settle(path)
     assert web.get(f"/v1/resources{path}").json()["state"] == "Suspended"
 

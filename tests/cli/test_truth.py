@@ -46,6 +46,11 @@ class Whole:
         assert row is not None
         await self.world.drift(deed, tokens=[str(row.token)])
 
+    async def worked_on(self, path: str) -> bool:
+        """Whether an agent has begun."""
+        row = await self.one.store.read(path)
+        return row is not None and row.snapshot.work is not None and row.snapshot.work.taken
+
 
 @asynccontextmanager
 async def whole(dsn: str, nats: Nats, world: SimWorld, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Whole]:
@@ -94,6 +99,7 @@ async def test_of_whom_nobody_can_say(
         await world.heal()
         await world.fault(kind="slow", seconds=60)
         await ask(w.one, world, "suspend", PATHS[1])
+        await until(partial(w.worked_on, PATHS[1]))
         await w.drift("break", PATHS[2])
         answer = await w.stead("vm", "diff", "--all")
         assert answer.code == Code.FAILED

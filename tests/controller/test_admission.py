@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import asyncpg
 import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
-from stead.controller.mover import Moved, Mover
+from stead.controller.mover import Mover
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Request
 from stead.store import Store
+from stead.store.change import Written
 from stead.store.store import speak_json
 
 RACES = 10_000
 
 
-class Kept:
-    """A relay that keeps what it is to send."""
-
-    def __init__(self) -> None:
-        self.sent: list[Moved] = []
-
-    async def send(self, moved: Sequence[Moved]) -> None:
-        self.sent += [m for m in moved if m.decision.orders]
-
-
 @asynccontextmanager
 async def door(dsn: str, connections: int = 5) -> AsyncIterator[Admission]:
     async with Store.open(dsn, connections=connections) as store:
-        yield Admission(Mover(store, KINDS, time.time), Kept())
+        yield Admission(Mover(store, KINDS, time.time))
 
 
 def wish(path: str, action: str = "create", **extra: object) -> Wish:
@@ -46,11 +38,16 @@ def wish(path: str, action: str = "create", **extra: object) -> Wish:
 
 async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated: str) -> None:
     async with door(migrated) as admission:
+        sent: list[Any] = []
+
+        async def send(written: Written) -> None:
+            sent.extend(written.orders)
+
+        admission.mover.follow(send)
         answer = await admission.ask(wish("/ns/m/g/1"))
         assert isinstance(answer, Accepted)
-        assert isinstance(admission.relay, Kept)
-        (sent,) = admission.relay.sent
-        assert sent.now.order_id
+        (order,) = sent
+        assert (order["verb"], order["lane"], order["operation"]) == ("create", "sim.a", answer.operation)
         row = await admission.mover.store.read("/ns/m/g/1")
         assert row is not None
         assert row.snapshot.operation is not None
@@ -121,7 +118,7 @@ async def test_a_single_action_takes_at_most_three_statements(migrated: str, key
         connection.add_query_logger(lambda query: asked.append(query.query))
 
     async with asyncpg.create_pool(migrated, min_size=1, max_size=1, init=listen) as pool:
-        admission = Admission(Mover(Store(pool), KINDS, time.time), Kept())
+        admission = Admission(Mover(Store(pool), KINDS, time.time))
         await admission.ask(wish("/warm"))  # types are looked up once per connection
         asked.clear()
         assert isinstance(await admission.ask(wish("/ns/m/g/1", key=key)), Accepted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, product
@@ -14,8 +14,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission import Admission
-from stead.controller.mover import Moved, Mover, Told
-from stead.controller.reports import Reports
+from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
 from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, View
 from stead.lifecycle.decide.draft import PROBE
@@ -42,12 +41,9 @@ class Hand:
 
     def __post_init__(self) -> None:
         mover = Mover(self.store, KINDS, time.time)
-        self.takes, self.reports = Takes(mover), Reports(mover, self)
+        self.takes, self.mover = Takes(mover), mover
         self.view = View(self.store, KINDS)
-        self.service = Service(Admission(mover, self), self.view)
-
-    async def send(self, moved: Sequence[Moved]) -> None:
-        """Nothing is sent: the order is in the database."""
+        self.service = Service(Admission(mover), self.view)
 
     async def row(self, path: str) -> Row:
         row = await self.store.read(path)
@@ -114,10 +110,10 @@ class Hand:
             elsewhere = "Suspended" if action.ends == "Running" else "Running"
             seen = VM.state(action.ends if op.said else elsewhere).seen if work.verb == PROBE else ""
             word = Trigger.SEEN if seen else Trigger.DONE
-            await self.reports.apply([Told(path, Report(word, taken[path], seen=seen))])
+            await self.mover.move([Told(path, Report(word, taken[path], seen=seen))])
             while (after := await self.row(path)).snapshot.operation is not None and after.snapshot.work is None:
                 again = Report(Trigger.SEEN, after.snapshot.fence, seen=seen)  # it is missed, and looked for again
-                await self.reports.apply([Told(path, again)])
+                await self.mover.move([Told(path, again)])
         return [verb for verb, _ in groupby(verbs)]
 
 

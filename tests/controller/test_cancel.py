@@ -78,7 +78,7 @@ async def test_an_order_that_nobody_took_is_withdrawn_and_the_object_looked_at(m
         row = await e.row()
         assert row.snapshot.operation is not None
         assert (row.snapshot.operation.phase, row.snapshot.operation.cancelled) == (Phase.PROBING, True)
-        assert [m.now.snapshot.work.verb for m in e.sent if m.now.snapshot.work] == ["suspend", "probe"]
+        assert [order["verb"] for order in e.sent] == ["suspend", "probe"]
         await look(e, "Running")
         ended = await record(e, id)
         assert (ended["outcome"], ended["failed"], ended["remaining"]) == ("cancelled", 1, 0)

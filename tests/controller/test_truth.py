@@ -164,7 +164,7 @@ class Told(Looks):
     """Sees what a test says, after something has happened."""
 
     def __init__(self, one: Controller, seen: str, revision: int | None = None, meanwhile: str = "") -> None:
-        super().__init__(one.mover, one.looks.relay, one.bus)
+        super().__init__(one.mover, one.bus)
         self.one, self.seen, self.revision, self.meanwhile = one, seen, revision, meanwhile
 
     async def look(self, rows: Iterable[Row], patience: float = 0.0) -> dict[str, StateLine | Unsure]:

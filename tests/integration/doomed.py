@@ -48,7 +48,7 @@ ACK_WAIT = 1.0
 SELDOM = {"numbering": 2.0, "orphans": 600.0}
 """Healers that are not needed here: there are many of us, and an unasked full state would come at any moment."""
 
-WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b|commit_changes")
+WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b|commit_sets|grant_orders")
 BESIDE = {
     "statement": {"number_journal", "due_looks", "due_survey", "meet_agent", "mark_seen", "set_bus"}
     | {"note_orphans", "forget_orphans"},
@@ -66,7 +66,7 @@ class Fate:
         self.chosen: Mapping[str, Any] = {}
 
     def choose(self, chosen: Mapping[str, Any]) -> None:
-        """From now on count; strike before or after the so-manieth write of that name."""
+        """From now on count; strike before or after the nth write of that name."""
         self.seen.clear()
         self.chosen = chosen
 
@@ -98,7 +98,7 @@ class Fate:
     # Where writes are made
 
     def watch_database(self) -> None:
-        names = {file.read_text(): file.name.removesuffix(".sql") for file in _SQL.iterdir()}
+        names = {file.read_text(): file.name.removesuffix(".sql") for file in _SQL.iterdir() if file.is_file()}
         for method in ("fetch", "fetchval", "fetchrow", "execute", "executemany"):
             self._watch_statements(method, names)
 
@@ -109,7 +109,7 @@ class Fate:
             name = names.get(query, "statement")
             if not WRITES.search(query) or name in BESIDE["statement"]:
                 return await original(connection, query, *values, **options)
-            if "commit_changes" in query:
+            if "commit_sets" in query:
                 name = f"commit {'; '.join(map(told_of_change, values[0]))}"
             return await self.write(name, lambda: original(connection, query, *values, **options))
 
@@ -145,9 +145,9 @@ class Fate:
         setattr(Work, "_look", looked)  # noqa: B010
 
 
-def told_of_change(change: Mapping[str, Any]) -> str:
-    parts = ["begin" if "begin" in change else "", "take" if "taken" in change else ""]
-    parts += [f"order {change['order']['verb']}" if "order" in change else "", "end" if "ended" in change else ""]
+def told_of_change(template: Mapping[str, Any]) -> str:
+    parts = ["begin" if "begins" in template else "", "take" if template["takes"] else ""]
+    parts += [f"order {template['verb']}" if "verb" in template else "", "end" if "ends" in template else ""]
     return ", ".join(filter(None, parts)) or "change"
 
 

@@ -22,10 +22,9 @@ from stead.bus.publisher import Outgoing, Publisher
 from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.clock import Clock
 from stead.controller.healers.redispatch import Redispatch
-from stead.controller.looks import Looks
 from stead.controller.mover import Answer, Moved, Mover, Told
-from stead.controller.reports import Reports
-from stead.lifecycle.events import Due
+from stead.lifecycle import events
+from stead.lifecycle.events import Due, FullState
 from tests.integration.doomed import ACK_WAIT
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.within import agent, ask, controller, settled
@@ -81,30 +80,26 @@ def _twice_asked(patch: pytest.MonkeyPatch, seen: Counter[str], name: str, origi
 
 def reports(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """What agents say is applied twice; and all that was said earlier is said again before and after every word."""
-    for kind in (Reports, Looks):
-        _twice_applied(patch, seen, kind, kind.apply)
+    move = Mover.move
+    earlier: list[Told] = []
 
+    async def repeat(mover: Mover) -> None:
+        answers = await move(mover, earlier)
+        seen["words that counted twice"] += sum(isinstance(a, Moved) and a.wrote for a in answers)
 
-def _twice_applied(
-    patch: pytest.MonkeyPatch, seen: Counter[str], kind: type[Any], original: Callable[..., Any]
-) -> None:
-    earlier: list[Sequence[Told]] = []
-
-    async def repeat(one: Any, words: Sequence[Told]) -> None:
-        answers = await original(one, words)
-        seen["words that counted twice"] += sum(isinstance(a, Moved) and a.now is not a.row for a in answers)
-
-    async def twice(one: Any, told: Sequence[Told]) -> Any:
-        seen[kind.__name__] += 1
-        for words in earlier:
-            await repeat(one, words)
-        answers = await original(one, told)
-        earlier.append(told)
-        for words in earlier:
-            await repeat(one, words)
+    async def twice(mover: Mover, told: Sequence[Told], **options: Any) -> list[Answer]:
+        words = [word for word in told if isinstance(word.event, events.Report | FullState)]
+        seen["reports"] += sum(isinstance(word.event, events.Report) for word in words)
+        seen["lines"] += sum(isinstance(word.event, FullState) for word in words)
+        if words:
+            await repeat(mover)
+        answers = await move(mover, told, **options)
+        earlier.extend(words)
+        if words:
+            await repeat(mover)
         return answers
 
-    patch.setattr(kind, "apply", twice)
+    patch.setattr(Mover, "move", twice)
 
 
 def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
@@ -117,7 +112,7 @@ def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
         answers = await move(mover, told, **options)
         for word, answer in zip(told, answers, strict=True):
             if isinstance(word.event, Due) and isinstance(answer, Moved):
-                armed = (word.path, word.event.timer, (answer.row.timers or {})[word.event.timer])
+                armed = (word.path, word.event.timer, answer.brief.armed()[word.event.timer])
                 seen[word.event.timer] += 1
                 seen["timers that fired twice"] += armed in fired
                 fired.add(armed)
@@ -126,7 +121,7 @@ def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
 
     async def twice(clock: Clock) -> int:
         first, second = await asyncio.gather(tick(clock), tick(clock))
-        await clock.relay.send([a for a in await clock.mover.move(list(due)) if isinstance(a, Moved)])
+        await clock.mover.move(list(due))
         return first + second
 
     patch.setattr(Mover, "move", remembered)
@@ -175,11 +170,11 @@ KINDS_OF_STEPS: dict[str, tuple[Twice, set[str]]] = {
     "messages": (messages, {"messages"}),
     "deliveries": (deliveries, {"deliveries"}),
     "questions": (questions, {"take", "renew"}),
-    "reports": (reports, {"Reports", "Looks"}),
+    "reports": (reports, {"reports", "lines"}),
     "timers": (timers, {"resend", "custody", "again"}),
     "requests": (requests, {"requests"}),
     "dispatches": (dispatches, {"dispatches"}),
-    "everything": (everything, {"deliveries", "take", "renew", "Reports", "resend", "custody", "again", "requests"}),
+    "everything": (everything, {"deliveries", "take", "renew", "reports", "resend", "custody", "again", "requests"}),
 }
 """How each kind of step is doubled, and what must have happened twice by the end."""
 

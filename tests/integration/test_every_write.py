@@ -172,6 +172,7 @@ async def test_death_at_every_write(grounds: Grounds, name: str, when: tuple[str
     async with life(grounds, story) as one:
         writes = await one.run()
         assert await one.wrong() == []
+    assert {"commit begin", "commit take"} <= {w.split(",")[0] for w in writes["controller"]}, writes
     room = asyncio.Semaphore(AT_ONCE)
 
     async def live(who: str, moment: Moment) -> list[str]:

@@ -22,7 +22,7 @@ from nats.errors import Error
 
 from stead.agent.resync import Resync
 from stead.bus import Recipient
-from stead.bus.messages import FullState, Report, ReportResult, StateLine
+from stead.bus.messages import FullState, Order, Report, ReportResult, StateLine
 from stead.bus.subjects import Subjects
 from stead.controller.carrier import order_of
 from stead.controller.runtime import Controller
@@ -207,7 +207,7 @@ async def test_an_order_sent_anew_is_not_taken_for_a_repeat(grounds: Grounds) ->
     async with grounds.one() as ground, controller(ground) as one:
         await ask(one, ground, "create")
         await ground.streams.purge_stream(one.bus.subjects.orders_stream)
-        repeat = order_of(await row_of(one, ground))
+        repeat = await order_for(one, await row_of(one, ground))
         assert await one.bus.publish_order(repeat)  # a duplicate, says the stream, and keeps nothing
         async with agent(ground):
             await settled(ground, "Running")
@@ -323,6 +323,12 @@ async def test_what_was_moving_is_resolved_from_what_is_there(grounds: Grounds, 
 # A batch half done
 
 
+async def order_for(one: Controller, row: Row) -> Order:
+    """The order that stands for a resource, as it is sent."""
+    (told,) = await one.store.orders([row.order_id])
+    return order_of(told)
+
+
 async def batch(one: Controller, ground: Ground, *names: str) -> list[Row]:
     """VMs that are to be made by one call: their orders are put together into one."""
     paths = [f"{ground.path}-{name}" for name in names]
@@ -334,7 +340,7 @@ async def batch(one: Controller, ground: Ground, *names: str) -> list[Row]:
 
 async def send_as_one(one: Controller, ground: Ground, rows: Sequence[Row]) -> None:
     await ground.streams.purge_stream(one.bus.subjects.orders_stream)
-    orders = [order_of(row) for row in rows]
+    orders = [await order_for(one, row) for row in rows]
     members = [member for order in orders for member in order.members]
     await one.bus.publish_order(msgspec.structs.replace(orders[0], members=members))
 
@@ -395,7 +401,7 @@ async def test_custody_is_of_one_run_and_an_order_can_be_for_one_run(grounds: Gr
         assert await one.takes.take(new, {ground.path: row.snapshot.fence}) == {}
         assert await one.takes.renew(new, taken) == {ground.path}
         assert await one.takes.renew(old, taken) == set()
-        await one.bus.publish_order(order_of(row), Recipient("a1", 2))
+        await one.bus.publish_order(await order_for(one, row), Recipient("a1", 2))
         async with one.bus.orders(ground.lane, "a1", 1) as theirs, one.bus.orders(ground.lane, "a1", 2) as ours:
             assert await theirs.fetch(1, timeout=0.3) == []
             assert [d.message.id for d in await ours.fetch(1, timeout=5)] == [row.order_id]

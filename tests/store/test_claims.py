@@ -6,7 +6,7 @@ What `lifecycle.claims` says of two holders, the commit function must do, whiche
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +26,7 @@ from tests.servers import Postgres
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
 HOLDERS = ("one", "two", "three")
+COMMIT = "SELECT commit_sets($1, '{1}', $2, $3, $4, NULL, 0, NULL, 100)"
 
 paths = st.sampled_from(NODES)
 wants = st.builds(claims_for, st.lists(paths, max_size=2, unique=True), st.lists(paths, max_size=2, unique=True))
@@ -45,10 +46,17 @@ class Holder:
     id: int | None = None
     version: int = 0
 
-    def change(self, **more: Any) -> dict[str, Any]:
-        plain = {"state": "s", "condition": {}, "fence": 0, "timers": {}, "principal": "ann", "moves": [], "lane": ""}
-        mine: dict[str, Any] = {"id": self.id, "version": self.version, "path": self.resource, "kind": "vm"}
-        return plain | mine | {"spec": {}, "token": str(uuid4()), "operation": str(self.operation)} | more
+    def template(self, **more: Any) -> dict[str, Any]:
+        plain = {"kind": "vm", "state": "s", "condition": {}, "raises": 0, "hidden": "none", "drops": [], "arms": {}}
+        quiet = {"again": False, "lines": [], "stays": [], "principal": "ann", "closes": False, "takes": False}
+        still = {"leaves": False, "moved": False, "operation": "new", "new": str(self.operation)}
+        return plain | quiet | still | more
+
+    def change(self, take: Sequence[Mapping[str, str]] = (), **more: Any) -> list[Any]:
+        """What the commit function is given."""
+        mine = {"path": self.resource, "fence": 0, "lane": "", "token": str(uuid4()), "spec": {}}
+        template = self.template(**more, **({"claim": "take"} if take else {}))
+        return [[template], [self.id], [self.version], [mine | ({"take": list(take)} if take else {})]]
 
 
 @dataclass
@@ -66,33 +74,47 @@ class Database:
     def holder(self, name: str) -> Holder:
         return self.holders.setdefault(name, Holder(f"/resources/{uuid4()}"))
 
-    async def commit(self, holder: Holder, **more: Any) -> dict[str, Any]:
-        (answer,) = await self.connection.fetchval("SELECT commit_changes($1::jsonb)", [holder.change(**more)])
-        if "conflict" not in answer:
-            holder.id, holder.version = answer["id"], holder.version + 1
-        return dict(answer)
+    async def commit(self, holder: Holder, take: Sequence[Mapping[str, str]] = (), **more: Any) -> Mapping[str, Any]:
+        """What stands in the way, or nothing."""
+        connection = self.connection
+        answer = await connection.fetchval(COMMIT, *holder.change(take, **more))
+        if answer["conflicts"]:
+            return dict(answer["conflicts"][0])
+        found = await connection.fetchrow("SELECT id, version FROM resources WHERE path = $1", holder.resource)
+        assert found is not None
+        holder.id, holder.version = found["id"], found["version"]
+        return {}
 
-    async def take(self, name: str, claims: Iterable[Claim]) -> dict[str, Any]:
+    def begins(self, name: str, holder: Holder) -> dict[str, Any]:
+        return {
+            "id": str(holder.operation),
+            "action": "a",
+            "kind": "vm",
+            "path": holder.resource,
+            "principal": name,
+            "reason": "",
+            "request": {},
+        }
+
+    async def take(self, name: str, claims: Iterable[Claim]) -> Mapping[str, Any]:
         holder = self.holder(name)
         taking = [{"path": claim.path, "mode": "x" if claim.mode is X else "i"} for claim in claims]
-        begin = {"id": str(holder.operation), "action": "a", "principal": name, "reason": "", "request": {}}
-        begun = {} if holder.id else {"begin": begin}
-        return await self.commit(holder, take=taking, **begun)
+        begun = {} if holder.id else {"begins": self.begins(name, holder)}
+        return await self.commit(holder, taking, **begun)
 
     async def release(self, name: str) -> None:
         holder = self.holder(name)
         if holder.id is not None:
-            await self.commit(holder, ended=[{"id": str(holder.operation), "outcome": "done"}], operation=None)
+            await self.commit(holder, ends=[{"of": "operation", "outcome": "done"}], operation="none")
         del self.holders[name]
 
     async def hand(self, name: str) -> None:
         """Another operation of the same resource takes over."""
         holder = self.holder(name)
         if holder.id is not None:
-            old, holder.operation = holder.operation, uuid4()
-            begin = {"id": str(holder.operation), "action": "a", "principal": name, "reason": "", "request": {}}
-            ended = [{"id": str(old), "outcome": "displaced"}]
-            await self.commit(holder, hands=str(old), begin=begin, ended=ended)
+            holder.operation = uuid4()
+            ends = [{"of": "operation", "outcome": "displaced"}]
+            await self.commit(holder, claim="hands", begins=self.begins(name, holder), ends=ends)
 
     async def held(self) -> dict[str, dict[str, Mode]]:
         """By holder: the paths that it has, in the strongest mode."""
@@ -200,10 +222,10 @@ async def test_of_many_that_want_overlapping_paths_at_once_no_two_get_them(migra
         for _ in range(10):
             await pool.execute("DELETE FROM claims")
             holders = [Holder(f"/resources/{uuid4()}") for _ in wanted]
-            changes = [h.change(take=[{"path": path, "mode": "x"}]) for h, path in zip(holders, wanted, strict=True)]
-            asked = [pool.fetchval("SELECT commit_changes($1::jsonb)", [change]) for change in changes]
+            changes = [h.change([{"path": path, "mode": "x"}]) for h, path in zip(holders, wanted, strict=True)]
+            asked = [pool.fetchval(COMMIT, *change) for change in changes]
             answers = await asyncio.wait_for(asyncio.gather(*asked), 30)
-            got = [path for path, (answer,) in zip(wanted, answers, strict=True) if "conflict" not in answer]
+            got = [path for path, answer in zip(wanted, answers, strict=True) if not answer["conflicts"]]
             held = Held()
             for i, path in enumerate(got):
                 after = held.acquire(str(i), [Claim(path)])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from stead.catalog import KINDS
 from stead.controller.mover import Moved, Mover, Told
 from stead.lifecycle.decide import decide
+from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Decision, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Due, Event, FullState, Report, Request, Take
@@ -25,7 +26,7 @@ from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
 from stead.store import Row, Store
-from stead.store.change import Begin
+from stead.store.template import Begin
 
 DRIVEN = ("vm", "clusterinst", "machine", "service")
 AT_ONCE = 40
@@ -124,7 +125,8 @@ async def one_step(store: Store, mover: Mover, oracles: dict[str, Oracle], step:
             assert answer == wanted or (isinstance(answer, Refusal) and answer.code == wanted.code), event
         else:
             assert isinstance(answer, Moved), (event, answer)
-            assert bare(answer.decision.after) == bare(wanted.after)
+            assert as_class(answer.decision.after) == as_class(wanted.after)
+            assert answer.fence == wanted.after.fence
 
 
 async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:

@@ -9,7 +9,7 @@ import asyncpg
 
 from stead.store import Store
 
-ORDER = "INSERT INTO orders (lane, verb, members, agent) VALUES ($1, 'create', '{1}', $2)"
+ORDER = "INSERT INTO orders (lane, kind, verb, members, agent) VALUES ($1, 'vm', 'create', '{1}', $2)"
 
 
 def shown(lane: Mapping[str, Any]) -> tuple[str, list[tuple[str, bool]], int, int]:

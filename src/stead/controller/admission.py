@@ -15,14 +15,15 @@ from uuid import UUID, uuid4
 import msgspec
 
 from stead.controller.mover import Moved, Mover, Told
-from stead.controller.relay import Relay
+from stead.lifecycle.decide import Group, decide
 from stead.lifecycle.decision import Code, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Request
 from stead.lifecycle.rows import Actor, StateClass
 from stead.lifecycle.snapshot import Fence, OnFailure, OnPartial, Snapshot
 from stead.store import Conflict, Row
-from stead.store.change import Begin
+from stead.store.brief import snapshot_of
+from stead.store.template import Begin
 
 RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.UNDONE, Outcome.CANCELLED)
 """How an operation must have ended for it to be tried once more."""
@@ -72,9 +73,8 @@ class NotFound:
 class Admission:
     """Lets requests in."""
 
-    def __init__(self, mover: Mover, relay: Relay) -> None:
+    def __init__(self, mover: Mover) -> None:
         self.mover = mover
-        self.relay = relay
 
     async def ask(self, wish: Wish) -> Accepted | Refusal | NotFound:
         """Answer a request."""
@@ -84,6 +84,10 @@ class Admission:
         known = await self._known(wish)
         if known is not None:
             return known
+        nobody = await self._nobody(lifecycle, wish)
+        if nobody is not None:
+            await self._tell(wish, nobody)
+            return nobody
         begin = self._begin(wish)
         told = self._told(wish, begin)
         (answer,) = await self.mover.move([told], new={wish.path: self._new(lifecycle, wish)})
@@ -116,7 +120,6 @@ class Admission:
         told = Told(record["path"], Cancel(str(operation), actor), principal=principal)
         (answer,) = await self.mover.move([told])
         if isinstance(answer, Moved):
-            await self.relay.send([answer])
             return Accepted(str(operation), joined=answer.decision.joined)
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
         if answer is None or refusal.code is Code.ENDED:
@@ -158,6 +161,19 @@ class Admission:
         conflict = await self.mover.store.key(wish.principal, wish.key, wish.fingerprint())
         return None if conflict is None else self._repeated(conflict)
 
+    async def _nobody(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | None:
+        """Of a group: a refusal, where no member could follow. It is asked once per class of members."""
+        action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
+        if action is None or not action.members or member is None:
+            return None
+        row = await self.mover.store.read(wish.path)
+        if row is None:
+            return None
+        counted = await self.mover.store.classes(member.kind, wish.path)
+        classes = {snapshot_of(brief.likeness): count for brief, count in counted.items()}
+        answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
+        return answer if isinstance(answer, Refusal) and answer.code is Code.NO_MEMBER else None
+
     def _told(self, wish: Wish, begin: Begin) -> Told:
         return Told(
             wish.path,
@@ -187,10 +203,8 @@ class Admission:
 
     async def _accepted(self, wish: Wish, begin: Begin, moved: Moved) -> Accepted | Refusal:
         decision = moved.decision
-        await self.relay.send([moved])
         if decision.joined:
-            running = moved.row.snapshot.operation
-            return await self._kept(wish, Accepted(running.id if running else "", joined=True))
+            return await self._kept(wish, Accepted(str(moved.brief.operation or ""), joined=True))
         op = decision.after.operation or decision.after.hidden
         if decision.moves and any(ended.id == str(begin.id) for ended in decision.ended):
             return Accepted(str(begin.id))  # begun and ended at once

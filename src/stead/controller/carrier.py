@@ -7,12 +7,15 @@ its timer.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from stead.bus import Bus, BusError
 from stead.bus.messages import Order, OrderMember
-from stead.controller.mover import Moved
 from stead.store import Row
+from stead.store.change import Written
 
 log = logging.getLogger(__name__)
 
@@ -23,31 +26,29 @@ class Carrier:
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
 
-    async def send(self, moved: Sequence[Moved]) -> None:
+    async def __call__(self, written: Written) -> None:
         """Publish the orders of changes that were committed."""
-        orders = [order_of(m.now) for m in moved if m.decision.orders and m.now.order_id]
-        if not orders:
+        if not written.orders:
             return
         try:
-            await self.bus.publish_orders(orders)
+            await self.bus.publish_orders([order_of(order) for order in written.orders])
         except BusError as error:
             log.info("orders wait for the bus: %s", error)
 
 
-def order_of(row: Row) -> Order:
-    """The order that stands for a resource, as the agent is told."""
-    snapshot = row.snapshot
-    op = snapshot.hidden or snapshot.operation
-    assert snapshot.work is not None
+def order_of(told: Mapping[str, Any]) -> Order:
+    """An order, as the store tells of it."""
+    members = msgspec.convert(told["members"], list[OrderMember])
+    alone = f"{members[0].token}." if len(members) == 1 else ""
     return Order(
-        id=row.order_id,
-        lane=row.lane,
-        kind=row.kind,
-        verb=snapshot.work.verb,
-        token=f"{row.token}.{row.order_id}",
-        operation=op.id if op is not None else "",
-        attempt=op.attempt if op is not None else 1,
-        members=[member_of(row)],
+        id=told["id"],
+        lane=told["lane"],
+        kind=told["kind"],
+        verb=told["verb"],
+        token=f"{alone}{told['id']}",
+        operation=told["operation"],
+        attempt=told["attempt"],
+        members=members,
         deadline=0.0,
     )
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from stead.controller.mover import Moved, Mover, Told
-from stead.controller.relay import Relay
-from stead.lifecycle.events import Due
-from stead.store import Row
-from stead.store.change import Begin
+from stead.controller.mover import Mover, Told
+from stead.lifecycle.events import Cancel, Due
+from stead.lifecycle.rows import Actor
+from stead.store import Brief
+from stead.store.template import WAITING, Begin
 
 BATCH = 500
 
@@ -23,26 +23,27 @@ CLOCK = "clock"
 class Clock:
     """Finds what is due."""
 
-    def __init__(self, mover: Mover, relay: Relay) -> None:
+    def __init__(self, mover: Mover) -> None:
         self.mover = mover
-        self.relay = relay
 
-    def told(self, row: Row, timer: str) -> Told:
+    def told(self, brief: Brief, timer: str) -> Told:
         """A timer that is due, with the operation that it begins, if it is the kind that begins one."""
+        if timer == WAITING:  # there was no room for its order in all that time
+            return Told(brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK)
+        expires = self.mover.kinds[brief.kind].state(brief.state).expires
+        if timer != "expiry" or expires is None:
+            return Told(brief.path, Due(timer), principal=CLOCK)
         operation = uuid4()
-        expires = self.mover.kinds[row.kind].state(row.snapshot.state).expires
-        begin = Begin(operation, expires.action, CLOCK) if expires is not None else None
-        return Told(row.path, Due(timer, str(operation)), principal=CLOCK, begin=begin)
+        begin = Begin(operation, expires.action, CLOCK)
+        return Told(brief.path, Due(timer, str(operation)), principal=CLOCK, begin=begin)
 
     async def tick(self) -> int:
         """Fire what is due now; how many timers that were."""
         now = self.mover.clock()
-        rows = await self.mover.store.read_many(await self.mover.store.due(now, BATCH))
         told = []
-        for row in rows.values():
-            due = sorted((at, name) for name, at in (row.timers or {}).items() if at <= now)
+        for brief in await self.mover.store.due(now, BATCH):
+            due = sorted((at, name) for name, at in brief.armed().items() if at <= now)
             if due:
-                told.append(self.told(row, due[0][1]))
-        answers = await self.mover.move(told)
-        await self.relay.send([a for a in answers if isinstance(a, Moved)])
+                told.append(self.told(brief, due[0][1]))
+        await self.mover.move(told)
         return len(told)

@@ -13,11 +13,9 @@ from stead.bus import Bus, BusError, Delivery
 from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
 from stead.controller.healers.orphans import Orphans
 from stead.controller.looks import Looks
-from stead.controller.mover import Told
-from stead.controller.reports import Reports
+from stead.controller.mover import Mover, Told
 from stead.lifecycle import events
 from stead.lifecycle.rows import Trigger
-from stead.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +26,9 @@ PAUSE = 0.5
 class Listener:
     """One controller's ear."""
 
-    def __init__(self, store: Store, bus: Bus, reports: Reports, looks: Looks, orphans: Orphans) -> None:
-        self.store = store
+    def __init__(self, mover: Mover, bus: Bus, looks: Looks, orphans: Orphans) -> None:
+        self.mover = mover
         self.bus = bus
-        self.reports = reports
         self.looks = looks
         self.orphans = orphans
 
@@ -60,10 +57,10 @@ class Listener:
             await delivery.ack()
 
     async def _apply(self, messages: Sequence[FromAgent]) -> None:
-        await self.reports.apply([_word(r) for m in messages if isinstance(m, Report) for r in m.results])
+        await self.mover.move([_word(r) for m in messages if isinstance(m, Report) for r in m.results])
         for message in messages:
             if isinstance(message, Hello):
-                await self.store.hello(message.agent, message.epoch, message.lanes, message.version)
+                await self.mover.store.hello(message.agent, message.epoch, message.lanes, message.version)
             elif isinstance(message, FullState):
                 await self.looks.apply(_lines(message))
                 await self.orphans.found(message)

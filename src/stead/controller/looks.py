@@ -13,7 +13,6 @@ from stead.bus import Bus, BusError
 from stead.bus.messages import Look, StateLine
 from stead.controller.carrier import member_of
 from stead.controller.mover import Answer, Moved, Mover, Told
-from stead.controller.relay import Relay
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Row
 
@@ -44,9 +43,8 @@ class Unsure(StrEnum):
 class Looks:
     """Looks at resources, and applies what was seen."""
 
-    def __init__(self, mover: Mover, relay: Relay, bus: Bus, pace: Pace = DEFAULT) -> None:
+    def __init__(self, mover: Mover, bus: Bus, pace: Pace = DEFAULT) -> None:
         self.mover = mover
-        self.relay = relay
         self.bus = bus
         self.pace = pace
 
@@ -81,9 +79,7 @@ class Looks:
     async def apply(self, told: Sequence[Told]) -> list[Answer]:
         """Bring what was seen to what is believed."""
         answers = await self.mover.move(told)
-        moved = [answer for answer in answers if isinstance(answer, Moved)]
-        await self.relay.send(moved)
-        as_believed = [m.row.path for m in moved if m.now is m.row]
+        as_believed = [a.brief.path for a in answers if isinstance(a, Moved) and not a.wrote]
         if as_believed:
             await self.mover.store.saw(as_believed, self.pace.look)
         return answers

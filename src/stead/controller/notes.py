@@ -15,7 +15,7 @@ from stead.lifecycle.events import (
 )
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Snapshot
-from stead.store.change import Note
+from stead.store.template import Note
 
 CANCEL = "cancel"
 

@@ -16,6 +16,8 @@ from stead.bus.messages import Presence, Renew, RenewReply, Roster, RosterReply,
 from stead.controller.admission import Admission
 from stead.controller.carrier import Carrier, member_of
 from stead.controller.clock import Clock
+from stead.controller.grants import Grants
+from stead.controller.groups import Groups
 from stead.controller.healers import Healer
 from stead.controller.healers.drift import Drift
 from stead.controller.healers.numbering import Numbering
@@ -25,7 +27,6 @@ from stead.controller.healers.redispatch import Redispatch
 from stead.controller.listener import Listener
 from stead.controller.looks import Looks
 from stead.controller.mover import Mover
-from stead.controller.reports import Reports
 from stead.controller.takes import Takes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
@@ -53,20 +54,26 @@ class Controller:
         self.store = store
         self.bus = bus
         self.pace = pace
-        relay = Carrier(bus)
         mover = Mover(store, {name: replace(kind, pace=pace) for name, kind in kinds.items()}, clock)
+        carrier = Carrier(bus)
+        self.grants = Grants(mover, carrier)
+        mover.follow(carrier)
+        mover.follow(self.grants)
+        self.groups = Groups(mover)
+        mover.follow(self.groups)
         self.mover = mover
-        self.admission = Admission(mover, relay)
+        self.admission = Admission(mover)
         self.takes = Takes(mover, pace)
-        self.reports = Reports(mover, relay)
-        self.looks = Looks(mover, relay, bus, pace)
-        self.clock = Clock(mover, relay)
+        self.looks = Looks(mover, bus, pace)
+        self.clock = Clock(mover)
         orphans = Orphans(mover, bus, pace)
-        self.listener = Listener(store, bus, self.reports, self.looks, orphans)
+        self.listener = Listener(mover, bus, self.looks, orphans)
         self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus), _told)
         self.healers: tuple[Healer, ...] = (
             self.redispatch,
             Healer("clock", 0.5, self.clock.tick, _told),
+            Healer("grants", 2.0, self.grants.heal, _told),
+            Healer("groups", 2.0, self.groups.heal, _told),
             Healer("drift", 1.0, Drift(self.looks), _told),
             Healer("orphans", 5.0, orphans, _told),
             Healer("numbering", 0.2, Numbering(store), _told),

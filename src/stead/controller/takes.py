@@ -25,9 +25,8 @@ class Takes:
 
     async def take(self, who: Custody, members: Mapping[str, Fence]) -> dict[str, Fence]:
         """Custody of an order's members, as far as it can be had: the fences to work under."""
-        told = [Told(path, Take(fence), custody=who) for path, fence in members.items()]
-        answers = await self.mover.move(told)
-        taken = {a.row.path: a.decision.after.fence for a in answers if isinstance(a, Moved)}
+        answers = await self.mover.move([Told(path, Take(fence)) for path, fence in members.items()], custody=who)
+        taken = {answer.brief.path: answer.fence for answer in answers if isinstance(answer, Moved)}
         asked_before = {path: fence.raised() for path, fence in members.items() if path not in taken}
         if asked_before:
             lost = await self.renew(who, asked_before)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stead.lifecycle.snapshot import Fence, Holder, Snapshot
-from stead.store.condition import PLAIN, decode_operation, decode_work
+import asyncpg
+
+from stead.lifecycle.snapshot import Holder, Snapshot
+from stead.store.brief import Brief, brief_of, named, snapshot_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,17 @@ class Row:
     facts: Mapping[str, Any] | None = None
     next_spec: Mapping[str, Any] | None = None
     order_id: int = 0
-    sends: int = 0
-    """How often its order was sent anew."""
     timers: Mapping[str, float] | None = None
     seen_at: datetime | None = None
     changed_at: datetime | None = None
     created_at: datetime | None = None
+    told: Brief | None = None
+
+    @property
+    def brief(self) -> Brief:
+        """The same in brief."""
+        snap = self.snapshot
+        return self.told or Brief(self.path, self.kind, snap.state, "{}", 0, 0, snap.fence, None, None, False)
 
     @property
     def exists(self) -> bool:
@@ -40,45 +48,28 @@ class Row:
         return self.id != 0
 
 
-def row_of(record: Mapping[str, Any]) -> Row:
+def row_of(record: asyncpg.Record) -> Row:
     """A row from a record of `read_resources`."""
-    condition = record["condition"]
+    brief = brief_of(record)
     since = record["op_since"].isoformat() if record["op_since"] else ""
-    op = hidden = None
-    if "op" in condition:
-        op = decode_operation(condition["op"], str(record["operation"]), record["op_by"], since)
-    if "hidden" in condition:
-        hidden = decode_operation(condition["hidden"], str(record["hidden"]), "", "")
-    plain: dict[str, Any] = {name: condition[name] for name in PLAIN if name in condition}
-    if "kept" in plain:
-        plain["kept"] = tuple(plain["kept"])
-    snapshot = Snapshot(
-        state=record["state"],
-        fence=Fence(record["incarnation"], record["fence"]),
-        operation=op,
-        hidden=hidden,
-        work=decode_work(condition),
-        revision=1 if record["next_spec"] is not None else 0,
-        blocked=holder_of(record["blocked"], record["path"]),
-        **plain,
-    )
+    alike = named(snapshot_of(brief.likeness), str(brief.operation), str(brief.hidden), record["op_by"], since)
     return Row(
-        path=record["path"],
-        kind=record["kind"],
-        snapshot=snapshot,
+        path=brief.path,
+        kind=brief.kind,
+        snapshot=replace(alike, fence=brief.fence, blocked=holder_of(record["blocked"], brief.path)),
         lane=record["lane"],
         token=record["token"],
         spec=record["spec"],
-        id=record["id"],
-        version=record["version"],
-        facts=record["facts"],
-        next_spec=record["next_spec"],
+        id=brief.id,
+        version=brief.version,
+        facts=brief.known(),
+        next_spec=None if brief.next_spec is None else json.loads(brief.next_spec),
         order_id=record["order_id"] or 0,
-        sends=record["sends"],
-        timers=record["timers"],
+        timers=brief.armed(),
         seen_at=record["seen_at"],
         changed_at=record["changed_at"],
         created_at=record["created_at"],
+        told=brief,
     )
 
 

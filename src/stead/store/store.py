@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.resources import files
@@ -14,11 +15,18 @@ import asyncpg
 import msgspec
 
 from stead.lifecycle.snapshot import Fence, Holder
-from stead.store.change import Change, Committed, Conflict
+from stead.store.brief import Brief, brief_of
+from stead.store.change import Change, Conflict, Custody, Expansion, Written
 from stead.store.row import Row, holder_of, row_of
 
 _SQL = files("stead.store") / "sql"
 _encode = msgspec.json.Encoder().encode
+
+MOST_MEMBERS = 100
+"""Members in one order: as many as one call to a provider usually takes."""
+
+TOO_LATE = "ST001"
+"""What the commit function says where all was to be written or nothing, and something had changed."""
 
 
 def statement(name: str) -> str:
@@ -61,15 +69,19 @@ class Store:
 
     async def read_many(self, paths: Sequence[str]) -> dict[str, Row]:
         """Resources by path; those that do not exist are left out."""
-        return {r["path"]: row_of(dict(r)) for r in await self._fetch("read_resources", list(paths))}
+        return {r["path"]: row_of(r) for r in await self._fetch("read_resources", list(paths))}
 
     async def paths(self, kind: str | None, below: str, after: str, limit: int) -> list[str]:
         """Paths of resources below a path, in order, from after one on."""
         return [r["path"] for r in await self._fetch("list_resources", kind, below, after, limit)]
 
-    async def due(self, now: float, limit: int) -> list[str]:
+    async def briefs(self, paths: Sequence[str]) -> dict[str, Brief]:
+        """Resources by path in brief; those that do not exist are left out."""
+        return {r["path"]: brief_of(r) for r in await self._fetch("read_briefs", list(paths))}
+
+    async def due(self, now: float, limit: int) -> list[Brief]:
         """Resources with a timer that is due."""
-        return [r["path"] for r in await self._fetch("due_resources", now, limit)]
+        return [brief_of(r) for r in await self._fetch("due_resources", now, limit)]
 
     async def renew(self, agent: str, epoch: int, members: Mapping[str, Fence], due: float) -> set[str]:
         """Put the end of custody off; answers with the members whose custody the agent still has."""
@@ -110,9 +122,15 @@ class Store:
         epoch: int = record["bus_epoch"]
         return epoch
 
-    async def unsent(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """Orders that nobody has taken, by number, with the path of their resource."""
-        return [(r["id"], r["path"]) for r in await self._fetch("untaken_orders", after, limit)]
+    async def untaken(self, after: int, limit: int) -> list[Mapping[str, Any]]:
+        """Orders that nobody has taken, in the order of their numbers, as agents are told of them."""
+        orders: list[Mapping[str, Any]] = await self._pool.fetchval(self._text("untaken_orders"), after, limit)
+        return orders
+
+    async def orders(self, numbers: Sequence[int]) -> list[Mapping[str, Any]]:
+        """Orders by number, as agents are told of them."""
+        orders: list[Mapping[str, Any]] = await self._pool.fetchval("SELECT orders_as_told($1)", list(numbers))
+        return orders
 
     async def hello(self, agent: str, epoch: int, lanes: Sequence[str], version: str) -> bool:
         """An agent is there; whether this run of it is the latest that was heard of."""
@@ -148,16 +166,48 @@ class Store:
 
     # Changes
 
-    async def commit(self, changes: Iterable[Change]) -> list[Committed | Conflict]:
-        """Write changes in one transaction, in order of path; each is written whole or answered with a conflict."""
-        batch = list(changes)
-        order = sorted(range(len(batch)), key=lambda i: batch[i].row.path)
-        written = [batch[i].written() for i in order]
-        answers = await self._pool.fetchval("SELECT commit_changes($1::jsonb)", written)
-        results: list[Committed | Conflict] = [Conflict("version")] * len(batch)
-        for i, answer in zip(order, answers, strict=True):
-            results[i] = _result(batch[i].row.path, answer)
-        return results
+    async def commit(
+        self,
+        changes: Sequence[Change],
+        at: float,
+        custody: Custody | None = None,
+        expansion: Expansion | None = None,
+    ) -> Written:
+        """Write changes in one transaction; each is written whole or answered with a conflict.
+
+        With an expansion, all of them are written or none.
+        """
+        numbers: dict[tuple[int, str, UUID | None], int] = {}
+        templates: list[dict[str, Any]] = []
+        which: list[int] = []
+        for change in changes:
+            key = (id(change.template), change.principal, change.begin.id if change.begin else None)
+            number = numbers.get(key)
+            if number is None:
+                templates.append(change.common(at))
+                number = numbers[key] = len(templates)
+            which.append(number)
+        try:
+            answer = await self._pool.fetchval(
+                "SELECT commit_sets($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                templates,
+                which,
+                [change.brief.id or None for change in changes],
+                [change.brief.version for change in changes],
+                [change.extra() for change in changes],
+                None if custody is None else {"agent": custody.agent, "epoch": custody.epoch},
+                at,
+                None if expansion is None else expansion.written(),
+                MOST_MEMBERS,
+            )
+        except asyncpg.PostgresError as error:
+            if error.sqlstate != TOO_LATE:
+                raise
+            return Written(dict.fromkeys(range(len(changes)), Conflict("version")), [], [])
+        answer = {"orders": [], "recount": [], **answer}
+        conflicts = {c["n"] - 1: _conflict(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
+        del answer["conflicts"]
+        return Written(conflicts, **answer)
 
     async def refuse(
         self, path: str, kind: str, principal: str, action: str, actor: str, state: str, reasons: Mapping[str, Any]
@@ -166,12 +216,57 @@ class Store:
         text = self._text("write_refusal")
         await self._pool.execute(text, path, kind, principal, action, state, dict(reasons), actor)
 
+    # Lanes and their room
+
+    async def waiting(self, least: float) -> list[str]:
+        """Lanes on which orders have waited for room for so many seconds."""
+        return [r["lane"] for r in await self._fetch("waiting_lanes", least)]
+
+    async def limit_lane(self, name: str, members: int | None) -> None:
+        """So many members at once on a lane; None: as its provider has it."""
+        await self._fetch("limit_lane", name, members)
+
+    async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
+        """So many members at once in a region, and so many regions at once; None: as many as there are."""
+        await self._fetch("limit_provider", name, members, regions)
+
+    async def grant(self, lanes: Sequence[str], at: float) -> list[Mapping[str, Any]]:
+        """Give room to orders that wait on these lanes; those that may be sent now."""
+        orders: list[Mapping[str, Any]] = await self._pool.fetchval(self._text("grant_orders"), list(lanes), at)
+        return orders
+
+    # Groups
+
+    async def classes(self, kind: str, below: str) -> Counter[Brief]:
+        """The members of a group, counted by class: a brief of each class, with nobody's own in it."""
+        rows = await self._fetch("count_classes", kind, below)
+        return Counter({brief_of(r): r["members"] for r in rows})
+
+    async def expansion(self, operation: str) -> Mapping[str, Any] | None:
+        """What an operation still asks of the members of its group."""
+        rows = await self._fetch("read_expansion", UUID(operation))
+        return dict(rows[0]) if rows else None
+
+    async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
+        """How many members of a kind a group has in which state, and how its operation stands."""
+        rows = await self._fetch("count_members", path, kind)
+        return dict(rows[0]) if rows else None
+
+    async def unfinished_groups(self) -> Mapping[str, list[str]]:
+        """Operations whose members were not all asked, and groups whose last member was not counted."""
+        (record,) = await self._fetch("unfinished_groups")
+        return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
+
     # Operations, claims, journal
 
     async def operation(self, id: UUID) -> Mapping[str, Any] | None:
         """An operation, under way or ended."""
         rows = await self._fetch("read_operation", id)
         return dict(rows[0]) if rows else None
+
+    async def operation_members(self, id: UUID, after: str, limit: int) -> list[Mapping[str, Any]]:
+        """Members that did not do what an operation asked of them, or could not be asked, each with why."""
+        return [dict(r) for r in await self._fetch("list_operation_members", id, after, limit)]
 
     async def key(self, principal: str, key: str, fingerprint: str) -> Conflict | None:
         """What an idempotency key was used for, if it was."""
@@ -214,9 +309,7 @@ class Store:
         return [dict(r) for r in await self._fetch("read_past", path, until)]
 
 
-def _result(path: str, answer: Mapping[str, Any]) -> Committed | Conflict:
-    if "conflict" not in answer:
-        return Committed(answer["id"], answer["order"] or 0)
+def _conflict(path: str, answer: Mapping[str, Any]) -> Conflict:
     return Conflict(
         answer["conflict"],
         holder_of(answer.get("holder"), path),

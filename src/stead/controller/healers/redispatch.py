@@ -51,10 +51,8 @@ class Redispatch:
 
     async def _send_all(self) -> int:
         sent, after = 0, 0
-        while orders := await self.store.unsent(after, BATCH):
-            rows = (await self.store.read_many([path for _, path in orders])).values()
-            standing = [row for row in rows if row.order_id and row.snapshot.work and not row.snapshot.work.taken]
-            await self.bus.publish_orders([order_of(row) for row in standing])
-            sent += len(standing)
-            after = orders[-1][0]
+        while orders := await self.store.untaken(after, BATCH):
+            await self.bus.publish_orders([order_of(order) for order in orders])
+            sent += len(orders)
+            after = orders[-1]["id"]
         return sent

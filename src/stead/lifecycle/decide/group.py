@@ -62,7 +62,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
         return GroupDecision(parent, {}, {}, {}, group.classes)
     if group.member.action(parent.members) is None:  # the controller's own errand, not something members do
         return GroupDecision(parent, {}, {}, {}, group.classes)
-    actor = _asks_as(group.member, parent.members, req.actor)
+    actor = asks_as(group.member, parent.members, req.actor)
     ask = replace(req, action=parent.members, actor=actor, within=True)
     acting: dict[Snapshot, Decision] = {}
     reached: dict[Snapshot, Decision] = {}
@@ -80,7 +80,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
     return GroupDecision(parent, acting, reached, skipped, group.classes)
 
 
-def _asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
+def asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
     """Members are asked in the caller's name, unless the action is one that only the controller may ask for."""
     known = member.action(action)
     return Actor.CONTROLLER if known is not None and Actor.CONTROLLER in known.by else actor

@@ -1,3 +1,2 @@
--- Orders that stand and that nobody has taken.
-SELECT o.id, r.path FROM orders o JOIN resources r ON r.id = ANY (o.members) AND r.order_id = o.id
- WHERE o.agent = '' AND o.id > $1 ORDER BY o.id LIMIT $2
+-- Orders that stand and that nobody has taken, as agents are told of them.
+SELECT orders_as_told(ARRAY(SELECT id FROM orders WHERE granted AND agent = '' AND id > $1 ORDER BY id LIMIT $2))

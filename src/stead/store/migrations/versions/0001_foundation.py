@@ -11,4 +11,5 @@ down_revision = None
 
 def upgrade() -> None:
     """Make the schema and the functions."""
-    run_files("migrations/versions/0001_foundation.sql", "sql/commit_changes.sql")
+    functions = ("claims", "orders", "commit", "slots", "operations")
+    run_files("migrations/versions/0001_foundation.sql", *(f"sql/functions/{name}.sql" for name in functions))

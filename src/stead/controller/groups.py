@@ -1,0 +1,107 @@
+"""Operations on groups: members are asked in durable chunks, and the last one that is done decides.
+
+An accepted operation says what its members are to be asked and how far that has come; whoever carries it on, after a
+crash too, goes on from there. Members are asked as sets: a chunk of some thousand in a few classes is a few decisions
+and a handful of statements.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.events import Children, Request
+from stead.lifecycle.rows import Actor
+from stead.store.change import Expansion, Written
+
+log = logging.getLogger(__name__)
+
+CHUNK = 2000
+"""Members that are asked in one transaction."""
+
+
+class Groups:
+    """Asks members, and counts them."""
+
+    def __init__(self, mover: Mover, chunk: int = CHUNK) -> None:
+        self.mover = mover
+        self.chunk = chunk
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, written: Written) -> None:
+        """What follows from a commit: begin to ask, or count."""
+        for path in written.recount:
+            self._begin(self.recount(path))
+        for operation in written.expanding:
+            self._begin(self.expand(operation))
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.info("a group waits for its healer: %s", task.exception())
+
+    async def heal(self) -> int:
+        """Go on with whatever was left: groups whose members were not all asked, or not counted."""
+        left = await self.mover.store.unfinished_groups()
+        for operation in left["expanding"]:
+            await self.expand(operation)
+        for path in left["counted"]:
+            await self.recount(path)
+        return len(left["expanding"]) + len(left["counted"])
+
+    async def expand(self, operation: str) -> None:
+        """Ask all members that were not asked yet."""
+        while await self._chunk(operation):
+            pass
+
+    async def _chunk(self, operation: str) -> bool:
+        """Ask some; whether there may be more."""
+        asking = await self.mover.store.expansion(operation)
+        if asking is None:
+            return False
+        paths = await self.mover.store.paths(asking["member"], f"{asking['path']}/", asking["after"], self.chunk)
+        last, done = paths[-1] if paths else asking["after"], len(paths) < self.chunk
+        request = _request(operation, asking)
+        told = [Told(path, request, principal=asking["principal"]) for path in paths]
+
+        def widened(answers: Sequence[Answer]) -> Expansion:
+            acting = sum(isinstance(a, Moved) and a.wrote for a in answers)
+            skipped = [(told[i].path, a.reasons[0].says) for i, a in enumerate(answers) if isinstance(a, Refusal)]
+            return Expansion(operation, last, done, acting, skipped)
+
+        await self.mover.move(told, expansion=widened)
+        return not done
+
+    async def recount(self, path: str) -> None:
+        """Bring what the members amount to to their group."""
+        brief = (await self.mover.store.briefs([path])).get(path)
+        if brief is None:
+            return
+        found = await self.mover.store.count_members(path, self.mover.kinds[brief.kind].members)
+        if found is None:
+            return
+        counts = tuple(sorted(found["counts"].items()))
+        event = Children(counts, remaining=found["remaining"], failed=found["failed"])
+        await self.mover.move([Told(path, event, principal="controller")])
+
+
+def _request(operation: str, asking: Mapping[str, Any]) -> Request:
+    said = asking["request"]
+    return Request(
+        said["action"],
+        Actor(said["actor"]),
+        force=said.get("force", False),
+        reason=asking["reason"],
+        within=True,
+        operation=operation,
+        by=asking["principal"],
+    )

@@ -1,0 +1,7 @@
+-- The members below a path, counted by class. A brief of each class stands for all of them.
+SELECT 0::bigint AS id, '' AS path, $1::text AS kind, r.state, r.condition::text, 0 AS incarnation, 0::bigint AS fence,
+       0::bigint AS version, NULL::uuid AS operation, NULL::uuid AS hidden, '{}' AS facts, '{}' AS timers,
+       CASE WHEN r.next_spec IS NOT NULL THEN '{}' END AS next_spec, count(*) AS members
+  FROM resources r
+ WHERE r.kind = $1 AND r.path > rtrim($2, '/') || '/' AND r.path < rtrim($2, '/') || '0'
+ GROUP BY r.state, r.condition, r.next_spec IS NOT NULL

@@ -1,0 +1,280 @@
+-- Decided changes, written by sets. What many resources have in common stands in a template; what tells them apart
+-- stands in arrays beside it, one element for each resource. What was read may have changed since: each resource comes
+-- with the version it was decided on, and one that comes too late is answered with a conflict and written nowhere.
+--
+-- Plans are kept from when the tables were small, so nothing but look-ups by index is allowed in here.
+--
+-- A function of several statements, because a check must see what was committed before its lock was granted, and one
+-- statement sees only what was there when it began.
+
+-- What a decision does to every resource of one class.
+CREATE TYPE template AS (
+    kind      text,
+    state     text,
+    condition jsonb,
+    raises    integer,     -- by how much the fence rises
+    operation text,        -- afterwards: the 'same', 'none' or a 'new' one
+    hidden    text,        -- likewise
+    new       uuid,        -- the new one
+    drops     text[],      -- timers that no longer run
+    arms      jsonb,       -- timers that start, with when they are due
+    again     boolean,     -- the order is sent anew; each time it is waited twice as long
+    look      float8,      -- when it is to be looked at
+    lines     jsonb,       -- what the journal tells
+    stays     jsonb,       -- what it tells where nothing moves and facts have changed
+    principal text,
+    verb      text,        -- of the order that is given
+    attempt   integer,
+    closes    boolean,     -- the order that stood is done with
+    takes     boolean,     -- the order that stands is taken
+    ends      jsonb,       -- operations that end, each with its outcome
+    claim     text,        -- 'take' one, or what was held 'hands' over
+    spec      text,        -- the 'next' one is in force, or is to be 'dropped', or is 'set'
+    leaves    boolean,     -- the record goes
+    moved     boolean,
+    begins    jsonb,       -- the operation that begins
+    expands   jsonb        -- what the operation asks of the members below
+);
+
+-- One resource on the way through a commit.
+CREATE TYPE work AS (
+    n         bigint,
+    t         integer,
+    id        bigint,
+    path      text,
+    lane      text,
+    operation uuid,
+    hidden    uuid,
+    order_id  bigint,
+    now_op    uuid,        -- afterwards
+    now_hid   uuid,
+    timers    jsonb,
+    new_order bigint,
+    granted   boolean,     -- its order may be sent at once
+    waits     jsonb,       -- otherwise: timers that start when it may
+    told      jsonb,       -- what of it the journal tells beside the moves
+    extra     jsonb
+);
+
+CREATE FUNCTION commit_sets(
+    templates jsonb, which integer[], ids bigint[], versions bigint[], extras jsonb[], who jsonb, at float8, expands jsonb,
+    batch integer
+) RETURNS jsonb LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    ts        template[];
+    works     work[];
+    conflicts jsonb := '[]';
+    bad       bigint[] := '{}';
+    m         record;
+    stands    jsonb;
+    numbers   bigint[];
+    granted   bigint[] := '{}';
+    recount   text[] := '{}';
+    expanding uuid[] := '{}';
+    caps      jsonb;
+    waiting   text[] := '{}';
+    freed     text[];
+    patience  constant float8 := 86400;  -- seconds that an order may wait for room
+    whole     boolean := expands IS NOT NULL;
+BEGIN
+    SELECT array_agg(x ORDER BY n) INTO ts
+      FROM jsonb_array_elements(templates) WITH ORDINALITY AS e (x_json, n),
+           LATERAL jsonb_populate_record(NULL::template, x_json) x;
+
+    -- Keys and claims: those that want one come one after the other, in one order for everybody.
+    FOR m IN
+        SELECT u.n, u.extra, x.begins, x.claim, coalesce(r.hidden, r.operation) AS own
+          FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+          JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
+         WHERE x.claim = 'take' OR x.begins ? 'key' ORDER BY u.extra -> 'take' ->> 0
+    LOOP
+        stands := meets(m.begins, CASE WHEN m.claim = 'take' THEN m.extra -> 'take' END, m.own);
+        IF stands IS NOT NULL THEN
+            conflicts := conflicts || (stands || jsonb_build_object('n', m.n));
+            bad := bad || m.n;
+        END IF;
+    END LOOP;
+
+    -- Those that are there, if they are still what they were.
+    SELECT array_agg(ROW(w.n, w.t, w.id, w.path, w.lane, w.operation, w.hidden, w.order_id,
+                         CASE x.operation WHEN 'same' THEN w.operation WHEN 'new' THEN x.new END,
+                         CASE x.hidden WHEN 'same' THEN w.hidden WHEN 'new' THEN x.new END,
+                         CASE WHEN x.again THEN (w.timers - x.drops) || later(x.arms, w.sends, at)
+                              ELSE (w.timers - x.drops) || x.arms END,
+                         NULL, coalesce(w.had, false), NULL,
+                         w.extra -> 'change',
+                         w.extra)::work ORDER BY w.id)
+      INTO works
+      FROM (SELECT u.n, u.t, u.extra, r.id, r.path, r.lane, r.operation, r.hidden, r.order_id, r.timers, r.sends,
+                   CASE WHEN r.order_id IS NOT NULL AND (ts[u.t]).verb IS NOT NULL
+                        THEN (SELECT o.granted FROM orders o WHERE o.id = r.order_id) END AS had
+              FROM unnest(which, ids, versions, extras) WITH ORDINALITY AS u (t, id, version, extra, n)
+              JOIN resources r ON r.id = u.id AND r.version = u.version
+             WHERE u.n <> ALL (bad) ORDER BY r.id FOR UPDATE OF r) w
+      JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t;
+    works := coalesce(works, '{}');
+
+    -- Those that are not there yet.
+    IF array_position(ids, NULL) IS NOT NULL AND NOT (whole AND cardinality(bad) > 0) THEN
+        WITH fresh AS (
+            INSERT INTO resources (path, kind, state, fence, lane, token, spec)
+            SELECT u.extra ->> 'path', (ts[u.t]).kind, '', (u.extra ->> 'fence')::bigint, u.extra ->> 'lane',
+                   (u.extra ->> 'token')::uuid, u.extra -> 'spec'
+              FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+             WHERE u.id IS NULL AND u.n <> ALL (bad) ORDER BY u.extra ->> 'path'
+            ON CONFLICT (path) DO NOTHING
+            RETURNING id, path, lane
+        )
+        SELECT works || coalesce(array_agg(
+                   ROW(u.n, u.t, f.id, f.path, f.lane, NULL, NULL, NULL, CASE x.operation WHEN 'new' THEN x.new END,
+                       CASE x.hidden WHEN 'new' THEN x.new END, x.arms, NULL, false, NULL, u.extra -> 'change', u.extra)::work
+                   ORDER BY f.id), '{}')
+          INTO works
+          FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+          JOIN fresh f ON u.id IS NULL AND f.path = u.extra ->> 'path'
+          JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t;
+    END IF;
+
+    IF cardinality(works) < cardinality(which) THEN
+        SELECT conflicts || coalesce(jsonb_agg(jsonb_build_object('n', n, 'conflict', 'version')), '[]') INTO conflicts
+          FROM generate_series(1, cardinality(which)) n
+         WHERE n <> ALL (bad) AND n <> ALL (SELECT w.n FROM unnest(works) w);
+        IF whole THEN  -- all or nothing: what was written so far is taken back
+            RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001', DETAIL = conflicts::text;
+        END IF;
+    END IF;
+    IF cardinality(works) = 0 AND NOT whole THEN
+        RETURN jsonb_build_object('conflicts', conflicts);
+    END IF;
+
+    -- Orders get their numbers first, so that every resource is written once.
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.verb IS NOT NULL) THEN
+        caps := caps_of(works);
+        numbers := ARRAY(SELECT nextval('orders_id_seq') FROM generate_series(1, cardinality(works)));
+        SELECT array_agg(
+                   ROW(p.n, p.t, p.id, p.path, p.lane, p.operation, p.hidden, p.order_id, p.now_op, p.now_hid,
+                       CASE WHEN p.verb IS NULL OR p.free THEN p.timers
+                            ELSE (p.timers - ARRAY(SELECT jsonb_object_keys(p.arms)))
+                                 || jsonb_build_object('waiting', at + patience) END,
+                       CASE WHEN p.verb IS NOT NULL THEN numbers[p.place] END, p.free,
+                       CASE WHEN p.verb IS NOT NULL AND NOT p.free THEN shifted(p.arms, -at) END,
+                       p.told, p.extra)::work ORDER BY p.id)
+          INTO works
+          FROM (SELECT c.*, dense_rank() OVER (ORDER BY c.t, c.op, c.lane, c.free, c.chunk) AS place
+                  FROM (SELECT w.*, (ts[w.t]).verb AS verb, (ts[w.t]).arms AS arms, coalesce(w.now_hid, w.now_op) AS op,
+                               w.granted OR NOT caps ? w.lane AS free,
+                               (row_number() OVER (PARTITION BY w.t, coalesce(w.now_hid, w.now_op), w.lane, w.granted
+                                                   ORDER BY w.id) - 1)
+                                   / least(batch, (caps ->> w.lane)::int) AS chunk
+                          FROM unnest(works) w) c) p;
+    END IF;
+
+    -- The resources themselves.
+    UPDATE resources r SET
+        state = x.state, condition = x.condition, fence = r.fence + x.raises, version = r.version + 1,
+        operation = w.now_op, hidden = w.now_hid,
+        spec = CASE WHEN x.spec = 'next' THEN r.next_spec ELSE r.spec END,
+        next_spec = CASE WHEN x.spec IS NULL THEN r.next_spec WHEN x.spec = 'set' THEN w.extra -> 'next' END,
+        facts = CASE WHEN w.extra ? 'facts' THEN r.facts || (w.extra -> 'facts') ELSE r.facts END,
+        timers = w.timers, due = first_of(w.timers), look_at = to_timestamp(x.look),
+        sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.again THEN least(r.sends + 1, 100) ELSE 0 END,
+        waits = CASE WHEN w.new_order IS NOT NULL OR x.closes THEN w.waits ELSE r.waits END,
+        order_id = CASE WHEN w.new_order IS NOT NULL THEN w.new_order WHEN x.closes THEN NULL ELSE r.order_id END,
+        seen_at = CASE WHEN w.extra ? 'facts' THEN now() ELSE r.seen_at END,
+        changed_at = CASE WHEN x.moved THEN now() ELSE r.changed_at END
+      FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t
+     WHERE r.id = w.id;
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.leaves) THEN
+        DELETE FROM resources r USING unnest(works) w WHERE r.id = w.id AND (ts[w.t]).leaves;
+    END IF;
+
+    -- Operations that begin, and claims.
+    FOR m IN SELECT x.begins FROM unnest(ts) WITH ORDINALITY AS x
+              WHERE x.begins IS NOT NULL AND x.ordinality IN (SELECT w.t FROM unnest(works) w)
+    LOOP
+        PERFORM begin_operation(m.begins);
+    END LOOP;
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.expands IS NOT NULL) THEN
+        WITH begun AS (
+            INSERT INTO expansions (operation, path, member, after, request)
+            SELECT w.now_op, w.path, (ts[w.t]).expands ->> 'member', '', (ts[w.t]).expands
+              FROM unnest(works) w WHERE (ts[w.t]).expands IS NOT NULL
+            RETURNING operation
+        )
+        UPDATE operations o SET expanded = false, total = 0, remaining = 0 FROM begun WHERE o.id = begun.operation;
+        SELECT array_agg(w.now_op) INTO expanding FROM unnest(works) w WHERE (ts[w.t]).expands IS NOT NULL;
+    END IF;
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.claim IS NOT NULL) THEN
+        UPDATE claims c SET operation = coalesce(w.now_hid, w.now_op) FROM unnest(works) w
+         WHERE (ts[w.t]).claim = 'hands' AND c.operation = coalesce(w.hidden, w.operation);
+        INSERT INTO claims (path, mode, operation)
+        SELECT taken ->> 'path', (taken ->> 'mode')::"char", coalesce(w.now_hid, w.now_op)
+          FROM unnest(works) w, jsonb_array_elements(w.extra -> 'take') taken
+         WHERE (ts[w.t]).claim = 'take'
+        ON CONFLICT (path, operation) DO UPDATE SET mode = 'x' WHERE EXCLUDED.mode = 'x' AND claims.mode <> 'x';
+    END IF;
+
+    -- Orders that are done with, taken, and given.
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.closes OR x.verb IS NOT NULL OR x.leaves) THEN
+        WITH gone AS (
+            SELECT w.order_id, count(*) AS members FROM unnest(works) w
+             WHERE w.order_id IS NOT NULL AND ((ts[w.t]).closes OR w.new_order IS NOT NULL OR (ts[w.t]).leaves)
+             GROUP BY w.order_id
+        ), over AS (
+            DELETE FROM orders o USING gone WHERE o.id = gone.order_id AND o.open <= gone.members
+            RETURNING o.id
+        )
+        UPDATE orders o SET open = o.open - gone.members FROM gone
+         WHERE o.id = gone.order_id AND o.open > gone.members;
+        INSERT INTO orders (id, operation, lane, kind, verb, members, open, attempt, granted, turn)
+        SELECT n.*, CASE WHEN n.granted THEN 0 ELSE
+                        turn_of(n.lane, n.operation) + sum(n.open) OVER (PARTITION BY n.operation, n.lane ORDER BY n.id) END
+          FROM (
+        SELECT w.new_order AS id, min(coalesce(w.now_hid, w.now_op)::text)::uuid AS operation, min(w.lane) AS lane,
+               min(x.kind) AS kind, min(x.verb) AS verb, array_agg(w.id ORDER BY w.id) AS members, count(*) AS open,
+               min(x.attempt) AS attempt, bool_and(w.granted) AS granted
+          FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t
+         WHERE w.new_order IS NOT NULL GROUP BY w.new_order) n;
+        SELECT coalesce(array_agg(DISTINCT w.new_order) FILTER (WHERE w.granted), '{}'),
+               coalesce(array_agg(DISTINCT w.lane) FILTER (WHERE NOT w.granted), '{}')
+          INTO granted, waiting FROM unnest(works) w WHERE w.new_order IS NOT NULL;
+        -- Room that became free is given on at once.
+        SELECT array_agg(lane) INTO freed FROM (
+            SELECT DISTINCT w.lane FROM unnest(works) w
+             WHERE w.order_id IS NOT NULL AND w.new_order IS NULL AND ((ts[w.t]).closes OR (ts[w.t]).leaves)) left_by
+         WHERE waits_for(lane);
+        IF freed IS NOT NULL THEN
+            granted := granted || grant_orders(freed, at);
+        END IF;
+    END IF;
+    IF who IS NOT NULL THEN
+        UPDATE orders o SET agent = who ->> 'agent', epoch = (who ->> 'epoch')::bigint
+         WHERE o.id IN (SELECT w.order_id FROM unnest(works) w WHERE (ts[w.t]).takes);
+    END IF;
+
+    -- The journal.
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+    SELECT w.path, x.kind,
+           CASE l.of WHEN 'none' THEN NULL WHEN 'was' THEN coalesce(w.hidden, w.operation)
+                     WHEN 'hidden' THEN w.hidden WHEN 'operation' THEN w.operation
+                     WHEN 'new' THEN x.new ELSE coalesce(w.now_op, w.operation, (x.begins ->> 'id')::uuid) END,
+           x.principal, l.actor, l.trigger, l.word, l.source, l.target,
+           CASE WHEN l.last THEN coalesce(w.told, '{}') ELSE '{}' END
+      FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t,
+           LATERAL jsonb_to_recordset(CASE WHEN jsonb_array_length(x.lines) > 0 OR w.told IS NULL THEN x.lines
+                                           ELSE x.stays END)
+               AS l (trigger text, word text, actor text, source text, target text, "of" text, last boolean);
+
+    -- Operations that end. One that is of this very resource is over; of one above it, a member is done.
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.ends IS NOT NULL) THEN
+        recount := end_operations(works, ts);
+    END IF;
+    IF whole THEN
+        recount := recount || expand_operation(expands);
+    END IF;
+
+    RETURN jsonb_build_object(
+        'conflicts', conflicts, 'orders', orders_as_told(granted), 'recount', to_jsonb(recount),
+        'expanding', to_jsonb(expanding), 'waiting', to_jsonb(waiting));
+END $$;

@@ -1,0 +1,99 @@
+-- Room on lanes: so many members at once in a region, so many regions at once at a provider.
+
+-- The limits of the lanes that orders are given on; lanes without a limit are left out.
+CREATE FUNCTION caps_of(works work[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT coalesce(jsonb_object_agg(d.lane, coalesce(l.members, p.members, 1000000)), '{}')
+      FROM (SELECT DISTINCT w.lane FROM unnest(works) w) d
+      LEFT JOIN lanes l ON l.name = d.lane LEFT JOIN providers p ON p.name = split_part(d.lane, '.', 1)
+     WHERE coalesce(l.members, p.members, p.regions) IS NOT NULL
+$$;
+
+-- Gives room on lanes to orders that wait for it, and answers with their numbers. A lane has room for so many members,
+-- a provider for so many regions. Operations take turns by members: what waits has a turn as far behind what was served
+-- last as its operation has members before it, so a small one does not wait behind a huge one, nor a huge one for ever.
+-- Regions take turns by time: one that has had its share lets those that wait for a region go first.
+--
+-- Whoever gives room holds the lane's row, so that two cannot give the same; whoever only frees some need not.
+CREATE FUNCTION grant_orders(names text[], at float8) RETURNS bigint[] LANGUAGE plpgsql
+  SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+    share     constant interval := '30 seconds';
+    this      record;
+    taken     bigint;
+    room      bigint;
+    picked    bigint[];
+    granted   bigint[] := '{}';
+BEGIN
+    PERFORM FROM providers WHERE regions IS NOT NULL AND name IN (SELECT split_part(n, '.', 1) FROM unnest(names) n)
+      ORDER BY name FOR UPDATE;
+    INSERT INTO lanes (name) SELECT DISTINCT n FROM unnest(names) n ORDER BY n ON CONFLICT DO NOTHING;
+    -- Where a provider bears only so many regions, one that becomes free is for any of its lanes.
+    names := names || ARRAY(
+        SELECT l.name FROM providers p JOIN lanes l ON l.name > p.name || '.' AND l.name < p.name || '/'
+         WHERE p.regions IS NOT NULL AND p.name IN (SELECT split_part(n, '.', 1) FROM unnest(names) n)
+           AND EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND NOT o.granted)
+           AND NOT EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted));
+    PERFORM FROM lanes WHERE name = ANY (names) ORDER BY name FOR UPDATE;
+    FOR this IN
+        SELECT l.name, split_part(l.name, '.', 1) AS provider, coalesce(l.members, p.members, 1000000) AS cap, p.regions,
+               l.since
+          FROM lanes l LEFT JOIN providers p ON p.name = split_part(l.name, '.', 1)
+         WHERE l.name = ANY (names) ORDER BY l.since
+    LOOP
+        SELECT coalesce(sum(open), 0) INTO taken FROM orders WHERE lane = this.name AND orders.granted;
+        room := this.cap - taken;
+        CONTINUE WHEN room <= 0;
+        IF this.regions IS NOT NULL AND regions_taken(this.provider) >= this.regions THEN
+            CONTINUE WHEN taken = 0;
+            CONTINUE WHEN this.since < now() - share AND EXISTS (
+                SELECT FROM unnest(names) n WHERE n <> this.name AND split_part(n, '.', 1) = this.provider
+                   AND NOT EXISTS (SELECT FROM orders o WHERE o.lane = n AND o.granted)
+                   AND EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted));
+        END IF;
+        SELECT array_agg(id) INTO picked FROM (
+            SELECT id, sum(open) OVER (ORDER BY turn, id) AS upto FROM (
+                SELECT o.id, o.open, o.turn FROM orders o WHERE o.lane = this.name AND NOT o.granted
+                 ORDER BY o.turn, o.id LIMIT room) first) sums
+         WHERE upto <= room;
+        CONTINUE WHEN picked IS NULL;
+        -- Whatever somebody is just changing is left to the next time: nobody waits for anybody here.
+        SELECT array_agg(o.id) INTO picked FROM orders o WHERE o.id = ANY (picked) AND o.open = (
+            SELECT count(*) FROM (SELECT FROM resources r WHERE r.id = ANY (o.members) AND r.order_id = o.id
+                                     FOR UPDATE SKIP LOCKED) locked);
+        CONTINUE WHEN picked IS NULL;
+        UPDATE resources r SET timers = (r.timers - 'waiting') || shifted(r.waits, at), waits = NULL,
+                               due = first_of((r.timers - 'waiting') || shifted(r.waits, at))
+          FROM orders o WHERE o.id = ANY (picked) AND r.id = ANY (o.members) AND r.order_id = o.id;
+        UPDATE lanes SET served = greatest(served, (SELECT max(turn) FROM orders WHERE id = ANY (picked))),
+                         since = CASE WHEN taken = 0 THEN now() ELSE since END
+         WHERE name = this.name;
+        UPDATE orders SET granted = true WHERE id = ANY (picked);
+        granted := granted || picked;
+    END LOOP;
+    RETURN granted;
+END $$;
+
+-- Whether somebody waits for room that becomes free on a lane.
+CREATE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted)
+        OR EXISTS (SELECT FROM providers p JOIN orders o ON o.lane > p.name || '.' AND o.lane < p.name || '/'
+                    WHERE p.name = split_part(lane_name, '.', 1) AND p.regions IS NOT NULL AND NOT o.granted)
+$$;
+
+-- Regions of a provider in which something is being done.
+CREATE FUNCTION regions_taken(provider text) RETURNS bigint LANGUAGE sql AS $$
+    SELECT count(*) FROM lanes l
+     WHERE l.name > provider || '.' AND l.name < provider || '/'
+       AND EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted)
+$$;
+
+-- The turn after which an operation's next order on a lane comes.
+CREATE FUNCTION turn_of(lane_name text, op uuid) RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT greatest((SELECT served FROM lanes WHERE name = lane_name),
+                    (SELECT max(turn) FROM orders WHERE lane = lane_name AND operation = op AND NOT granted), 0)
+$$;
+
+-- Timers so many seconds later.
+CREATE FUNCTION shifted(timers jsonb, by float8) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(jsonb_object_agg(key, value::float8 + by), '{}') FROM jsonb_each_text(timers)
+$$;

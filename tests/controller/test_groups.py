@@ -1,0 +1,228 @@
+"""An action on a group: members act as sets, those that cannot follow are told, and the last one decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from stead.catalog import KINDS
+from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.groups import Groups
+from stead.controller.mover import Mover, Told
+from stead.controller.takes import Takes
+from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.events import Report, Request
+from stead.lifecycle.rows import Trigger
+from stead.lifecycle.snapshot import Fence
+from stead.store import Row, Store
+from stead.store.change import Custody, Written
+from stead.store.store import speak_json
+
+GROUP = "/ns/m"
+ME = Custody("me", 1)
+
+
+@dataclass
+class Engine:
+    """One controller without a bus; what it would send is kept."""
+
+    store: Store
+    chunk: int = 2000
+    sent: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.mover = Mover(self.store, KINDS, lambda: 1000.0)
+        self.mover.follow(self.send)
+        self.groups = Groups(self.mover, self.chunk)
+        self.mover.follow(self.groups)
+        self.admission = Admission(self.mover)
+        self.takes = Takes(self.mover)
+
+    async def send(self, written: Written) -> None:
+        self.sent += written.orders
+
+    async def make(self, states: Sequence[str], lanes: Sequence[str] = ("sim.a",)) -> None:
+        """A group in Running, with VMs in these states."""
+        text = """INSERT INTO resources (path, kind, state, fence, lane, token)
+                  VALUES ($1, $2, $3, 1, $4, gen_random_uuid())"""
+        vms = [(f"{GROUP}/g/{i:05}", "vm", state, lanes[i % len(lanes)]) for i, state in enumerate(states)]
+        async with self.store._pool.acquire() as connection:
+            await connection.executemany(text, [(GROUP, "mci", "Running", ""), *vms])
+
+    async def ask(self, action: str) -> Accepted | Refusal | NotFound:
+        answer = await self.admission.ask(Wish("mci", GROUP, Request(action), "ann"))
+        await self.idle()
+        return answer
+
+    async def idle(self) -> None:
+        while tasks := set(self.groups.tasks):
+            await asyncio.gather(*tasks)
+
+    async def carry(self, failing: Sequence[str] = (), batch: int = 1000) -> None:
+        """Agents take every order that was sent and say that it is done, or failed."""
+        orders, self.sent = self.sent, []
+        fences: dict[str, Fence] = {}
+        for order in orders:
+            fences |= await self.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+        said = [
+            Told(path, Report(Trigger.FAILED if path in failing else Trigger.DONE, fence), detail=told(path, failing))
+            for path, fence in fences.items()
+        ]
+        await asyncio.gather(*(self.mover.move(said[i : i + batch]) for i in range(0, len(said), batch)))
+        await self.idle()
+
+    async def states(self) -> Counter[str]:
+        found = await self.store.count_members(GROUP, "vm")
+        assert found is not None
+        return Counter(found["counts"])
+
+    async def group(self) -> Row:
+        row = await self.store.read(GROUP)
+        assert row is not None
+        return row
+
+
+def told(path: str, failing: Sequence[str]) -> dict[str, str] | None:
+    return {"error": "quota"} if path in failing else None
+
+
+@asynccontextmanager
+async def engine(dsn: str, chunk: int = 2000) -> AsyncIterator[Engine]:
+    async with Store.open(dsn, connections=6) as store:
+        yield Engine(store, chunk)
+
+
+@pytest.mark.req("S0-11")
+async def test_those_that_can_act_and_the_others_are_told_why(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make(["Running"] * 3 + ["Suspended", "Undefined"])
+        accepted = await e.ask("suspend")
+        assert isinstance(accepted, Accepted)
+        assert (await e.group()).snapshot.state == "Suspending"
+        assert await e.states() == {"Suspending": 3, "Suspended": 1, "Undefined": 1}
+        (order,) = e.sent  # one lane, one verb: one order for all of them
+        assert [m["path"] for m in order["members"]] == [f"{GROUP}/g/{i:05}" for i in range(3)]
+        skipped = await e.store.operation_members(UUID(accepted.operation), "", 10)
+        assert [(s["path"], s["outcome"]) for s in skipped] == [
+            (f"{GROUP}/g/00003", "skipped"),
+            (f"{GROUP}/g/00004", "skipped"),
+        ]
+        assert all("suspend cannot start in" in s["says"] for s in skipped)
+        await e.carry()
+        assert (await e.group()).snapshot.state == "Suspended"
+        ended = await e.store.operation(UUID(accepted.operation))
+        assert ended is not None
+        assert (ended["outcome"], ended["total"], ended["remaining"], ended["failed"]) == ("done", 3, 0, 0)
+        assert await e.store.claims("/", 9) == []
+
+
+@pytest.mark.req("S0-11")
+async def test_refused_only_if_nobody_can(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make(["Suspended"] * 2)
+        refusal = await e.ask("suspend")
+        assert isinstance(refusal, Refusal)
+        assert refusal.code is Code.NO_MEMBER
+        assert "2 in Suspended" in refusal.reasons[0].says
+        assert isinstance(await e.ask("resume"), Accepted)
+
+
+@pytest.mark.req("S0-20", "S1-04")
+async def test_while_it_runs_neither_the_group_nor_a_member_can_be_changed(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make(["Running"] * 2)
+        await e.ask("suspend")
+        second = await e.ask("terminate")
+        assert isinstance(second, Refusal)
+        assert second.holder is not None
+        assert (second.holder.action, second.holder.by) == ("suspend", "ann")
+        member = await e.admission.ask(Wish("vm", f"{GROUP}/g/00000", Request("terminate"), "bob"))
+        assert isinstance(member, Refusal)
+        assert member.holder is not None
+        assert member.holder.by == "ann"
+
+
+async def test_partial_failure_is_told_by_member(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make(["Running"] * 4)
+        accepted = await e.ask("suspend")
+        assert isinstance(accepted, Accepted)
+        await e.carry(failing=[f"{GROUP}/g/00002"])
+        ended = await e.store.operation(UUID(accepted.operation))
+        assert ended is not None
+        assert (ended["outcome"], ended["total"], ended["failed"]) == ("failed", 4, 1)
+        (failed,) = await e.store.operation_members(UUID(accepted.operation), "", 10)
+        assert (failed["path"], failed["outcome"], failed["says"]) == (f"{GROUP}/g/00002", "failed", "quota")
+        assert await e.states() == {"Suspended": 3, "Failed": 1}
+        assert (await e.group()).snapshot.state == "Suspended"
+
+
+async def test_in_chunks_by_two_controllers_at_once_every_member_is_asked_once(migrated: str) -> None:
+    async with engine(migrated, chunk=7) as one, engine(migrated, chunk=5) as two:
+        await one.make(["Running"] * 100)
+        one.groups.chunk = 7
+        accepted = await one.admission.ask(Wish("mci", GROUP, Request("suspend"), "ann"))
+        assert isinstance(accepted, Accepted)
+        await asyncio.gather(two.groups.expand(accepted.operation), one.idle())
+        asked = [m["path"] for e in (one, two) for order in e.sent for m in order["members"]]
+        assert sorted(asked) == [f"{GROUP}/g/{i:05}" for i in range(100)]
+        operation = await one.store.operation(UUID(accepted.operation))
+        assert operation is not None
+        assert (operation["total"], operation["remaining"]) == (100, 100)
+
+
+async def test_what_a_crash_left_is_gone_on_with(migrated: str) -> None:
+    async with engine(migrated, chunk=10) as e:
+        await e.make(["Running"] * 35)
+        e.mover._follow.clear()  # it dies right after the commit
+        accepted = await e.ask("suspend")
+        assert isinstance(accepted, Accepted)
+        assert await e.states() == {"Running": 35}
+    async with engine(migrated, chunk=10) as other:
+        await other.groups.expand(accepted.operation)
+        await other.groups.expand(accepted.operation)
+        assert await other.states() == {"Suspending": 35}
+        await other.carry()
+        assert (await other.group()).snapshot.state == "Suspended"
+
+
+async def test_of_many_that_report_at_once_one_is_the_last(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make(["Running"] * 200, lanes=["sim.a", "sim.b", "sim.c"])
+        counted: list[str] = []
+
+        async def watch(written: Written) -> None:
+            counted.extend(written.recount)
+
+        accepted = await e.ask("reboot")
+        assert isinstance(accepted, Accepted)
+        e.mover.follow(watch)
+        await e.carry(batch=5)
+        assert counted == [GROUP]
+        assert (await e.group()).snapshot.state == "Running"
+
+
+async def test_a_large_group_costs_few_statements(migrated: str) -> None:
+    asked: list[str] = []
+
+    async def listen(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+        await speak_json(connection)
+        connection.add_query_logger(lambda query: asked.append(query.query))
+
+    async with asyncpg.create_pool(migrated, min_size=1, max_size=1, init=listen) as pool:
+        e = Engine(Store(pool))
+        await e.make(["Running"] * 1000)
+        await e.ask("reboot")  # types are looked up once per connection
+        await e.carry()
+        asked.clear()
+        await e.ask("suspend")
+        assert len(e.sent) == 10  # a hundred members each
+        assert len([a for a in asked if "pg_advisory_unlock_all" not in a]) <= 10, asked

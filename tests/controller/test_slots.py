@@ -1,0 +1,156 @@
+"""Room on lanes: so many members at once in a region, so many regions at once at a provider, for all together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+
+import pytest
+
+from stead.controller.admission import Accepted, Wish
+from stead.controller.grants import Grants
+from stead.controller.mover import Told
+from stead.lifecycle.events import Report, Request
+from stead.lifecycle.rows import Trigger
+from stead.lifecycle.snapshot import Fence
+from stead.store.change import Written
+from tests.controller.test_groups import GROUP, ME, Engine, engine
+
+
+async def limit(e: Engine, provider: str, members: int | None, regions: int | None = None) -> None:
+    await e.store.limit_provider(provider, members, regions)
+
+
+def with_grants(e: Engine) -> Grants:
+    """Room is given after every commit, as in a controller that runs."""
+    grants = Grants(e.mover, e.send)  # type: ignore[arg-type]
+    e.mover.follow(grants)
+    return grants
+
+
+async def settle(e: Engine, grants: Grants) -> None:
+    await e.idle()
+    while grants.task is not None and not grants.task.done():
+        await grants.task
+
+
+async def in_flight(e: Engine) -> Counter[str]:
+    rows = await e.store._pool.fetch("SELECT lane, sum(open) AS n FROM orders WHERE granted GROUP BY lane")
+    return Counter({row["lane"]: row["n"] for row in rows})
+
+
+async def finish(e: Engine, most: int = 10**9) -> int:
+    """Carry out some of the orders that were sent."""
+    orders, e.sent = e.sent[:most], e.sent[most:]
+    done = 0
+    for order in orders:
+        fences = await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+        assert len(fences) == len(order["members"])
+        await e.mover.move([Told(path, Report(Trigger.DONE, fence)) for path, fence in fences.items()])
+        done += len(fences)
+    return done
+
+
+@pytest.mark.req("S0-12")
+async def test_no_more_members_at_once_than_a_region_bears(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 10)
+        await e.make(["Running"] * 55, lanes=["aws.a"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        assert await in_flight(e) == {"aws.a": 10}
+        done = 0
+        while e.sent:
+            done += await finish(e, most=1)
+            await settle(e, grants)
+            assert (await in_flight(e))["aws.a"] <= 10
+        assert done == 55
+        assert (await e.group()).snapshot.state == "Suspended"
+
+
+@pytest.mark.req("S0-12")
+async def test_no_more_regions_at_once_than_a_provider_bears(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 10, 2)
+        await e.make(["Running"] * 40, lanes=["aws.a", "aws.b", "aws.c", "aws.d", "other.a"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        for _ in range(20):
+            lanes = [lane for lane in await in_flight(e) if lane.startswith("aws.")]
+            assert len(lanes) <= 2
+            if not e.sent:
+                break
+            await finish(e, most=1)
+            await settle(e, grants)
+        assert (await e.group()).snapshot.state == "Suspended"
+
+
+@pytest.mark.req("S0-12")
+async def test_a_small_action_does_not_wait_behind_a_huge_one(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 10)
+        await e.make(["Running"] * 200, lanes=["aws.a"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        wish = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
+        assert isinstance(await e.admission.ask(wish), Accepted)
+        await settle(e, grants)
+        turns = 0
+        while not any(m["path"] == "/ns/other/g/1" for order in e.sent for m in order["members"]):
+            await finish(e, most=1)
+            await settle(e, grants)
+            turns += 1
+        assert turns <= 2
+
+
+async def test_a_deadline_starts_with_the_grant_and_a_resend_keeps_its_room(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 1)
+        await e.make(["Running"] * 2, lanes=["aws.a"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        rows = await e.store.read_many([f"{GROUP}/g/00000", f"{GROUP}/g/00001"])
+        timers = sorted(sorted(row.timers or {}) for row in rows.values())
+        assert timers == [["deadline", "resend"], ["waiting"]]
+        await finish(e)
+        await settle(e, grants)
+        rows = await e.store.read_many([f"{GROUP}/g/00001", f"{GROUP}/g/00000"])
+        waited = next(row for row in rows.values() if row.snapshot.state == "Suspending")
+        assert sorted(waited.timers or {}) == ["deadline", "resend"]
+
+
+async def test_two_controllers_never_give_the_same_room(migrated: str) -> None:
+    async with engine(migrated) as one, engine(migrated) as two:
+        await limit(one, "aws", 7)
+        await one.make(["Running"] * 100, lanes=["aws.a"])
+        await one.ask("suspend")
+        given: defaultdict[str, int] = defaultdict(int)
+
+        async def give(e: Engine) -> None:
+            for order in await e.store.grant(["aws.a"], 1000.0):
+                given[order["lane"]] += len(order["members"])
+
+        await asyncio.gather(*(give(e) for _ in range(10) for e in (one, two)))
+        assert given == {"aws.a": 7}
+        assert await in_flight(one) == {"aws.a": 7}
+
+
+async def test_limits_can_be_changed_while_it_runs(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 2)
+        await e.make(["Running"] * 20, lanes=["aws.a"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        assert (await in_flight(e))["aws.a"] == 2
+        await grants.limit_provider("aws", 12, None)
+        assert (await in_flight(e))["aws.a"] == 12
+        await limit(e, "aws", 1)
+        await finish(e, most=2)
+        await settle(e, grants)
+        assert (await in_flight(e))["aws.a"] <= 12
+        await e.send(Written({}, [], []))

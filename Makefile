@@ -55,6 +55,7 @@ fmt: $(READY)
 lock: $(READY)
 	$(LOCK) -o requirements.lock $(ARGS)
 	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
+	$(LOCK) -o requirements-bench.lock --group bench -c requirements-dev.lock $(ARGS)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.
 # Shorter: make chaos ARGS="--seconds 60 --seed 7"
@@ -65,7 +66,13 @@ chaos: $(READY)
 chaos-planted: $(READY)
 	@$(BIN)/python -m tests.chaos --planted all $(ARGS)
 
-bench dev:
+# Measured beside the bare engines and the peers, in one run; needs wrk. Shorter: make bench ARGS=--small
+bench: $(READY)
+	@command -v wrk >/dev/null || { echo "make bench: wrk is missing (apt install wrk)" >&2; exit 2; }
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	@$(BIN)/python -m bench $(ARGS)
+
+dev:
 	@echo "make $@: not there yet" >&2; exit 2
 
 clean:

@@ -24,7 +24,9 @@ from fastapi import Request
 from stead.api import create_app
 from stead.catalog import KINDS
 from stead.controller.admission import Admission
+from stead.controller.grants import Grants
 from stead.controller.mover import Mover, Told
+from stead.controller.queues import Queues
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
 from stead.lifecycle.decide.draft import PROBE
@@ -83,8 +85,10 @@ class Cell:
                 self.mover.follow(self.send)
                 self.takes = Takes(self.mover)
                 self.admission = Admission(self.mover)
+                self.queues = Queues(self.admission)
+                self.mover.follow(self.queues)
                 self.view = View(self.store, KINDS)
-                service = Service(self.admission, self.view, self.checks)
+                service = Service(self.admission, self.view, self.checks, grants=Grants(self.mover, self.send))
                 app = create_app(service, identify=by_header, heartbeat=HEARTBEAT)
                 config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
                 self.server = uvicorn.Server(config)
@@ -127,6 +131,12 @@ class Cell:
     def settle(self, path: str, word: Trigger = Trigger.DONE, **facts: Any) -> None:
         """An agent takes the order of a resource and reports."""
         self.run(self.report(path, word, facts))
+        self.run(self.idle())
+
+    async def idle(self) -> None:
+        """Whoever waited for what was settled has been tried."""
+        while tasks := set(self.queues.tasks):
+            await asyncio.gather(*tasks)
 
     def shows(self, namespace: str, seen: str) -> None:
         """From now on an agent that is to look at something in a namespace sees this."""

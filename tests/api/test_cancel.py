@@ -122,6 +122,8 @@ def test_what_was_cancelled_is_tried_once_more(cell: Cell, web: httpx.Client, ns
         "joined": False,
         "idle": False,
         "repeated": False,
+        "queued": False,
+        "position": None,
     }
     assert new != id
     operation = web.get(f"/v1/operations/{new}").json()

@@ -109,7 +109,6 @@ def test_a_path_of_another_kind_is_not_what_was_meant(cell: Cell, web: httpx.Cli
         ("POST", "/v1/resources/n/m?action=x", {"forse": True}, "body.forse"),
         ("POST", "/v1/resources/n/m", {"kind": "vm", "spec": []}, "body.spec"),
         ("POST", "/v1/resources/n/m?action=a", {"action": "b"}, "body.action"),
-        ("POST", "/v1/resources/n/m?action=a", {"on_conflict": "queue"}, "on_conflict"),
         ("POST", "/v1/resources/n/m?action=a", {"on_failure": "panic"}, "body.on_failure"),
         ("GET", "/v1/resources/n//m", None, "path.path"),
         ("GET", "/v1/resources/n/m/", None, "path.path"),

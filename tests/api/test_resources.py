@@ -50,6 +50,8 @@ def test_what_is_made_is_there_with_its_operation(cell: Cell, web: httpx.Client,
         "joined": False,
         "idle": False,
         "repeated": False,
+        "queued": False,
+        "position": None,
     }
     seen = web.get(f"/v1/resources{path}").json()
     assert (seen["kind"], seen["state"], seen["state_class"]) == ("vm", "Creating", "moving")
@@ -93,7 +95,8 @@ def test_joined_and_idle_are_told(cell: Cell, web: httpx.Client, ns: str) -> Non
     cell.settle(path)
     idle = web.post(f"/v1/resources{path}?action=terminate")
     assert (idle.status_code, "location" in idle.headers) == (200, False)
-    assert idle.json() == {"operation": None, "joined": False, "idle": True, "repeated": False}
+    plain = {"joined": False, "idle": True, "repeated": False, "queued": False, "position": None}
+    assert idle.json() == {"operation": None, **plain}
 
 
 def test_force_needs_a_reason_which_stays_with_the_operation(cell: Cell, web: httpx.Client, ns: str) -> None:

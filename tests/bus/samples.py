@@ -39,7 +39,7 @@ def report(number: int = 1, lane: str = LANE) -> Report:
 
 
 def take(number: int = 1) -> Take:
-    return Take(number, "agent-1", 3, [("/shop/front/web-1", Fence(0, 1))])
+    return Take("agent-1", number, [("/shop/front/web-1", Fence(0, 1))])
 
 
 def renew(number: int = 1) -> Renew:

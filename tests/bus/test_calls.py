@@ -57,7 +57,7 @@ async def test_controllers_share_the_questions(bus: Bus, other: Bus) -> None:
 
         async def handler(question: Take, name: str = name) -> TakeReply:
             answered[name] += 1
-            asked[question.order] += 1
+            asked[question.epoch] += 1
             return await granted(question)
 
         await controller.serve_take(handler)
@@ -145,6 +145,6 @@ async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
     time.sleep(3)
     with pytest.raises(NoAnswer):
         await asking
-    assert [asked.order for asked in answered] == [1]
+    assert [asked.epoch for asked in answered] == [1]
     await asyncio.sleep(1.2)
     assert (await bus.take(take(3))).ok

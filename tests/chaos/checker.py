@@ -13,8 +13,8 @@ from typing import Any
 
 from stead.catalog import KINDS
 from stead.lifecycle.decision import Outcome
-from stead.lifecycle.rows import BACK, StateClass
-from tests.chaos import truth, walks
+from stead.lifecycle.rows import BACK, Fold, StateClass
+from tests.chaos import groups, slots, truth, walks
 from tests.chaos.history import Ended, History
 from tests.chaos.load import Asked
 
@@ -63,6 +63,8 @@ def lost(history: History) -> Iterator[str]:
         row = rows.get(op["path"])
         told: Mapping[str, Any] = {} if row is None else {"state": row.state, **row.busy}
         order = orders.get(told.get("order", 0), "none")
+        if row is not None and KINDS[row.kind].members:
+            told = {**told, "members": {name: op[name] for name in ("total", "remaining", "failed", "expanded")}}
         yield f"{op['action']} of {op['path']} ({id}) has not ended: {dict(told)}, order: {order}"
 
 
@@ -75,6 +77,9 @@ def left(history: History) -> Iterator[str]:
     for order in history.orders:
         if order["operation"] not in running:
             yield f"an order is left: {order['verb']} {order['id']} on {order['lane']}"
+    for asking in history.expansions:
+        if asking["operation"] not in running:
+            yield f"members of {asking['path']} are still to be asked for operation {asking['operation']}"
     for resource in history.resources:
         if resource.busy and resource.busy.get("operation") not in running:
             yield f"{resource.path} is {resource.state} and has no operation, yet: {dict(resource.busy)}"
@@ -86,8 +91,8 @@ def ends(history: History) -> Iterator[str]:
     """An operation ends once, with an outcome, as what it was asked for, and where its outcome says."""
     seen: set[str] = set()
     by_id = {op.id: op for op in history.ended}
-    lasts = {line.operation: line for line in history.journal if not line.refused}
-    firsts = {line.operation: line for line in reversed(history.journal) if not line.refused}
+    lasts = {(line.operation, line.path): line for line in history.journal if not line.refused}
+    firsts = {(line.operation, line.path): line for line in reversed(history.journal) if not line.refused}
     running = {str(op["id"]) for op in history.running}
     for op in history.ended:
         if op.id in seen or op.id in running:
@@ -95,12 +100,13 @@ def ends(history: History) -> Iterator[str]:
         seen.add(op.id)
         if op.outcome not in set(Outcome):
             yield f"{op.action} of {op.path} ({op.id}) ended as {op.outcome!r}, which is no outcome"
-        wanted = _wanted(op, firsts[op.id].source if op.id in firsts else "")
-        if op.outcome == Outcome.DONE and op.id in lasts and lasts[op.id].target != wanted:
-            yield f"{op.action} of {op.path} ({op.id}) is done, and led to {lasts[op.id].target}, not {wanted}"
+        last, first = lasts.get((op.id, op.path)), firsts.get((op.id, op.path))
+        wanted = _wanted(op, first.source if first is not None else "")
+        if op.outcome == Outcome.DONE and last is not None and wanted and last.target != wanted:
+            yield f"{op.action} of {op.path} ({op.id}) is done, and led to {last.target}, not {wanted}"
     for one in history.accepted:
         found = by_id.get(one.operation)
-        if found is not None and (found.path, found.action) != (one.path, one.action):
+        if found is not None and (found.path, found.action) != (one.path, one.action) and not _joins(one, found):
             yield f"{_asked(one)} was let in as {one.operation}, which was {found.action} of {found.path}"
 
 
@@ -152,6 +158,9 @@ RULES: list[Rule] = [
     truth.twice,
     truth.reboots,
     truth.words,
+    groups.done_by_all,
+    slots.members,
+    slots.regions,
 ]
 
 MENDED: list[Rule] = [truth.orphans, truth.beliefs]
@@ -159,9 +168,18 @@ MENDED: list[Rule] = [truth.orphans, truth.beliefs]
 
 
 def _wanted(op: Ended, origin: str) -> str:
+    """Where success leads; empty where it leads a group wherever most of its members are."""
+    if KINDS[op.kind].fold is Fold.DOMINANT:
+        return ""
     action = KINDS[op.kind].action(op.action)
     assert action is not None
     return origin if action.ends == BACK else action.ends
+
+
+def _joins(one: Asked, found: Ended) -> bool:
+    """Whether somebody asked of a member what its group was about to do."""
+    action = KINDS[found.kind].action(found.action)
+    return one.path.startswith(f"{found.path}/") and action is not None and action.members == one.action
 
 
 def _asked(one: Asked) -> str:

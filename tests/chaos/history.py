@@ -100,6 +100,12 @@ class History:
     instances: Sequence[Instance] = ()
     twice: Sequence[Mapping[str, Any]] = ()
     """What an order did to an instance more than once, in the words of the ledger."""
+    members: Sequence[Mapping[str, Any]] = ()
+    """Of operations on groups, the members that did not do it or were not asked."""
+    expansions: Sequence[Mapping[str, Any]] = ()
+    """Operations on groups whose members have not all been asked."""
+    limits: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    """By provider, how many members a region bears at once, and how many regions."""
 
 
 _JOURNAL = """SELECT position, path, source, target, trigger, word, actor, coalesce(operation::text, '') AS operation,
@@ -108,10 +114,13 @@ _ENDED = """SELECT id::text, path, action, outcome, extract(epoch FROM created_a
     extract(epoch FROM ended_at)::float8 AS ended_at, principal,
     coalesce((request ->> 'force')::boolean, false) AS forced, kind FROM ended_operations ORDER BY created_at"""
 _RUNNING = """SELECT id::text, path, action, coalesce((request ->> 'force')::boolean, false) AS forced,
-    created_at::text FROM operations ORDER BY created_at"""
+    total, remaining, failed, expanded, created_at::text FROM operations ORDER BY created_at"""
 _CLAIMS = "SELECT path, mode::text, operation::text FROM claims"
 _ORDERS = "SELECT id, lane, verb, members, attempt, agent, operation::text, created_at::text FROM orders"
 _KEYS = "SELECT key, operation::text FROM idempotency_keys"
+_MEMBERS = "SELECT operation::text, path, outcome, says FROM operation_members ORDER BY operation, path"
+_EXPANSIONS = "SELECT operation::text, path, after FROM expansions"
+_LIMITS = "SELECT name, members, regions FROM providers"
 _RESOURCES = """SELECT path, kind, state, token::text, lane, facts, condition, operation::text, hidden::text,
     order_id, timers FROM resources ORDER BY path"""
 _UNSETTLED = """SELECT (SELECT count(*) FROM operations) + (SELECT count(*) FROM claims)
@@ -156,6 +165,9 @@ async def read(dsn: str, cloud: str, accepted: Sequence[Asked]) -> History:
                 orders=await rows(_ORDERS),
                 keys={row["key"]: row["operation"] for row in await rows(_KEYS)},
                 resources=[_resource(row) for row in await rows(_RESOURCES)],
+                members=await rows(_MEMBERS),
+                expansions=await rows(_EXPANSIONS),
+                limits={row["name"]: (row["members"], row["regions"]) for row in await rows(_LIMITS)},
             )
     finally:
         await connection.close()

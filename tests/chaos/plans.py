@@ -26,6 +26,10 @@ class Plan:
     """How long the protocol waits, as a part of what it waits by default."""
     took: float = 0.7
     """Seconds that the cloud takes for anything, and up to as many more."""
+    fleet: int = 1000
+    """VMs of the group that is asked for things as a whole."""
+    limited: bool = True
+    """Whether providers bear so little at once that many have to wait."""
     planted: str = ""
 
     @property
@@ -34,15 +38,19 @@ class Plan:
         return set(self.kinds) <= {"controller-killed", "database-restarted"} and self.pace >= 1
 
 
-SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8)
+SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8, fleet=150)
 
 PLANTED = {
-    "ack-before-commit": Plan(seconds=40, vms=50, rate=30, every=5, kinds=["database-restarted"], pace=1.0),
-    "fence-ignored": Plan(seconds=30, vms=24, rate=30, every=5, kinds=["bus-repeats"], took=1),
+    "ack-before-commit": Plan(seconds=40, vms=50, rate=30, every=5, kinds=["database-restarted"], pace=1.0, fleet=0),
+    "fence-ignored": Plan(seconds=30, vms=24, rate=30, every=5, kinds=["bus-repeats"], took=1, fleet=0),
     "custody-not-checked": Plan(
-        seconds=30, vms=50, rate=30, every=5, kinds=["bus-repeats", "agent-stopped"], took=1.5
+        seconds=30, vms=50, rate=30, every=5, kinds=["bus-repeats", "agent-stopped"], took=1.5, fleet=0
     ),
-    "relay-without-healer": Plan(seconds=20, vms=60, rate=20, every=4, kinds=["bus-lost", "bus-killed"]),
-    "dedup-without-fence": Plan(seconds=30, vms=60, rate=20, every=3, kinds=["agent-killed"]),
+    "relay-without-healer": Plan(seconds=20, vms=60, rate=20, every=4, kinds=["bus-lost", "bus-killed"], fleet=0),
+    "dedup-without-fence": Plan(
+        seconds=30, vms=60, rate=20, every=3, kinds=["agent-killed", "agent-stopped"], fleet=0
+    ),
+    "slot-freed-at-ack": Plan(seconds=20, vms=30, rate=5, kinds=[], fleet=200),
+    "last-by-count": Plan(seconds=30, vms=6, rate=1, kinds=[], took=0, fleet=60, limited=False),
 }
 """For each bug, faults that matter to it."""

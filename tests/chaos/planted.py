@@ -10,12 +10,15 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
+import stead.store.migrate as migrations
+from stead.agent import agent as agent_module
 from stead.agent.custody import Custody
 from stead.bus import Delivery
 from stead.bus import bus as bus_module
-from stead.bus.messages import FromAgent, Order
+from stead.bus.messages import FromAgent, Order, TakeReply
 from stead.cli.main import app
 from stead.controller.healers.redispatch import Redispatch
 from stead.controller.listener import Listener
@@ -25,7 +28,7 @@ from stead.lifecycle.decide.report import on_report, on_take
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState, Report, Take
-from stead.lifecycle.snapshot import Snapshot, Work
+from stead.lifecycle.snapshot import Fence, Snapshot, Work
 
 Answer = Decision | Refusal
 
@@ -64,7 +67,11 @@ def custody_not_checked() -> None:
     async def renew(self: Custody) -> None:
         await asyncio.Event().wait()
 
+    def believe(order: Order, reply: TakeReply) -> dict[str, Fence]:
+        return {m.path: reply.fences[m.path] for m in order.members if m.path in reply.fences}
+
     put(decide, "on_take", give)
+    put(agent_module, "given", believe)
     put(Custody, "_renew", renew)
     put(Custody, "check", lambda self: None)
 
@@ -100,6 +107,41 @@ def dedup_without_fence() -> None:
     put(bus_module, "message_id", message_id)
 
 
+def slot_freed_at_ack() -> None:
+    """Room counts as free as soon as an order is taken, though whoever took it has only begun."""
+    granted = "EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted)"
+    plant(
+        "slots.sql",
+        ("WHERE lane = this.name AND orders.granted;", "WHERE lane = this.name AND orders.granted AND agent = '';"),
+        (f"       AND {granted});", f"       AND {granted.replace('o.granted', "o.granted AND o.agent = ''")});"),
+    )
+
+
+def last_by_count() -> None:
+    """Whether a member was the last is decided by counting the others; two that commit at once each see the other."""
+    lock = "'operation')\n      ORDER BY o.id FOR UPDATE;"
+    others = "(SELECT count(*) FROM resources r WHERE r.operation = o.id AND r.path <> o.path)"
+    plant(
+        "operations.sql",
+        (lock, lock.replace(" FOR UPDATE", "")),
+        ("remaining = o.remaining - c.members", f"remaining = {others}"),
+    )
+
+
+def plant(name: str, *changes: tuple[str, str]) -> None:
+    """Change the text of some functions of the database, which are made by whoever migrates it."""
+    text = planted = files("stead.store").joinpath("sql", "functions", name).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert planted.count(old) == 1, f"{name} has no {old!r} any more"
+        planted = planted.replace(old, new)
+    run = migrations._run
+
+    async def run_planted(said: str, connection: Any) -> None:
+        await run(planted if said == text else said, connection)
+
+    put(migrations, "_run", run_planted)
+
+
 def put(where: object, name: str, what: object) -> None:
     """Put something in the place of what is there, and nowhere else."""
     assert hasattr(where, name), f"{where} has no {name} any more"
@@ -112,6 +154,8 @@ BUGS: dict[str, Callable[[], None]] = {
     "custody-not-checked": custody_not_checked,
     "relay-without-healer": relay_without_healer,
     "dedup-without-fence": dedup_without_fence,
+    "slot-freed-at-ack": slot_freed_at_ack,
+    "last-by-count": last_by_count,
 }
 
 if __name__ == "__main__":

@@ -15,16 +15,20 @@ import asyncpg
 import httpx
 
 from stead.lifecycle.pace import DEFAULT
-from tests.chaos import cell, history
+from tests.chaos import cell, fleet, history
 from tests.chaos.cell import Cell
 from tests.chaos.checker import Verdict, judge
 from tests.chaos.faults import World
+from tests.chaos.fleet import FleetLoad
 from tests.chaos.load import Load
 from tests.chaos.plans import Plan
 from tests.chaos.storm import Storm
 
 SETTLE = 60.0
-"""Seconds after the last fault was taken back by which all is settled."""
+"""Seconds after the last fault was taken back by which all is settled, without a fleet."""
+
+ROOM = 0.1
+"""Seconds more for each member of a fleet, which may wait for room."""
 
 TELL = 5.0
 """Seconds between two lines of progress."""
@@ -58,6 +62,7 @@ class Run:
     plan: Plan
     cell: Cell
     load: Load
+    fleet: FleetLoad
     storm: Storm
     tell: Callable[[str], None]
     ended: int = 0
@@ -65,8 +70,12 @@ class Run:
 
     async def go(self) -> Result:
         """Load and storm side by side, then quiet."""
+        if self.plan.fleet:
+            await fleet.make(self.cell, self.plan.fleet)
+        if self.plan.limited:
+            await fleet.limit(self.cell)
         await self.storm.world.set({"kind": "slow", "seconds": self.plan.took, "jitter": self.plan.took})
-        asking = asyncio.create_task(self.load.run(self.plan.seconds))
+        asking = asyncio.create_task(self._ask())
         telling = asyncio.create_task(self._tell())
         try:
             await self.storm.rage(self.plan.seconds)
@@ -77,10 +86,13 @@ class Run:
                 task.cancel()
             await asyncio.wait([asking, telling])
 
+    async def _ask(self) -> None:
+        await asyncio.gather(self.load.run(self.plan.seconds), self.fleet.run(self.plan.seconds))
+
     async def _settle(self, quiet: float, asking: asyncio.Task[None]) -> Result:
         """Wait until nothing is under way, and judge; what has drifted may take as long as looks do."""
         result = Result(self.plan)
-        end = quiet + SETTLE
+        end = patience = quiet + SETTLE + ROOM * self.plan.fleet
         while True:
             over = time.monotonic() > end
             if over or (asking.done() and await self._still()):
@@ -90,7 +102,7 @@ class Run:
                 if over or result.verdict.final:
                     break
                 if not result.verdict.lost:
-                    end = quiet + SETTLE + DEFAULT.scaled(self.plan.pace).look
+                    end = patience + DEFAULT.scaled(self.plan.pace).look
             await asyncio.sleep(1.0)
         if not asking.done():
             result.verdict.lost.append(f"{len(self.load.under_way)} requests have no answer")
@@ -126,7 +138,8 @@ async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
         tell(f"a cell of {len(one.controllers)} controllers and {len(one.agents)} agents is ready, seed {plan.seed}")
         load = Load(one.addresses, Random(random.random()), plan.vms, plan.rate)
         world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody)
-        under_way = Run(plan, one, load, Storm(world, plan.every, plan.quiet, plan.kinds), tell)
+        storm = Storm(world, plan.every, plan.quiet, plan.kinds)
+        under_way = Run(plan, one, load, FleetLoad(load, Random(random.random()), plan.fleet), storm, tell)
         try:
             result = await under_way.go()
         except Exception:

@@ -122,6 +122,89 @@ def forced(history: History, force: bool) -> History:
     return instance(resource(changed, state="Terminated"), state="terminated", deeds=gone)
 
 
+GROUP, FIRST = "/ns/f", 40.0
+"""A group, and when it is suspended."""
+
+
+def grouped() -> History:
+    """Beside the VM a group of two, made together and then suspended together."""
+    history = good()
+    lines = list(history.journal)
+
+    def line(path: str, kind: str, source: str, target: str, said: str, op: str, at: float) -> None:
+        trigger, word, actor = said.split()
+        lines.append(Line(len(lines) + 1, path, source, target, trigger, word, actor, op, at, kind=kind))
+
+    vms = [f"{GROUP}/g/{n}" for n in (1, 2)]
+    line(GROUP, "mci", "Absent", "Preparing", "request create user", "", 5.0)
+    line(GROUP, "mci", "Preparing", "Prepared", "children create controller", "", 5.1)
+    line(GROUP, "mci", "Prepared", "Creating", "next create controller", "", 5.2)
+    line(GROUP, "mci", "Creating", "Running", "children create controller", "", 5.3)
+    for path in vms:
+        line(path, "vm", "Absent", "Creating", "request create user", "", 5.4)
+        line(path, "vm", "Creating", "Running", "done create agent", "", 5.5)
+    line(GROUP, "mci", "Running", "Suspending", "request suspend user", "op-7", FIRST)
+    for path in vms:
+        line(path, "vm", "Running", "Suspending", "request suspend user", "op-7", FIRST + 0.1)
+    for path in vms:
+        line(path, "vm", "Suspending", "Suspended", "done suspend agent", "op-7", FIRST + 3)
+    line(GROUP, "mci", "Suspending", "Suspended", "children suspend controller", "op-7", FIRST + 3.1)
+    deeds = [
+        Deed(5.0, "create", "running"),
+        Deed(FIRST + 1, "suspend", "stopping", "7"),
+        Deed(FIRST + 2, "arrive", "stopped"),
+    ]
+    instances = [Instance(f"i-g{n}", f"token-g{n}", path, LANE, "stopped", deeds) for n, path in enumerate(vms)]
+    resources = [Resource(path, "Suspended", f"token-g{n}", LANE) for n, path in enumerate(vms)]
+    return replace(
+        history,
+        accepted=[*history.accepted, Asked("op-7", GROUP, "suspend"), Asked("op-7", vms[0], "suspend")],
+        journal=lines,
+        ended=[*history.ended, Ended("op-7", GROUP, "suspend", "done", FIRST, FIRST + 3.1, kind="mci")],
+        keys={**history.keys, "key-7": "op-7"},
+        resources=[*history.resources, Resource(GROUP, "Suspended", "token-g", "", kind="mci"), *resources],
+        instances=[*history.instances, *instances],
+        limits={"aws": (2, 1)},
+    )
+
+
+def moved(history: History, n: int, lane: str) -> History:
+    """With an instance in another region, and its resource too."""
+    instances, token = list(history.instances), history.instances[n].token
+    instances[n] = replace(instances[n], lane=lane)
+    resources = [replace(one, lane=lane) if one.token == token else one for one in history.resources]
+    return replace(history, instances=instances, resources=resources)
+
+
+def late(history: History, n: int, by: float) -> History:
+    """With what was done to an instance of the group done later."""
+    instances = list(history.instances)
+    made, *rest = instances[n].deeds
+    instances[n] = replace(instances[n], deeds=[made, *(replace(deed, at=deed.at + by) for deed in rest)])
+    return replace(history, instances=instances)
+
+
+def failed_member(outcome: str) -> dict[str, str]:
+    return {"operation": "op-7", "path": f"{GROUP}/g/1", "outcome": outcome, "says": ""}
+
+
+def single(history: History, begun: float) -> History:
+    """With an operation on a member of the group beside that of the group."""
+    path = f"{GROUP}/g/1"
+    lines = [
+        *history.journal,
+        Line(len(history.journal) + 1, path, "Suspended", "Resuming", "request", "resume", "user", "op-9", begun),
+        Line(len(history.journal) + 2, path, "Resuming", "Running", "done", "resume", "agent", "op-9", begun + 2),
+    ]
+    ended = [*history.ended, Ended("op-9", path, "resume", "done", begun, begun + 2)]
+    deeds = [*history.instances[1].deeds, Deed(begun + 1, "resume", "running")]
+    instances = list(history.instances)
+    instances[1] = replace(instances[1], state="running", deeds=deeds)
+    resources = [replace(one, state="Running") if one.path == path else one for one in history.resources]
+    keys = {**history.keys, "key-9": "op-9"}
+    return replace(history, journal=lines, ended=ended, instances=instances, resources=resources, keys=keys)
+
+
 def test_a_history_in_order_is_clean() -> None:
     assert judge(good(), calm=True) == Verdict()
 
@@ -241,6 +324,81 @@ VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
 def test_what_is_a_violation(name: str) -> None:
     change, says = VIOLATIONS[name]
     assert [sentence for sentence in judge(change(good())).violations if says in sentence] != []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h: h,
+        lambda h: single(h, 50.0),  # after the group, its members are their own
+        lambda h: replace(h, members=[failed_member("skipped")]),
+        lambda h: end(replace(h, members=[failed_member("failed")]), 4, outcome="failed"),
+        lambda h: replace(h, limits={"aws": (1, 1)}, instances=late(h, 1, 1.0).instances),  # one leaves, one comes
+        lambda h: replace(late(moved(h, 1, "aws.west"), 1, 1.0), limits={"aws": (1, 1)}),
+        lambda h: replace(moved(h, 1, "gcp.west"), limits={"aws": (1, 1), "gcp": (1, None)}),
+    ],
+)
+def test_what_is_allowed_of_groups(change: Callable[[History], History]) -> None:
+    assert judge(change(grouped())) == Verdict()
+
+
+GROUPS: dict[str, tuple[Callable[[History], History], str]] = {
+    "too many at once": (lambda h: replace(h, limits={"aws": (1, 1)}), "aws.east bears 1 at once, and had 2"),
+    "and for ever": (
+        lambda h: replace(
+            h, limits={"aws": (1, None)}, instances=[replace(i, deeds=i.deeds[:2]) for i in h.instances]
+        ),
+        "aws.east bears 1 at once, and had 2",
+    ),
+    "too many regions": (
+        lambda h: moved(h, 1, "aws.west"),
+        "aws bears 1 regions at once, and had 1 in aws.east and 1 in aws.west",
+    ),
+    "done, and a member failed": (lambda h: replace(h, members=[failed_member("failed")]), "/ns/f/g/1 ended failed"),
+    "done, and a member is elsewhere": (lambda h: line(h, 19, target="Failed", trigger="failed"), "led /ns/f/g/1 to"),
+    "a member asked twice": (lambda h: line(h, 19, trigger="request"), "has asked /ns/f/g/1 2 times"),
+    "never begun": (lambda h: line(h, 16, operation=""), "was begun 2 times"),
+    "members not asked": (
+        lambda h: replace(h, expansions=[{"operation": "op-7", "path": GROUP, "after": ""}]),
+        "members of /ns/f are still to be asked",
+    ),
+    "a member on its own": (lambda h: single(h, 42.0), "which is above it"),
+    "a member on its own, by the journal": (lambda h: single(h, 42.0), "at the same time"),
+    "a member let in as another": (
+        lambda h: replace(h, accepted=[Asked("op-7", f"{GROUP}/g/1", "reboot")]),
+        "which was suspend of /ns/f",
+    ),
+    "another group's member": (
+        lambda h: replace(h, accepted=[Asked("op-7", "/ns/x/g/1", "suspend")]),
+        "which was suspend of /ns/f",
+    ),
+    "a member was rebooted too": (
+        lambda h: instance_of(h, 1, Deed(6.0, "reboot", "running")),
+        "was rebooted 1 times and asked to 0 times",
+    ),
+}
+
+
+def instance_of(history: History, n: int, deed: Deed) -> History:
+    """With one more thing done to an instance, early."""
+    instances = list(history.instances)
+    made, *rest = instances[n].deeds
+    instances[n] = replace(instances[n], deeds=[made, deed, *rest])
+    return replace(history, instances=instances)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_is_a_violation_of_groups(name: str) -> None:
+    change, says = GROUPS[name]
+    assert [sentence for sentence in judge(change(grouped())).violations if says in sentence] != []
+
+
+def test_a_group_that_has_not_ended_is_told_with_its_members() -> None:
+    history = grouped()
+    row = {"id": "op-7", "path": GROUP, "action": "suspend", "forced": False}
+    counts = {"total": 2, "remaining": 1, "failed": 0, "expanded": True}
+    (told,) = judge(replace(history, ended=history.ended[:-1], running=[row | counts])).lost
+    assert "'remaining': 1" in told
 
 
 def test_drift_may_still_be_found_and_the_rest_is_final() -> None:

@@ -38,8 +38,11 @@ def twice(history: History) -> Iterator[str]:
 
 def reboots(history: History) -> Iterator[str]:
     """A reboot cannot be recognised by the provider when it is repeated, so there are no more than were asked for."""
-    asked = Counter(op.path for op in history.ended if op.action == REBOOT)
-    asked.update(op["path"] for op in history.running if op["action"] == REBOOT)
+    asked = Counter(
+        line.path
+        for line in history.journal
+        if (line.trigger, line.word) == (Trigger.REQUEST, REBOOT) and not line.refused
+    )
     for instance in history.instances:
         done = sum(deed.verb == REBOOT for deed in instance.deeds)
         if done > asked[instance.path]:

@@ -6,7 +6,7 @@ resource; so what stands between two lines of an operation happened while it was
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from stead.catalog import KINDS
@@ -72,7 +72,10 @@ def _told(line: Line) -> str:
 
 
 def requests(history: History) -> Iterator[str]:
-    """Every operation has one line that began it, under its own path and action, and no line is of an unknown one."""
+    """Every operation has one line that began it, under its own path and action, and no line is of an unknown one.
+
+    An operation on a group has one more for each member that was asked.
+    """
     begun: defaultdict[str, list[Line]] = defaultdict(list)
     known = {op.id for op in history.ended} | {str(op["id"]) for op in history.running}
     for line in history.journal:
@@ -84,13 +87,18 @@ def requests(history: History) -> Iterator[str]:
             begun[line.operation].append(line)
     for op in history.ended:
         lines = begun[op.id]
-        if [(line.path, line.word) for line in lines] != [(op.path, op.action)]:
+        asked = Counter(line.path for line in lines if KINDS[op.kind].members and line.path.startswith(f"{op.path}/"))
+        if [(line.path, line.word) for line in lines if line.path not in asked] != [(op.path, op.action)]:
             yield f"{op.action} of {op.path} ({op.id}) was begun {len(lines)} times in the journal"
+        for path, times in asked.items():
+            if times > 1:
+                yield f"{op.action} of {op.path} ({op.id}) has asked {path} {times} times"
 
 
 def interleaved(history: History) -> Iterator[str]:
     """Between the first and the last line of an operation, no other moves the same path, or one above or below."""
     spans: dict[str, tuple[str, float, float]] = {}
+    its = {op.id: op.path for op in history.ended} | {str(op["id"]): str(op["path"]) for op in history.running}
     for path, lines in moves_by_path(history).items():
         over: set[str] = set()
         running = ""
@@ -101,8 +109,8 @@ def interleaved(history: History) -> Iterator[str]:
                 over.add(running)
             running = line.operation
             if line.operation:
-                _, first, _ = spans.get(line.operation, (path, line.at, line.at))
-                spans[line.operation] = (path, first, line.at)
+                of, first, last = spans.get(line.operation, (its.get(line.operation, path), line.at, line.at))
+                spans[line.operation] = (of, min(first, line.at), max(last, line.at))
     for one, other in _related(sorted(spans.items())):
         (_, (path, first, last)), (_, (above, begun, end)) = one, other
         if first < end and begun < last:

@@ -189,17 +189,64 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
         assert (listed.code, listed.rows) == (
             Code.DONE,
             [
-                ["LANE", "WAITING", "WORKING", "AGENTS"],
-                [w.lane, "0", "1", "a1,", "a2", "(away)"],
-                ["edge.1", "0", "0", "a2", "(away)"],
+                ["LANE", "LIMIT", "IN", "FLIGHT", "WAITING", "THROTTLED", "AGENTS"],
+                [w.lane, "30", "1", "0", "-", "a1,", "a2", "(away)"],
+                ["edge.1", "-", "0", "0", "-", "a2", "(away)"],
             ],
         )
-        assert (await w.stead("lane", "list", "-o", "wide")).rows[0][4:] == ["SURVEY"]
+        wide = (await w.stead("lane", "list", "-o", "wide")).rows[0][7:]
+        assert wide == ["REGIONS", "UNTAKEN", "LAST", "THROTTLED", "SURVEY"]
         found = json.loads((await w.stead("lane", "list", "-o", "json")).out)
         assert [(a["name"], a["there"]) for a in found[0]["agents"]] == [("a1", True), ("a2", False)]
         assert (await w.stead("lane", "list", "-o", "name")).out == f"{w.lane}\nedge.1\n"
         await world.client.delete(f"/v1/_faults/{hang}")
         await settled(w.one, "Suspended", PATHS[0])
+
+
+@pytest.mark.req("S0-12")
+async def test_limits_are_changed_while_it_runs(
+    migrated: str, nats_server: Nats, world: SimWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with whole(migrated, nats_server, world, monkeypatch) as w:
+        said = await w.stead("lane", "limit", w.lane, "--members", "1")
+        assert (said.code, said.out) == (Code.DONE, f"{w.lane}: 1\n")
+        hang = await world.fault(kind="hang", verb="suspend")
+        for path in PATHS:
+            await ask(w.one, world, "suspend", path)
+
+        async def room(flying: int, waiting: int) -> bool:
+            (lane,) = [x for x in (await w.one.store.lanes("", 10, 30)) if x["name"] == w.lane]
+            return (lane["most"], lane["in_flight"], lane["waiting"]) == (flying, flying, waiting)
+
+        await until(partial(room, 1, 2))
+        assert (await w.stead("lane", "list")).rows[1][:4] == [w.lane, "1", "1", "2"]
+        await w.stead("lane", "limit", w.lane, "--members", "2")
+        await until(partial(room, 2, 1), 5)
+        await world.client.delete(f"/v1/_faults/{hang}")
+        for path in PATHS:
+            await settled(w.one, "Suspended", path)
+        said = await w.stead("lane", "limit", "aws", "--members", "7", "--regions", "3")
+        assert (said.code, said.out) == (Code.DONE, "aws: 7 members in a region, 3 regions\n")
+        await w.stead("lane", "limit", w.lane)
+        assert (await w.stead("lane", "list")).rows[1][:2] == [w.lane, "7"]
+        assert (await w.stead("lane", "limit", w.lane, "--regions", "3")).code == Code.USAGE
+
+
+async def test_calls_that_the_provider_refused_are_counted(
+    migrated: str, nats_server: Nats, world: SimWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stead.agent.agent.PRESENCE", 0.2)
+    async with whole(migrated, nats_server, world, monkeypatch) as w:
+        await world.fault(kind="throttle", verb="suspend", rate=1, burst=1)
+        for path in PATHS:
+            await ask(w.one, world, "suspend", path)
+        for path in PATHS:
+            await settled(w.one, "Suspended", path)
+
+        async def told() -> bool:
+            return (await w.stead("lane", "list")).rows[1][4] not in ("-", "0")
+
+        await until(told)
 
 
 async def away(dsn: str, agent: str) -> None:

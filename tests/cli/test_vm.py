@@ -27,7 +27,7 @@ from tests.api.cell import Cell
 from tests.cli.remote import Stead, process, until
 
 AT = ("--provider", "sim", "--region", "a")
-REMOTE = ("vm", "operation", "journal", "claim", "explain", "orphan", "lane")
+REMOTE = ("vm", "operation", "queue", "journal", "claim", "explain", "orphan", "lane")
 """The nouns that speak to a server."""
 
 
@@ -344,6 +344,12 @@ def test_the_example_in_the_help_works(cell: Cell, stead: Stead, ns: str, exampl
     if "retry" in words:
         stead("operation", "cancel", made)
         cell.obey(ns)
+    if "promote" in words:
+        del cell.obeyed[ns]
+        stead("vm", "suspend", path, "--detach")
+        made = stead("vm", "resume", path, "--queue", "--detach", "-o", "name").out.strip()
+    if "queue" in words:
+        stead("queue", "open", path)
     places = {"shop/web/front/1": path, "shop/web": f"{ns}/m", "shop": ns}
     words = [places.get(word, made if word.count("-") == 4 else word) for word in words if word != "--follow"]
     assert stead(*words).code == Code.DONE

@@ -27,6 +27,7 @@ from stead.client import (
     Unavailable,
     Unreachable,
     models,
+    queues,
 )
 from stead.client import client as clients
 from stead.client.events import Event, events
@@ -168,9 +169,12 @@ def test_what_a_newer_server_adds_is_passed_over() -> None:
     assert read(text, models.Reason) == models.Reason(code="a", says="b")
 
 
-@pytest.mark.parametrize("name", [name for name, kind in vars(models).items() if dataclasses.is_dataclass(kind)])
+OURS = {name: kind for name, kind in (vars(models) | vars(queues)).items() if dataclasses.is_dataclass(kind)}
+
+
+@pytest.mark.parametrize("name", OURS)
 def test_the_client_knows_every_field_of_the_wire(name: str) -> None:
-    ours = getattr(models, name)
+    ours = OURS[name]
     theirs = {
         "ResourcePage": "Resources",
         "OperationPage": "Operations",
@@ -179,6 +183,7 @@ def test_the_client_knows_every_field_of_the_wire(name: str) -> None:
         "TruthPage": "Truths",
         "OrphanPage": "Orphans",
         "LanePage": "Lanes",
+        "QueuePage": "Queues",
     }
     pages = next(
         vars(part)[its] for part in (wire, problems, reality) if (its := theirs.get(name, name)) in vars(part)

@@ -62,7 +62,7 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
             (lane, [("a1", True), ("a2", True)]),
             ("edge.1", [("a2", True)]),
         ]
-        assert (lanes[0].waiting, lanes[0].working, isinstance(lanes[0].survey_at, datetime)) == (0, 0, True)
+        assert (lanes[0].waiting, lanes[0].in_flight, isinstance(lanes[0].survey_at, datetime)) == (0, 0, True)
 
         truths, orphans, again = await asyncio.to_thread(everything, s.url)
         assert [(x.path, x.agrees) for x in truths] == [(x.path, x.agrees) for x in found]

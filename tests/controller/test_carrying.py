@@ -189,9 +189,8 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         machine = KINDS["machine"]
         path = "/acme/space/1"
         row = Row(path, "machine", Snapshot("DELETED", Fence(1, 0)), "sim.a", uuid4(), {})
-        seen = await e.mover.move(
-            [Told(path, Report(Trigger.SEEN, Fence(1, 0), seen="DELETED"), facts={"id": "1"})], new={path: row}
-        )
+        report = Report(Trigger.SEEN, Fence(1, 0), seen="DELETED")
+        seen = await e.mover.move([Told(path, report, facts={"id": "1"}, new=row)])
         assert isinstance(seen[0], Moved)
         expires = machine.state("DELETED").expires
         assert expires is not None

@@ -18,9 +18,10 @@ from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
+from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Report, Request
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
 from stead.store.change import Custody, Written
@@ -226,3 +227,84 @@ async def test_a_large_group_costs_few_statements(migrated: str) -> None:
         await e.ask("suspend")
         assert len(e.sent) == 10  # a hundred members each
         assert len([a for a in asked if "pg_advisory_unlock_all" not in a]) <= 10, asked
+
+
+async def outcome(e: Engine, operation: str) -> tuple[str, int, int]:
+    record = await e.store.operation(UUID(operation))
+    assert record is not None
+    return record["outcome"], record["total"], record["failed"]
+
+
+async def looked(e: Engine, seen: str) -> None:
+    """Agents look at whatever they are told to, and say what is there."""
+    orders, e.sent = [order for order in e.sent if order["verb"] == PROBE], []
+    fences: dict[str, Fence] = {}
+    for order in orders:
+        fences |= await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+    await e.mover.move([Told(path, Report(Trigger.SEEN, fence, seen=seen)) for path, fence in fences.items()])
+    await e.idle()
+
+
+@pytest.mark.req("X-09")
+async def test_only_the_members_that_failed_are_tried_once_more(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make(["Running"] * 9)
+        failing = [f"{GROUP}/g/00002", f"{GROUP}/g/00005"]
+        accepted = await e.ask("terminate")
+        assert isinstance(accepted, Accepted)
+        await e.carry(failing)
+        assert await outcome(e, accepted.operation) == ("failed", 9, 2)
+        # As they are, they cannot follow; and nobody else is asked.
+        refused = await e.admission.retry(UUID(accepted.operation), "ann", Actor.USER)
+        assert isinstance(refused, Refusal)
+        says = "2 in Failed: terminate cannot start in Failed; it could be forced, with a reason"
+        assert [r.says for r in refused.reasons] == [says]
+        again = await e.admission.retry(
+            UUID(accepted.operation), "ann", Actor.USER, force=True, reason="the quota was raised"
+        )
+        assert isinstance(again, Accepted)
+        await e.idle()
+        assert sorted(m["path"] for order in e.sent for m in order["members"]) == failing
+        await e.carry()
+        assert {(o["verb"], len(o["members"])) for o in e.sent} == {(PROBE, 2)}  # what was forced is looked at
+        assert await outcome(e, again.operation) == ("", 2, 0)
+        assert await e.states() == {"Terminated": 7, "Terminating": 2}
+
+
+async def test_a_group_is_cancelled_with_its_members(migrated: str) -> None:
+    async with engine(migrated, chunk=10) as e:
+        await e.make(["Running"] * 30)
+        accepted = await e.ask("suspend")
+        assert isinstance(accepted, Accepted)
+        first, e.sent = e.sent[:1], e.sent[1:]
+        rest, e.sent = e.sent, first
+        await e.carry()  # some are done
+        e.sent = rest
+        answer = await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER)
+        assert isinstance(answer, Accepted)
+        assert (await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER)) == Accepted(
+            accepted.operation, joined=True
+        )
+        await e.idle()
+        states = await e.states()
+        assert states["Suspended"] == len(first[0]["members"])
+        await looked(e, "Running")  # those that nobody had begun are as they were
+        assert (await outcome(e, accepted.operation))[0] == "cancelled"
+        assert (await e.group()).snapshot.operation is None
+        assert await e.states() == {"Suspended": len(first[0]["members"]), "Running": 30 - len(first[0]["members"])}
+
+
+async def test_whoever_was_not_asked_yet_is_not_asked_after_a_cancel(migrated: str) -> None:
+    async with engine(migrated, chunk=10) as e:
+        await e.make(["Running"] * 30)
+        e.mover._follow.remove(e.groups)  # it stops in the middle
+        accepted = await e.ask("suspend")
+        assert isinstance(accepted, Accepted)
+        assert await e.groups._chunk(accepted.operation)
+        assert await e.states() == {"Suspending": 10, "Running": 20}
+        assert isinstance(await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER), Accepted)
+        e.mover.follow(e.groups)
+        await e.groups.expand(accepted.operation)
+        await looked(e, "Running")
+        assert await outcome(e, accepted.operation) == ("cancelled", 10, 11)
+        assert await e.states() == {"Running": 30}

@@ -80,7 +80,7 @@ async def one_step(store: Store, mover: Mover, kinds: Mapping[str, str], step: S
         if isinstance(event.event, Request):
             new[path] = fresh
         events.append(replace(event, facts=facts, spec={"step": number}))
-    await mover.move(events, new=new)
+    await mover.move([replace(event, new=new.get(event.path)) for event in events])
 
 
 @pytest.mark.req("X-03")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
+from uuid import UUID
 
 import pytest
 
 from stead.controller.admission import Accepted, Wish
 from stead.controller.grants import Grants
 from stead.controller.mover import Told
-from stead.lifecycle.events import Report, Request
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.decide.draft import PROBE
+from stead.lifecycle.events import Due, Report, Request
+from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store.change import Written
 from tests.controller.test_groups import GROUP, ME, Engine, engine
@@ -23,7 +25,7 @@ async def limit(e: Engine, provider: str, members: int | None, regions: int | No
 
 def with_grants(e: Engine) -> Grants:
     """Room is given after every commit, as in a controller that runs."""
-    grants = Grants(e.mover, e.send)  # type: ignore[arg-type]
+    grants = Grants(e.mover, e.send)
     e.mover.follow(grants)
     return grants
 
@@ -121,6 +123,35 @@ async def test_a_deadline_starts_with_the_grant_and_a_resend_keeps_its_room(migr
         rows = await e.store.read_many([f"{GROUP}/g/00001", f"{GROUP}/g/00000"])
         waited = next(row for row in rows.values() if row.snapshot.state == "Suspending")
         assert sorted(waited.timers or {}) == ["deadline", "resend"]
+
+
+@pytest.mark.req("S0-12")
+async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 1)
+        await e.make(["Running"] * 2, lanes=["aws.a"])
+        one, other = f"{GROUP}/g/00000", f"{GROUP}/g/00001"
+        begun = await e.admission.ask(Wish("vm", one, Request("suspend"), "ann"))
+        assert isinstance(begun, Accepted)
+        await settle(e, grants)
+        ((order,), e.sent) = e.sent, []
+        await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+        await e.admission.ask(Wish("vm", other, Request("suspend"), "ann"))
+        await e.admission.cancel(UUID(begun.operation), "ann", Actor.USER)  # its agent is fenced off and waited out
+        await grants._grant(["aws.a"])
+        assert e.sent == []
+        e.mover.clock = lambda: 2000.0
+        await e.mover.move([Told(one, Due("fenced"))])
+        ((probe,), e.sent) = e.sent, []
+        assert (probe["verb"], await in_flight(e)) == (PROBE, {"aws.a": 1})
+        fences = await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in probe["members"]})
+        await e.mover.move([Told(one, Report(Trigger.SEEN, fences[one], seen="Suspended"))])
+        await settle(e, grants)
+        assert [m["path"] for sent in e.sent for m in sent["members"]] == [other]
+        assert await in_flight(e) == {"aws.a": 1}
+        await finish(e)
+        assert await in_flight(e) == {}
 
 
 async def test_two_controllers_never_give_the_same_room(migrated: str) -> None:

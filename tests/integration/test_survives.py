@@ -213,6 +213,22 @@ async def test_an_order_sent_anew_is_not_taken_for_a_repeat(grounds: Grounds) ->
             await settled(ground, "Running")
 
 
+async def test_an_order_that_comes_together_with_its_repeat_is_done_once(
+    grounds: Grounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Resync, "send", nothing)
+    async with grounds.one() as ground, controller(ground) as one:
+        async with agent(ground):
+            await ask(one, ground, "create")
+            await settled(ground, "Running")
+        await ask(one, ground, "reboot")
+        await ground.until("SELECT FROM resources WHERE path = $1 AND sends >= 2")  # three of them lie on the lane
+        async with agent(ground):
+            await settled(ground, "Running")
+        assert (await ground.done())["reboot"] == 1
+        assert await ground.ended() == [("create", "done"), ("reboot", "done")]
+
+
 async def test_a_dead_consumer_is_noticed_in_seconds(grounds: Grounds, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Resync, "send", nothing)  # or the next agent would notice it at once
     async with grounds.one() as ground, controller(ground, pace=PATIENT) as one:

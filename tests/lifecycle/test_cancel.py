@@ -171,7 +171,7 @@ class TestWhatIsRefused:
         assert no(CLUSTER, given_up, CANCEL).code is Code.NOT_CANCELLABLE
 
     def test_what_awaits_others(self) -> None:
-        refusal = no(MCI, asked(MCI, "Running", "suspend"), CANCEL)
+        refusal = no(MCI, asked(MCI, "Absent", "create"), CANCEL)  # more is to come after this
         assert refusal.code is Code.NOT_CANCELLABLE
         assert "waits for others" in refusal.reasons[0].says
 
@@ -181,6 +181,21 @@ class TestWhatIsRefused:
         undoing = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), CANCEL, Due("deadline"))
         assert op(undoing).phase is Phase.UNDOING
         assert yes(CLUSTER, undoing, CANCEL).joined
+
+
+class TestAGroup:
+    def test_its_members_are_cancelled_and_it_settles_with_the_last(self) -> None:
+        asked_for = asked(MCI, "Running", "suspend")
+        decision = yes(MCI, asked_for, CANCEL)
+        assert decision.cancels
+        assert op(decision.after).cancelled
+        half = Children((("Running", 3), ("Suspended", 2)), remaining=0, failed=3)
+        settled = yes(MCI, decision.after, half)
+        assert (settled.after.state, settled.ended[0].outcome) == ("Running", Outcome.CANCELLED)
+
+    def test_what_all_have_done_is_done(self) -> None:
+        cancelled = after(MCI, asked(MCI, "Running", "suspend"), CANCEL)
+        assert yes(MCI, cancelled, Children((("Suspended", 5),))).ended[0].outcome is Outcome.DONE
 
 
 class TestWhatWaits:

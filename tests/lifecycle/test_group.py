@@ -12,7 +12,7 @@ from stead.lifecycle.aggregate import reached
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Code, Refusal
-from stead.lifecycle.events import Request
+from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot, Work
 
 MCI, VM = KINDS["mci"], KINDS["vm"]
@@ -65,9 +65,12 @@ def test_members_that_cannot_come_along_count_as_having_reached_the_target() -> 
 
 
 @pytest.mark.req("S0-11")
-def test_a_member_that_another_operation_holds_is_skipped() -> None:
+@pytest.mark.parametrize("choice", OnConflict)
+def test_a_member_that_another_operation_holds_is_skipped(choice: OnConflict) -> None:
+    """Also where the operation on the group itself would wait its turn."""
     held = Snapshot("Running", blocked=Holder("op-7", "reboot", "/ns/mci/a/1"))
-    answer = decide(MCI, Group(Snapshot("Running"), VM, {Snapshot("Running"): 2, held: 1}), Request("suspend"))
+    request = Request("suspend", on_conflict=choice)
+    answer = decide(MCI, Group(Snapshot("Running"), VM, {Snapshot("Running"): 2, held: 1}), request)
     assert isinstance(answer, GroupDecision)
     assert answer.skipped[held].code is Code.HELD
 

@@ -26,7 +26,7 @@ from tests.servers import Postgres
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
 HOLDERS = ("one", "two", "three")
-COMMIT = "SELECT commit_sets($1, '{1}', $2, $3, $4, NULL, 0, NULL, 100)"
+COMMIT = "SELECT commit_sets($1, '{1}', $2, $3, $4, 0, NULL, 100)"
 
 paths = st.sampled_from(NODES)
 wants = st.builds(claims_for, st.lists(paths, max_size=2, unique=True), st.lists(paths, max_size=2, unique=True))

@@ -13,7 +13,7 @@ ORDER = "INSERT INTO orders (lane, kind, verb, members, agent) VALUES ($1, 'vm',
 
 
 def shown(lane: Mapping[str, Any]) -> tuple[str, list[tuple[str, bool]], int, int]:
-    return lane["name"], [(a["name"], a["there"]) for a in lane["agents"]], lane["waiting"], lane["working"]
+    return lane["name"], [(a["name"], a["there"]) for a in lane["agents"]], lane["untaken"], lane["in_flight"]
 
 
 async def test_lanes_with_who_serves_them_and_what_stands_on_them(migrated: str) -> None:
@@ -34,8 +34,8 @@ async def test_lanes_with_who_serves_them_and_what_stands_on_them(migrated: str)
         assert [shown(lane) for lane in lanes] == [
             ("Edge.1", [("b", True)], 0, 0),
             ("aws.w", [], 0, 0),
-            ("aws.x", [("a", False), ("b", True), ("c", True)], 2, 1),
-            ("never.served", [], 1, 0),
+            ("aws.x", [("a", False), ("b", True), ("c", True)], 2, 3),
+            ("never.served", [], 1, 1),
         ]
         assert [lane["survey_at"] is None for lane in lanes] == [False, False, False, True]
         assert lanes[0]["agents"][0]["version"] == "0.2"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
@@ -26,8 +27,11 @@ from stead.bus.messages import (
     Survey,
     SurveyReply,
     Take,
+    TakeReply,
 )
 from stead.drivers.base import Driver, Error
+from stead.lifecycle.snapshot import Fence
+from stead.together import Together
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +39,12 @@ PRESENCE = 10.0
 """Seconds between words that it is still there."""
 
 MOST_MET = 10_000
+
+MOST_TAKEN = 50
+"""Lanes that ask for custody in one question."""
+
+IDLE = 20.0
+"""Seconds that a request for orders stands: with thousands of lanes, what is asked for in vain adds up."""
 
 PAUSE = 2.0
 """Seconds before another try to tell a full state."""
@@ -49,6 +59,16 @@ class Agent:
         self.epoch = epoch
         self.at_once = at_once
         self.lanes = {lane: Lane(self, lane, driver) for lane, driver in lanes.items()}
+        self.take = Together(self._take, MOST_TAKEN, at_once=2)
+        """Ask for custody of members, together with whoever else does at the same time."""
+
+    async def _take(self, asked: Sequence[Sequence[tuple[str, Fence]]]) -> list[TakeReply | NoAnswer]:
+        members = [member for each in asked for member in each]
+        try:
+            reply = await self.bus.take(Take(agent=self.name, epoch=self.epoch, members=members))
+        except NoAnswer as error:
+            return [error for _ in asked]
+        return [reply for _ in asked]
 
     async def run(self) -> None:
         """Serve every lane, each for itself: a slow one slows no other."""
@@ -69,10 +89,14 @@ class Agent:
         names = list(self.lanes)
         await self.bus.publish_report(Hello(self.name, self.epoch, names, __version__))
         while True:
+            slowed = {name: lane.work.throttled for name, lane in self.lanes.items() if lane.work.throttled}
             try:
-                await self.bus.announce(Presence(self.name, self.epoch, names, __version__))
+                await self.bus.announce(Presence(self.name, self.epoch, names, __version__, slowed))
             except BusError as error:
                 log.debug("nobody hears that %s is there: %s", self.name, error)
+            else:
+                for name, calls in slowed.items():
+                    self.lanes[name].work.throttled -= calls
             await asyncio.sleep(PRESENCE)
 
 
@@ -83,7 +107,10 @@ class Lane:
         self.agent = agent
         self.name = lane
         self.work = Work(driver)
-        self.room = asyncio.Semaphore(agent.at_once)
+        self.in_hand = 0
+        """Orders that are being taken or carried out."""
+        self.free = asyncio.Event()
+        self.free.set()
         self.jobs: set[asyncio.Task[None]] = set()
         self.met: dict[tuple[object, ...], None] = {}
         """Orders that this run has taken or asks for, each under its fences; the latest some thousand of them."""
@@ -98,19 +125,26 @@ class Lane:
         await bus.serve_survey(self.name, self._survey)
         async with bus.orders(self.name) as consumer:
             while True:
-                await self.room.acquire()
+                await self.free.wait()
                 try:
-                    deliveries = await consumer.fetch(1)
+                    deliveries = await consumer.fetch(self.agent.at_once - self.in_hand, IDLE)
                 except BusError as error:
                     log.info("%s: no orders: %s", self.name, error)
                     await asyncio.sleep(0.5)
-                    deliveries = []
-                if not deliveries:
-                    self.room.release()
                     continue
-                job = asyncio.create_task(self._carry(deliveries[0]))
-                self.jobs.add(job)
-                job.add_done_callback(self._done)
+                if deliveries:
+                    self._count(len(deliveries))
+                    self._begin(self._take(deliveries))
+
+    def _count(self, orders: int) -> None:
+        """So many orders more, or less, are in hand."""
+        self.in_hand += orders
+        (self.free.set if self.in_hand < self.agent.at_once else self.free.clear)()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        job = asyncio.create_task(work)
+        self.jobs.add(job)
+        job.add_done_callback(self._done)
 
     async def tell(self) -> None:
         """Tell what is there: at first, after every new connection, and when asked to."""
@@ -142,40 +176,69 @@ class Lane:
 
     def _done(self, job: asyncio.Task[None]) -> None:
         self.jobs.discard(job)
-        self.room.release()
         if not job.cancelled() and job.exception() is not None:
             log.error("%s: an order was given up", self.name, exc_info=job.exception())
 
-    async def _carry(self, delivery: Delivery[Order]) -> None:
-        """Take the order, do it while custody lasts, report it."""
-        order, agent = delivery.message, self.agent
-        key = (order.id, *(member.fence for member in order.members))
-        if key in self.met:  # it came again while the first was being taken, or its acknowledgement was lost
+    async def _take(self, deliveries: Sequence[Delivery[Order]]) -> None:
+        """Ask for custody of orders that came together, and begin to carry out those that it was given for."""
+        begun = 0
+        try:
+            asked = asyncio.get_running_loop().time()
+            wanted = [delivery for delivery in deliveries if await self._fresh(delivery)]
+            members = [(m.path, m.fence) for delivery in wanted for m in delivery.message.members]
+            if not members:
+                return
+            reply = await self.agent.take(members)
+            if isinstance(reply, NoAnswer):
+                for delivery in wanted:
+                    self.met.pop(_key(delivery.message), None)
+                return  # not acknowledged: they come again
+            for delivery in wanted:
+                await delivery.ack()
+                order = delivery.message
+                fences = given(order, reply)
+                if fences:
+                    begun += 1
+                    self._begin(self._carry(order, fences, reply, asked))
+        finally:
+            self._count(begun - len(deliveries))
+
+    async def _fresh(self, delivery: Delivery[Order]) -> bool:
+        """Whether it is new; or it came again while it was being taken, or its acknowledgement was lost."""
+        key = _key(delivery.message)
+        if key in self.met:
             await delivery.ack()
-            return
+            return False
         self.met[key] = None
         if len(self.met) > MOST_MET:
             del self.met[next(iter(self.met))]
-        asked = asyncio.get_running_loop().time()
-        take = Take(
-            order=order.id, agent=agent.name, epoch=agent.epoch, members=[(m.path, m.fence) for m in order.members]
-        )
+        return True
+
+    async def _carry(self, order: Order, fences: Mapping[str, Fence], reply: TakeReply, asked: float) -> None:
+        """Do an order while custody lasts, and report it."""
+        agent = self.agent
         try:
-            reply = await agent.bus.take(take)
-        except NoAnswer:
-            self.met.pop(key, None)
-            return  # not acknowledged: it comes again
-        await delivery.ack()
-        if not reply.ok:
-            return
-        custody = Custody(agent.bus, agent.name, agent.epoch, order.id, reply.fences, asked + reply.custody)
-        longest = self.work.driver.longest_call
-        async with custody:
-            if 0 < reply.call < longest:  # it could act when nobody expects it any more
-                says = f"a call of the driver may last {longest:g} s, and the cell allows {reply.call:g} s"
-                log.error("%s: %s", self.name, says)
-                results = [ReportResult(path, fence, "failed", error=says) for path, fence in reply.fences.items()]
-            else:
-                results = await self.work.do(order, reply.fences, custody.check)
-        if custody.held and results:
-            await agent.bus.publish_report(custody.report(self.name, results))
+            custody = Custody(agent.bus, agent.name, agent.epoch, order.id, fences, asked + reply.custody)
+            longest = self.work.driver.longest_call
+            async with custody:
+                if 0 < reply.call < longest:  # it could act when nobody expects it any more
+                    says = f"a call of the driver may last {longest:g} s, and the cell allows {reply.call:g} s"
+                    log.error("%s: %s", self.name, says)
+                    results = [ReportResult(path, fence, "failed", error=says) for path, fence in fences.items()]
+                else:
+                    results = await self.work.do(order, fences, custody.check)
+            if custody.held and results:
+                await agent.bus.publish_report(custody.report(self.name, results))
+        finally:
+            self._count(-1)
+
+
+def _key(order: Order) -> tuple[object, ...]:
+    """An order, under its fences."""
+    return (order.id, *(member.fence for member in order.members))
+
+
+def given(order: Order, reply: TakeReply) -> dict[str, Fence]:
+    """The members of an order that custody was given of; what was given may be of another order for the same ones."""
+    own = {member.path: member.fence.raised() for member in order.members}
+    return {path: fence for path, fence in own.items() if reply.fences.get(path) == fence}

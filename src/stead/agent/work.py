@@ -43,6 +43,8 @@ class Work:
         self.busy: dict[str, Fence] = {}
         """What is being worked on, under which fence."""
         self._slow_until = 0.0
+        self.throttled = 0
+        """Calls that the provider refused because there were too many, since somebody was told."""
 
     async def do(self, order: Order, fences: Fences, may: Callable[[], None]) -> list[ReportResult]:
         """Carry an order out for the members that were taken; nothing, where nobody can say what became of it.
@@ -121,6 +123,7 @@ class Work:
 
     async def _pause(self, error: TryAgain) -> None:
         if isinstance(error, Throttled):
+            self.throttled += 1
             self._slow_until = max(self._slow_until, asyncio.get_running_loop().time() + error.after)
         else:
             await asyncio.sleep(error.after)

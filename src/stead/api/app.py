@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from stead import __version__
-from stead.api import explain, health, journal, operations, problems, resources, truth
+from stead.api import explain, health, journal, operations, problems, queues, resources, truth
 from stead.api.problems import MEDIA, TITLES, Problem
 from stead.api.requests import Identify, RequestIds, anybody
 from stead.controller.view import Service
@@ -41,6 +41,7 @@ def create_app(service: Service, *, identify: Identify = anybody, heartbeat: flo
     app.include_router(resources.router(service))
     app.include_router(explain.router(service))
     app.include_router(operations.router(service))
+    app.include_router(queues.router(service))
     app.include_router(journal.router(service, heartbeat))
     app.include_router(truth.router(service))
     app.include_router(health.router(service))

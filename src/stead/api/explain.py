@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
@@ -24,9 +24,12 @@ def router(service: Service) -> APIRouter:
         kind: Annotated[Name | None, Query(description="Needed where there is no resource yet.")] = None,
         force: Annotated[bool, Query(description="If it were forced.")] = False,
         reason: Annotated[str, Query(description="With this reason.")] = "",
+        on_conflict: Annotated[
+            Literal["default", "refuse", "queue"], Query(description="If something else is under way.")
+        ] = "default",
     ) -> Explanation:
         """Whether an action would be let in now, why, who is in the way, and what would help. Nothing is done."""
-        asked = Asked(path=path, action=action, kind=kind or "", force=force, reason=reason)
+        asked = Asked(path=path, action=action, kind=kind or "", force=force, reason=reason, on_conflict=on_conflict)
         answer = await service.explain(asked, caller)
         if isinstance(answer, Missing):
             raise trouble(answer)

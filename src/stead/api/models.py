@@ -78,7 +78,9 @@ class Ask(BaseModel):
     on_partial: Literal["continue", "rollback", "refine"] = "continue"
     """What to do when only some members of a new group came up."""
     on_conflict: Literal["default", "refuse", "queue"] = "default"
-    """What to do when another operation is in the way. Queueing is not there yet."""
+    """What to do when another operation is in the way: be refused, or wait its turn. By default: as the lifecycle
+    says.
+    """
 
 
 class Holder(Wire):
@@ -140,6 +142,8 @@ class Resource(Wire):
     """When somebody last looked at the object itself."""
     changed_at: datetime | None
     created_at: datetime | None
+    members: dict[str, int] | None = None
+    """Of a group: how many members are in which state, a moment ago at most."""
 
 
 class Past(Wire):
@@ -194,6 +198,10 @@ class Accepted(Wire):
     """There was nothing to do."""
     repeated: bool
     """The same request was let in before, under the same key."""
+    queued: bool
+    """It waits its turn."""
+    position: int | None
+    """While it waits: its place in its queue; 1 is the next."""
 
 
 class Operation(Wire):
@@ -210,16 +218,23 @@ class Operation(Wire):
     """Members it is about."""
     remaining: int
     failed: int
-    outcome: Literal["done", "failed", "undone", "unknown", "displaced", "cancelled"] | None
-    """Null while it is under way."""
+    outcome: Literal["done", "failed", "undone", "unknown", "displaced", "cancelled", "refused"] | None
+    """Null while it is under way, or waits its turn."""
     created_at: datetime
     ended_at: datetime | None
     state: str | None
     """Of its resource, while it is under way."""
     phase: str | None
+    """What it is doing; `queued` while it waits its turn."""
     attempt: int | None
     cancelled: bool
     """Somebody wants it to end, or had it ended before it was done."""
+    queued: bool
+    """It waits its turn."""
+    position: int | None
+    """While it waits: its place in its queue; 1 is the next."""
+    reasons: list[Reason]
+    """Why it was refused, where it was when its turn came."""
 
 
 class Operations(Wire):
@@ -229,6 +244,37 @@ class Operations(Wire):
     next: str | None
     more: bool
     """There are others. Without a cursor to go on by, ask below a longer path."""
+
+
+class Queue(Wire):
+    """Where requests wait that met another operation on an object."""
+
+    path: str
+    """Of the object."""
+    stopping: bool
+    """It takes nothing more, and goes when all that is in it is carried out."""
+    waiting: int
+    """Operations in it."""
+    running: str | None
+    """The operation that left it last, while that is under way."""
+    created_at: datetime
+
+
+class WholeQueue(Queue):
+    """A queue with what waits in it."""
+
+    items: list[Operation]
+    """The next one first."""
+    more: bool
+    """There are others."""
+
+
+class Queues(Wire):
+    """A page of queues."""
+
+    items: list[Queue]
+    next: str | None
+    """The cursor of the next page."""
 
 
 class Claim(Wire):

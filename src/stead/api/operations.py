@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from stead.api.accepting import accepted
+from stead.api.groups import OperationMember, OperationMembers, RetryAsk
 from stead.api.models import Accepted, Below, Claim, Claims, Operation, Operations
 from stead.api.problems import Trouble, trouble
 from stead.api.requests import Cursor, Key, Limit, Who, from_cursor, to_cursor
@@ -33,11 +34,20 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/v1/operations/{id}")
     async def read_operation(id: UUID) -> Operation:
-        """An operation, under way or ended."""
+        """An operation that waits its turn, is under way or has ended."""
         found = await service.view.operation(id)
         if found is None:
             raise Trouble("not-found", f"there is no operation {id}")
         return Operation.model_validate(found)
+
+    @routes.get("/v1/operations/{id}/members")
+    async def list_operation_members(id: UUID, limit: Limit = 100, cursor: Cursor = None) -> OperationMembers:
+        """Members of a group that did not do what an operation asked of them, or were skipped, each with why."""
+        if await service.view.operation(id) is None:
+            raise Trouble("not-found", f"there is no operation {id}")
+        page = await service.view.members(id, from_cursor(cursor, str) or "", limit)
+        items = [OperationMember.model_validate(item) for item in page.items]
+        return OperationMembers(items=items, next=to_cursor(page.next))
 
     @routes.post("/v1/operations/{id}/cancel", status_code=202)
     async def cancel_operation(id: UUID, caller: Who, response: Response) -> Operation:
@@ -45,6 +55,7 @@ def router(service: Service) -> APIRouter:
 
         Nothing is torn out of anybody's hands: whoever works on it is fenced off and waited out, the object is looked
         at, and the resource settles to what is true. The operation ends `cancelled`, or `done` if it turns out so.
+        One that waits its turn is taken out of its queue, and ends at once.
         """
         answer = await service.cancel(id, caller)
         if not isinstance(answer, Shown):
@@ -52,17 +63,29 @@ def router(service: Service) -> APIRouter:
         response.headers["Location"] = f"/v1/operations/{id}"
         return Operation.model_validate(answer)
 
+    @routes.post("/v1/operations/{id}/promote")
+    async def promote_operation(id: UUID, caller: Who) -> Operation:
+        """Put an operation that waits its turn first in its queue."""
+        answer = await service.promote(id, caller)
+        if not isinstance(answer, Shown):
+            raise trouble(answer)
+        return Operation.model_validate(answer)
+
     @routes.post(
         "/v1/operations/{id}/retry",
         status_code=202,
         responses={200: {"model": Accepted, "description": "There was nothing to do"}},
     )
-    async def retry_operation(id: UUID, caller: Who, response: Response, key: Key = "") -> Accepted:
-        """Ask once more for what an operation was to do that ended `failed`, `unknown`, `undone` or `cancelled`.
+    async def retry_operation(
+        id: UUID, caller: Who, response: Response, body: RetryAsk | None = None, key: Key = ""
+    ) -> Accepted:
+        """Ask once more for what an operation was to do that did not end `done` or `displaced`.
 
         It is a new operation of the caller's, with the same spec, force and reason, and is let in or refused as any.
+        Of a group, only the members that failed are asked.
         """
-        answer = await service.retry(id, caller, key)
+        said = body or RetryAsk()
+        answer = await service.retry(id, caller, key, force=said.force, reason=said.reason)
         if not isinstance(answer, Taken):
             raise trouble(answer)
         return accepted(answer, response)

@@ -35,6 +35,8 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "ended": (409, "The operation has ended"),
     "not-cancellable": (409, "The operation cannot be cancelled now"),
     "not-retryable": (409, "There is nothing to retry"),
+    "not-queued": (409, "The operation does not wait its turn"),
+    "stopping": (409, "The queue takes nothing more"),
     "not-the-actor": (403, "The action is somebody else's"),
     "unknown-action": (422, "There is no such action"),
     "needs-reason": (422, "Force needs a reason"),

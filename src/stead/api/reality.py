@@ -6,7 +6,9 @@ A field here is a promise, as with all others.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from stead.api.models import Wire
 
@@ -81,12 +83,38 @@ class Lane(Wire):
 
     lane: str
     agents: list[Serving]
+    limit: int | None
+    """Members that it bears at once; null where there is no limit."""
+    regions: int | None
+    """Regions that its provider bears at once; null where there is no limit."""
+    in_flight: int
+    """Members whose orders were sent."""
     waiting: int
-    """Orders that nobody has taken yet."""
-    working: int
-    """Orders that somebody has taken."""
+    """Members whose orders wait for room."""
+    untaken: int
+    """Orders that were sent and that nobody has taken yet."""
+    throttled: int
+    """Calls that the provider has refused because there were too many."""
+    throttled_at: datetime | None
+    """When it last did."""
     survey_at: datetime | None
     """When its full state is wanted next; null where nobody has ever served it."""
+
+
+class LaneLimit(Wire):
+    """What one lane bears."""
+
+    members: Annotated[int, Field(gt=0)] | None = None
+    """Members at once; null: as many as its provider says."""
+
+
+class ProviderLimits(Wire):
+    """What a provider bears."""
+
+    members: Annotated[int, Field(gt=0)] | None = None
+    """Members at once in a region; null for no limit."""
+    regions: Annotated[int, Field(gt=0)] | None = None
+    """Regions at once; null for no limit."""
 
 
 class Lanes(Wire):

@@ -69,12 +69,11 @@ class Order(Message, frozen=True, tag="order"):
 
 
 class Take(Message, frozen=True, tag="take"):
-    """An agent got an order and asks for custody of it.
+    """An agent got orders and asks for custody of their members.
 
     The answer may be lost, so an agent may say the same twice; the second time it is told what it was told before.
     """
 
-    order: Number
     agent: Name
     epoch: Number
     members: list[tuple[str, Fence]]
@@ -242,6 +241,8 @@ class Presence(Message, frozen=True, tag="presence"):
     epoch: Number
     lanes: list[str]
     version: str
+    throttled: dict[str, Number] = {}
+    """By lane, how many calls the provider has refused since the last word because there were too many."""
 
 
 class Fault(Message, frozen=True, tag="fault"):

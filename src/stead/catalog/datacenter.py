@@ -203,6 +203,7 @@ DISK = Lifecycle(
     kind="disk",
     says="A disk, attached to a machine or lying by itself.",
     parent="cloudspace",
+    queue_of="machine",
     needs=(Need("cloudspace", ("DEPLOYED",)),),
     states=(
         settled("MODELED", "It exists on paper only.", seen=ABSENT),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import Force, Why
+from stead.cli.following import Force, Queueing, Why, on_conflict
 from stead.cli.output import Code, ListFormat, data, heading, line
 from stead.cli.remote import AnyPath, Output, Server, clock, plain, reach
 from stead.client import DEFAULT_SERVER, Explanation
@@ -20,6 +20,7 @@ def explain(
     ] = None,
     force: Force = False,
     reason: Why = "",
+    queue: Queueing = False,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
@@ -28,7 +29,8 @@ def explain(
     Exit code 0: it would be let in. 3: it would be refused.
     """
     with reach(server) as client:
-        answer = client.explain(path, action, kind=kind, force=force, reason=reason)
+        conflict = on_conflict(queue)
+        answer = client.explain(path, action, kind=kind, force=force, reason=reason, on_conflict=conflict)
     match output:
         case ListFormat.NAME:
             line("allowed" if answer.allowed else "refused")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import typer
 from rich.console import Console
@@ -23,7 +23,7 @@ OPERATIONS: Columns[Operation] = Columns(
         ("OPERATION", lambda op: op.id),
         ("ACTION", lambda op: op.action),
         ("PATH", lambda op: op.path),
-        ("OUTCOME", lambda op: op.outcome or "running"),
+        ("OUTCOME", lambda op: op.outcome or ("queued" if op.queued else "running")),
     ),
     wide=(
         ("STATE", lambda op: op.state or ""),
@@ -33,6 +33,8 @@ OPERATIONS: Columns[Operation] = Columns(
         ("SINCE", lambda op: clock(op.created_at)),
         ("ENDED", lambda op: clock(op.ended_at)),
         ("REASON", lambda op: op.reason),
+        ("PLACE", lambda op: str(op.position or "")),
+        ("REFUSED", lambda op: "; ".join(reason.says for reason in op.reasons)),
     ),
     name=lambda op: op.id,
 )
@@ -40,6 +42,9 @@ OPERATIONS: Columns[Operation] = Columns(
 Wait = Annotated[bool, typer.Option("--wait/--detach", help="Follow the operation to its end, or return at once.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would do, and do nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Override the state. Needs --reason.")]
+Queueing = Annotated[
+    bool, typer.Option("--queue", help="Wait its turn where something else is under way, instead of being refused.")
+]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stays with the operation.")]
 Key = Annotated[
     str | None,
@@ -56,6 +61,11 @@ class How:
     timeout: str | None
     dry_run: bool = False
     key: str | None = None
+
+
+def on_conflict(queue: bool) -> Literal["default", "queue"]:
+    """What a change is to do where something else is under way."""
+    return "queue" if queue else "default"
 
 
 def change(address: str, path: str, action: str, how: How, **wishes: Any) -> None:
@@ -96,7 +106,9 @@ def finish(
     write([ended], OPERATIONS, output)
     if ended.outcome not in well:
         note(f"error: {ended.action} of {ended.path} ended {ended.outcome}; see: stead journal {ended.path}")
-        raise typer.Exit(Code.FAILED)
+        for reason in ended.reasons:
+            note(f"  because: {reason.says} [{reason.code}]")
+        raise typer.Exit(Code.REFUSED if ended.outcome == "refused" else Code.FAILED)
 
 
 def _tell(accepted: Accepted, action: str, path: str) -> bool:
@@ -107,7 +119,15 @@ def _tell(accepted: Accepted, action: str, path: str) -> bool:
         note(f"{action} of {path} is under way already; joined operation {accepted.operation.id}")
     elif accepted.repeated:
         note(f"{action} of {path} was let in before, under the same key: operation {accepted.operation.id}")
-    return accepted.operation is None or accepted.joined or accepted.repeated
+    elif accepted.queued:
+        note(f"{action} of {path}: {place(accepted.position)}: operation {accepted.operation.id}")
+    return accepted.operation is None or accepted.joined or accepted.repeated or accepted.queued
+
+
+def place(position: int | None) -> str:
+    """How long the line is before one that waits."""
+    before = (position or 1) - 1
+    return f"queued, {before or 'none'} before it"
 
 
 class _Shown(Protocol):
@@ -133,6 +153,8 @@ def _progress() -> Iterator[_Shown]:
 def _says(operation: Operation) -> str:
     if operation.outcome is not None:
         return f"{operation.action} of {operation.path}: {operation.outcome}"
+    if operation.queued:
+        return f"{operation.action} of {operation.path}: {place(operation.position)}"
     done = f", {operation.total - operation.remaining} of {operation.total}" if operation.total > 1 else ""
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
     end = ", cancelled" if operation.cancelled else ""

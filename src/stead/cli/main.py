@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead import __version__
-from stead.cli import claim, explain, journal, lane, lifecycle, operation, orphan, serve, vm
+from stead.cli import claim, explain, journal, lane, lifecycle, operation, orphan, queue, serve, vm
 
 app = typer.Typer(
     name="stead",
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")
 app.add_typer(operation.app, name="operation", short_help="What was asked for, and what became of it.")
+app.add_typer(queue.app, name="queue", short_help="Where operations wait their turn.")
 app.command("journal", short_help="Every move and every refusal.", epilog="Example: stead journal shop --follow")(
     journal.journal
 )

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through
-from stead.cli.listing import write, write_one
+from stead.cli.listing import Columns, write, write_one
 from stead.cli.output import ListFormat, data, note, table
-from stead.cli.remote import Below, Output, Server, Timeout, Watch, plain, reach
-from stead.client import DEFAULT_SERVER, SteadError, SyncClient
+from stead.cli.remote import Below, Output, Server, Timeout, Watch, clock, plain, reach
+from stead.client import DEFAULT_SERVER, OperationMember, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")
 
@@ -25,6 +25,16 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
         return []
     return [op.id for op in page.items if op.id.startswith(incomplete)]
 
+
+MEMBERS: Columns[OperationMember] = Columns(
+    narrow=(
+        ("PATH", lambda member: member.path),
+        ("OUTCOME", lambda member: member.outcome),
+        ("WHY", lambda member: member.says),
+    ),
+    wide=(("AT", lambda member: clock(member.at)),),
+    name=lambda member: member.path,
+)
 
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="Of an operation.", autocompletion=_complete, show_default=False)
@@ -71,6 +81,16 @@ def show(id: Id, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SER
 
 
 @app.command(
+    short_help="Who did not do it, and why.",
+    epilog="Example: stead operation members 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c",
+)
+def members(id: Id, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """Members of a group that failed to do what an operation asked of them, or that were skipped, each with why."""
+    with reach(server) as client:
+        write(client.members(id), MEMBERS, output)
+
+
+@app.command(
     short_help="Wait for an operation to end.",
     epilog="Example: stead operation wait 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c --timeout 10m",
 )
@@ -97,7 +117,7 @@ def cancel(
     """End an operation before it is done, and follow it until it has ended.
 
     Whoever works on it is fenced off and waited out, then the object is looked at. The operation ends cancelled,
-    undone, or done if it turns out so.
+    undone, or done if it turns out so. One that waits its turn ends at once.
 
     Exit code 0: it has ended. 1: what it did could not be undone. 3: it had ended before, or cannot be cancelled now.
     """
@@ -111,11 +131,26 @@ def cancel(
 
 
 @app.command(
+    short_help="Put an operation that waits first.",
+    epilog="Example: stead operation promote 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c",
+)
+def promote(id: Id, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """Put an operation that waits its turn first in its queue.
+
+    Exit code 0: it is the next. 3: it does not wait.
+    """
+    with reach(server) as client:
+        write([client.promote(id)], OPERATIONS, output)
+
+
+@app.command(
     short_help="Try once more what an operation was to do.",
     epilog="Example: stead operation retry 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c",
 )
 def retry(
     id: Id,
+    force: Annotated[bool, typer.Option("--force", help="Whatever the state says. Needs a reason.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="Why it is forced.", show_default=False)] = "",
     wait: Wait = True,
     timeout: Timeout = None,
     key: Key = None,
@@ -124,9 +159,9 @@ def retry(
 ) -> None:
     """Ask once more for what an operation was to do that has ended, and not well; follow the new one to its end.
 
-    It has the spec, the force and the reason of the first.
+    It has the spec, the force and the reason of the first. Of a group, only the members that failed are asked.
     """
     with reach(server) as client:
         tried = client.operation(id)
-        again = client.retry(id, key=key)
+        again = client.retry(id, force=force, reason=reason, key=key)
         see_through(client, again, tried.action, tried.path, How(output, wait, timeout, key=key))

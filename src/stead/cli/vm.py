@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from stead.cli.following import DryRun, Force, How, Key, Wait, Why, change
+from stead.cli.following import DryRun, Force, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, fail, line, note, table
 from stead.cli.remote import (
@@ -84,6 +84,7 @@ def create(
     ] = None,
     lane: Annotated[str, typer.Option(help="Without it: provider.region.", metavar="NAME")] = "",
     reason: Why = "",
+    queue: Queueing = False,
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
@@ -94,7 +95,8 @@ def create(
     """Make a VM, and follow it until it runs."""
     whole = _spec(spec, settings or [], provider=provider, region=region)
     how = How(output, wait, timeout, dry_run, key)
-    change(server, path, "create", how, kind=KIND, spec=whole, lane=lane, reason=reason)
+    conflict = on_conflict(queue)
+    change(server, path, "create", how, kind=KIND, spec=whole, lane=lane, reason=reason, on_conflict=conflict)
 
 
 def _verb(action: str, says: str) -> Callable[..., None]:
@@ -104,6 +106,7 @@ def _verb(action: str, says: str) -> Callable[..., None]:
         path: VmPath,
         force: Force = False,
         reason: Why = "",
+        queue: Queueing = False,
         wait: Wait = True,
         timeout: Timeout = None,
         dry_run: DryRun = False,
@@ -112,7 +115,7 @@ def _verb(action: str, says: str) -> Callable[..., None]:
         server: Server = DEFAULT_SERVER,
     ) -> None:
         how = How(output, wait, timeout, dry_run, key)
-        change(server, path, action, how, kind=KIND, force=force, reason=reason)
+        change(server, path, action, how, kind=KIND, force=force, reason=reason, on_conflict=on_conflict(queue))
 
     command.__doc__ = says
     return command

@@ -15,6 +15,7 @@ from stead.client.errors import (
     Unavailable,
     Unreachable,
 )
+from stead.client.groups import OperationMember
 from stead.client.models import (
     Accepted,
     Claim,
@@ -29,6 +30,7 @@ from stead.client.models import (
     Resource,
     Truth,
 )
+from stead.client.queues import Queue, WholeQueue
 from stead.client.sync import SyncClient
 
 __all__ = [
@@ -45,11 +47,13 @@ __all__ = [
     "NotAllowed",
     "NotFound",
     "Operation",
+    "OperationMember",
     "Orphan",
     "Outdated",
     "Past",
     "Problem",
     "ProblemError",
+    "Queue",
     "Refused",
     "Rehearsal",
     "Resource",
@@ -59,4 +63,5 @@ __all__ = [
     "Truth",
     "Unavailable",
     "Unreachable",
+    "WholeQueue",
 ]

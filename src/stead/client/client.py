@@ -23,6 +23,7 @@ import httpx
 
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.events import events
+from stead.client.groups import OperationMember, OperationMemberPage
 from stead.client.models import (
     Accepted,
     ClaimPage,
@@ -41,6 +42,7 @@ from stead.client.models import (
     Truth,
     TruthPage,
 )
+from stead.client.queues import Queue, QueuePage, WholeQueue
 from stead.client.transport import Transport, pause, raise_for_problem, read
 
 DEFAULT_SERVER = "http://127.0.0.1:7770"
@@ -134,26 +136,48 @@ class Client:
         return await self._transport.send(Rehearsal, "POST", _at(path), query=query, body=wishes)
 
     async def explain(
-        self, path: str, action: str, *, kind: str | None = None, force: bool = False, reason: str = ""
+        self,
+        path: str,
+        action: str,
+        *,
+        kind: str | None = None,
+        force: bool = False,
+        reason: str = "",
+        on_conflict: Literal["default", "refuse", "queue"] = "default",
     ) -> Explanation:
         """Whether an action would be let in now, and if not, what would help."""
         query = {"path": path, "action": action, "kind": kind, "force": force, "reason": reason}
+        query |= {"on_conflict": on_conflict}
         return await self._transport.send(Explanation, "GET", "/v1/explain", query=query)
 
     # Operations and claims
 
     async def operation(self, id: str) -> Operation:
-        """An operation, under way or ended."""
+        """An operation that waits its turn, is under way or has ended."""
         return await self._transport.send(Operation, "GET", _operation(id))
 
     async def cancel(self, id: str) -> Operation:
         """End an operation before it is done; it may be asked for any number of times."""
         return await self._transport.send(Operation, "POST", f"{_operation(id)}/cancel")
 
-    async def retry(self, id: str, *, key: str | None = None) -> Accepted:
-        """Ask once more for what an operation was to do that has ended, and not well."""
+    async def promote(self, id: str) -> Operation:
+        """Put an operation that waits its turn first in its queue."""
+        return await self._transport.send(Operation, "POST", f"{_operation(id)}/promote")
+
+    async def retry(self, id: str, *, force: bool = False, reason: str = "", key: str | None = None) -> Accepted:
+        """Ask once more for what an operation was to do that has ended, and not well; of a group, who failed."""
         headers = {"Idempotency-Key": key or str(uuid4())}
-        return await self._transport.send(Accepted, "POST", f"{_operation(id)}/retry", headers=headers)
+        body = {"force": force, "reason": reason}
+        return await self._transport.send(Accepted, "POST", f"{_operation(id)}/retry", body=body, headers=headers)
+
+    async def member_page(self, id: str, *, limit: int = 500, cursor: str | None = None) -> OperationMemberPage:
+        """One page of the members that did not do what an operation asked of them."""
+        query = {"limit": limit, "cursor": cursor}
+        return await self._transport.send(OperationMemberPage, "GET", f"{_operation(id)}/members", query=query)
+
+    def members(self, id: str, *, limit: int = 500) -> AsyncGenerator[OperationMember]:
+        """All members that did not do what an operation asked of them, or could not be asked, each with why."""
+        return _through(lambda cursor: self.member_page(id, limit=limit, cursor=cursor))
 
     async def operation_page(
         self, *, below: str = "/", running: bool | None = None, limit: int = 100, cursor: str | None = None
@@ -209,6 +233,33 @@ class Client:
         """Who may change what now."""
         return await self._transport.send(ClaimPage, "GET", "/v1/claims", query={"below": below, "limit": limit})
 
+    # Queues
+
+    async def queue_page(self, *, below: str = "/", limit: int = 500, cursor: str | None = None) -> QueuePage:
+        """One page of queues."""
+        query = {"below": below, "limit": limit, "cursor": cursor}
+        return await self._transport.send(QueuePage, "GET", "/v1/queues", query=query)
+
+    def queues(self, *, below: str = "/", limit: int = 500) -> AsyncGenerator[Queue]:
+        """All queues of a path and below it, page by page."""
+        return _through(lambda cursor: self.queue_page(below=below, limit=limit, cursor=cursor))
+
+    async def queue(self, path: str, *, limit: int = 1000) -> WholeQueue:
+        """The queue of an object, with what waits in it."""
+        return await self._transport.send(WholeQueue, "GET", _queue(path), query={"limit": limit})
+
+    async def open_queue(self, path: str) -> Queue:
+        """Make the queue of an object, unless it is there."""
+        return await self._transport.send(Queue, "PUT", _queue(path))
+
+    async def stop_queue(self, path: str) -> Queue:
+        """Let a queue take nothing more: what is in it is carried out, then it is removed."""
+        return await self._transport.send(Queue, "DELETE", _queue(path))
+
+    async def stop_queues(self) -> QueuePage:
+        """Let no queue take anything more."""
+        return await self._transport.send(QueuePage, "DELETE", "/v1/queues")
+
     # What is really there
 
     async def truth_page(
@@ -243,6 +294,15 @@ class Client:
     def lanes(self, *, limit: int = 500) -> AsyncGenerator[Lane]:
         """All lanes, with who serves them and what there is to do, page by page."""
         return _through(lambda cursor: self.lane_page(limit=limit, cursor=cursor))
+
+    async def limit_lane(self, lane: str, members: int | None) -> None:
+        """Say how many members a lane bears at once; None: as many as its provider says."""
+        await self._transport.send(dict, "PUT", f"/v1/lanes/{lane}/limit", body={"members": members})
+
+    async def limit_provider(self, provider: str, members: int | None, regions: int | None) -> None:
+        """Say how many members a region of a provider bears at once, and how many regions; None for no limit."""
+        body = {"members": members, "regions": regions}
+        await self._transport.send(dict, "PUT", f"/v1/providers/{provider}/limits", body=body)
 
     # The journal
 
@@ -315,6 +375,11 @@ def _now() -> float:
 def _operation(id: str) -> str:
     """The address of an operation."""
     return f"/v1/operations/{quote(id, safe='')}"
+
+
+def _queue(path: str) -> str:
+    """The address of a queue."""
+    return f"/v1/queues/{quote(path.removeprefix('/'), safe='/')}"
 
 
 def _at(path: str) -> str:

@@ -92,6 +92,8 @@ class Resource:
     seen_at: datetime | None = None
     changed_at: datetime | None = None
     created_at: datetime | None = None
+    members: dict[str, int] | None = None
+    """Of a group: how many members are in which state, a moment ago at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,10 @@ class Accepted:
     joined: bool = False
     idle: bool = False
     repeated: bool = False
+    queued: bool = False
+    """It waits its turn."""
+    position: int | None = None
+    """While it waits: its place in its queue; 1 is the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +150,9 @@ class Operation:
     path: str
     principal: str
     outcome: str | None
-    """None while it is under way; then `done`, `failed`, `undone`, `unknown`, `displaced` or `cancelled`."""
+    """None while it is under way or waits its turn; then `done`, `failed`, `undone`, `unknown`, `displaced`,
+    `cancelled`, or `refused` where it could not begin when its turn came.
+    """
     created_at: datetime
     ended_at: datetime | None = None
     reason: str = ""
@@ -157,6 +165,12 @@ class Operation:
     attempt: int | None = None
     cancelled: bool = False
     """Somebody wants it to end, or had it ended before it was done."""
+    queued: bool = False
+    """It waits its turn."""
+    position: int | None = None
+    """While it waits: its place in its queue; 1 is the next."""
+    reasons: tuple[Reason, ...] = ()
+    """Why it was refused, where it was when its turn came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,10 +354,20 @@ class Lane:
 
     lane: str
     agents: tuple[Serving, ...] = ()
+    limit: int | None = None
+    """Members that it bears at once; None where there is no limit."""
+    regions: int | None = None
+    """Regions that its provider bears at once; None where there is no limit."""
+    in_flight: int = 0
+    """Members whose orders were sent."""
     waiting: int = 0
-    """Orders that nobody has taken yet."""
-    working: int = 0
-    """Orders that somebody has taken."""
+    """Members whose orders wait for room."""
+    untaken: int = 0
+    """Orders that were sent and that nobody has taken yet."""
+    throttled: int = 0
+    """Calls that the provider has refused because there were too many."""
+    throttled_at: datetime | None = None
+    """When it last did."""
     survey_at: datetime | None = None
 
 

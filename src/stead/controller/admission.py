@@ -1,7 +1,8 @@
 """The door: a request is refused with its reasons, or accepted for good.
 
 Two statements on the way of a single-object action: read, then commit; a third where the caller gives a key. When
-the last has returned, nothing can be lost any more, and nothing was sent yet.
+the last has returned, nothing can be lost any more, and nothing was sent yet. Where something else is under way, and
+the caller or the lifecycle says so, a further statement lets it wait its turn.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from stead.controller.mover import Moved, Mover, Told
+from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.waiting import find_queue, lines_up, may_wait
 from stead.lifecycle.decide import Group, decide
+from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decision import Code, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, Request
+from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.rows import Actor, StateClass
 from stead.lifecycle.snapshot import Fence, OnFailure, OnPartial, Snapshot
 from stead.store import Conflict, Row
 from stead.store.brief import snapshot_of
 from stead.store.template import Begin
 
-RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.UNDONE, Outcome.CANCELLED)
+RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.UNDONE, Outcome.CANCELLED, Outcome.REFUSED)
 """How an operation must have ended for it to be tried once more."""
 
 
@@ -43,6 +46,10 @@ class Wish:
     """The caller's idempotency key."""
     retries: str = ""
     """The operation that is tried once more, if it is that."""
+    failed_of: str = ""
+    """Of a group: only those members that this operation asked and that did not do it."""
+    read: Row | None = None
+    """The resource, where it has just been read."""
 
     def fingerprint(self) -> str:
         """Two wishes under one key are the same if this is."""
@@ -61,6 +68,8 @@ class Accepted:
     """There was nothing to do, and no operation was begun."""
     repeated: bool = False
     """The same request was accepted before, under the same key."""
+    position: int | None = None
+    """It waits its turn in this place of its queue; 1 is the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +97,104 @@ class Admission:
         if nobody is not None:
             await self._tell(wish, nobody)
             return nobody
-        begin = self._begin(wish)
-        told = self._told(wish, begin)
-        (answer,) = await self.mover.move([told], new={wish.path: self._new(lifecycle, wish)})
-        if isinstance(answer, Moved):
+        queue = ""
+        if may_wait(lifecycle, wish.request):
+            queue = await find_queue(self.mover.store, lifecycle, wish.path, wish.spec)
+        begin = self._begin(wish, queue if lines_up(lifecycle, wish.request) else "")
+        answer = await self.mover.tell(self._told(wish, begin))
+        if isinstance(answer, Moved) and not answer.decision.queued:
             return await self._accepted(wish, begin, answer)
         if isinstance(answer, Conflict) and answer.kind == "key":
-            return self._repeated(answer)
+            return await self._repeated(answer)
+        if isinstance(answer, Moved) or (queue and isinstance(answer, Conflict)):
+            return await self._wait(wish, begin, queue)
         known = await self._known(wish)  # it may have been let in a moment ago, under the same key
         if known is not None:
             return known
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
-        if refusal.state == lifecycle.initial.name and lifecycle.initial.cls is StateClass.ABSENT:
-            action = lifecycle.action(wish.request.action)
-            if action is not None and refusal.state not in action.starts:
-                return NotFound(f"there is no {wish.kind} {wish.path}")
+        if _missing(lifecycle, wish, refusal):
+            return NotFound(f"there is no {wish.kind} {wish.path}")
         await self._tell(wish, refusal)
         return await self._named(wish.path, refusal)
+
+    async def _wait(self, wish: Wish, begin: Begin, queue: str) -> Accepted | Refusal:
+        """Let it wait its turn, under the operation that it will be."""
+        wait = {
+            "operation": str(begin.id),
+            "queue": queue,
+            "path": wish.path,
+            "kind": wish.kind,
+            "action": begin.action,
+            "principal": begin.principal,
+            "actor": wish.request.actor,
+            "reason": begin.reason,
+            "request": {**begin.request, "queued": True},
+        }
+        key = {"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {}
+        answer = await self.mover.store.enqueue(wait | key)
+        if isinstance(answer, int):
+            return Accepted(str(begin.id), position=answer)
+        if answer.kind == "key":
+            return await self._repeated(answer)
+        refusal = Refusal((Reason(Code.STOPPING, f"the queue of {queue} takes nothing more"),), "", retry_after=15)
+        await self._tell(wish, refusal)
+        return refusal
+
+    async def turn(self, head: Mapping[str, Any]) -> bool:
+        """Try one that has waited, under the operation that was promised; False where it has to wait on.
+
+        The transaction that begins it takes it out of the queue, so it begins once, and not at all where it was
+        cancelled meanwhile. What cannot begin, though nothing is in its way, ends refused.
+        """
+        wish = again(head, Actor(head["actor"]), head["principal"])
+        waits = replace(wish.request, on_conflict=OnConflict.QUEUE)  # whatever the lifecycle says by now
+        answer = await self._turn(replace(wish, request=waits), head)
+        if isinstance(answer, Moved):
+            if answer.decision.queued or answer.decision.joined:
+                return False
+            # What was written has left the queue; otherwise there was nothing to do.
+            return answer.wrote or await self._leave(head, Outcome.DONE)
+        if isinstance(answer, Refusal):
+            return await self._leave(head, Outcome.REFUSED, answer)
+        return answer is not None and answer.kind == "gone"
+
+    async def _turn(self, wish: Wish, head: Mapping[str, Any]) -> Answer:
+        lifecycle = self.mover.kinds.get(wish.kind)
+        if lifecycle is None:
+            return Refusal((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
+        begin = replace(self._begin(wish, head["queue"]), id=head["operation"], request=head["request"], waited=True)
+        answer = await self._nobody(lifecycle, wish) or await self.mover.tell(self._told(wish, begin))
+        if isinstance(answer, Refusal) and _missing(lifecycle, wish, answer):
+            return replace(answer, reasons=(Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),))
+        return answer
+
+    async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Refusal | None = None) -> bool:
+        """It ends without having begun; that it is out of the queue is true also if somebody else was faster."""
+        reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons] if refusal is not None else []
+        await self.mover.store.leave_queue(head["operation"], outcome, reasons, head["principal"], head["actor"])
+        return True
+
+    async def promote(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Refusal | NotFound:
+        """Put an operation that waits its turn first."""
+        record = await self.mover.store.operation(operation)
+        if record is None or record["kind"] not in self.mover.kinds:
+            return NotFound(f"there is no operation {operation}")
+        refusal = self._not_theirs(record, "promote", actor)
+        if refusal is None:
+            if record["position"] is not None and await self.mover.store.promote(operation, principal, actor):
+                return Accepted(str(operation), position=1)
+            says = f"{record['action']} of {record['path']} does not wait its turn"
+            refusal = Refusal((Reason(Code.NOT_QUEUED, says),), "")
+        await self._note(record, principal, "promote", actor, refusal)
+        return refusal
+
+    def _not_theirs(self, record: Mapping[str, Any], word: str, actor: Actor) -> Refusal | None:
+        """Of one that waits: whoever may ask for the action may also do this, and an admin may always."""
+        action = self.mover.kinds[record["kind"]].action(record["action"])
+        if action is None or actor is Actor.ADMIN or any(acts_as(actor, by) for by in action.by):
+            return None
+        says = f"to {word} {action.name} is for {' or '.join(action.by)}, not for {actor}"
+        return Refusal((Reason(Code.NOT_THE_ACTOR, says),), "")
 
     async def _named(self, path: str, refusal: Refusal) -> Refusal:
         """A refusal for a claim, with everybody who has one in the way."""
@@ -117,8 +207,15 @@ class Admission:
         record = await self.mover.store.operation(operation)
         if record is None or record["kind"] not in self.mover.kinds:
             return NotFound(f"there is no operation {operation}")
+        if record["position"] is not None:
+            refused = self._not_theirs(record, "cancel", actor)
+            if refused is not None:
+                await self._note(record, principal, "cancel", actor, refused)
+                return refused
+            if await self.mover.store.leave_queue(operation, Outcome.CANCELLED, [], principal, actor):
+                return Accepted(str(operation))
         told = Told(record["path"], Cancel(str(operation), actor), principal=principal)
-        (answer,) = await self.mover.move([told])
+        answer = await self.mover.tell(told)
         if isinstance(answer, Moved):
             return Accepted(str(operation), joined=answer.decision.joined)
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
@@ -128,9 +225,9 @@ class Admission:
         return refusal
 
     async def retry(
-        self, operation: UUID, principal: str, actor: Actor, key: str = ""
+        self, operation: UUID, principal: str, actor: Actor, key: str = "", *, force: bool = False, reason: str = ""
     ) -> Accepted | Refusal | NotFound:
-        """Ask once more for what an operation that ended otherwise was to do."""
+        """Ask once more for what an operation that ended otherwise was to do: of a group, the members that failed."""
         record = await self.mover.store.operation(operation)
         if record is None:
             return NotFound(f"there is no operation {operation}")
@@ -139,27 +236,20 @@ class Admission:
             refusal = _nothing_to_retry(record, row.snapshot.state if row is not None else "")
             await self._note(record, principal, "retry", actor, refusal)
             return refusal
-        said = record["request"]
-        request = Request(
-            action=record["action"],
-            actor=actor,
-            force=said.get("force", False),
-            reason=record["reason"],
-            hold=said.get("hold", False),
-            on_failure=OnFailure(said.get("on_failure", OnFailure.UNDO)),
-            on_partial=OnPartial(said.get("on_partial", OnPartial.CONTINUE)),
-        )
-        spec, lane = said.get("spec", {}), said.get("lane", "")
-        return await self.ask(
-            Wish(record["kind"], record["path"], request, principal, spec, lane, key, str(operation))
-        )
+        said, some = record["request"], []
+        if record["outcome"] != Outcome.CANCELLED:
+            some = await self.mover.store.failed_members(str(operation), "", 1)
+        wish = again(record, actor, principal)
+        request = replace(wish.request, force=force or said.get("force", False), reason=reason or record["reason"])
+        failed_of = str(operation) if some else ""
+        return await self.ask(replace(wish, request=request, key=key, retries=str(operation), failed_of=failed_of))
 
     async def _known(self, wish: Wish) -> Accepted | Refusal | None:
         """The answer that was given before to the same key."""
         if not wish.key:
             return None
         conflict = await self.mover.store.key(wish.principal, wish.key, wish.fingerprint())
-        return None if conflict is None else self._repeated(conflict)
+        return None if conflict is None else await self._repeated(conflict)
 
     async def _nobody(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | None:
         """Of a group: a refusal, where no member could follow. It is asked once per class of members."""
@@ -169,7 +259,7 @@ class Admission:
         row = await self.mover.store.read(wish.path)
         if row is None:
             return None
-        counted = await self.mover.store.classes(member.kind, wish.path)
+        counted = await self.mover.store.classes(member.kind, wish.path, wish.failed_of)
         classes = {snapshot_of(brief.likeness): count for brief, count in counted.items()}
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
         return answer if isinstance(answer, Refusal) and answer.code is Code.NO_MEMBER else None
@@ -182,9 +272,11 @@ class Admission:
             begin=begin,
             spec=wish.spec,
             detail={"force": True, "reason": wish.request.reason} if wish.request.force else None,
+            new=self._new(wish),
+            read=wish.read,
         )
 
-    def _begin(self, wish: Wish) -> Begin:
+    def _begin(self, wish: Wish, queue: str) -> Begin:
         return Begin(
             uuid4(),
             wish.request.action,
@@ -193,10 +285,12 @@ class Admission:
             recorded(wish),
             wish.key,
             wish.fingerprint() if wish.key else "",
+            queue,
         )
 
-    def _new(self, lifecycle: Lifecycle, wish: Wish) -> Row:
+    def _new(self, wish: Wish) -> Row:
         """Its fences begin above those of whatever was there before under the same path."""
+        lifecycle = self.mover.kinds[wish.kind]
         fence = Fence(self.mover.store.incarnation, int(self.mover.clock() * 1000))
         snapshot = Snapshot(lifecycle.initial.name, fence)
         return Row(wish.path, wish.kind, snapshot, wish.lane, uuid4(), wish.spec)
@@ -220,9 +314,10 @@ class Admission:
         kept = await self.mover.store.keep_key(wish.principal, wish.key, wish.fingerprint(), id)
         return (None if kept else await self._known(wish)) or accepted
 
-    def _repeated(self, conflict: Conflict) -> Accepted | Refusal:
+    async def _repeated(self, conflict: Conflict) -> Accepted | Refusal:
         if conflict.same:
-            return Accepted(conflict.operation, repeated=True)
+            record = await self.mover.store.operation(UUID(conflict.operation))
+            return Accepted(conflict.operation, repeated=True, position=record["position"] if record else None)
         says = "the idempotency key was used for another request"
         return Refusal((Reason(Code.KEY_REUSED, says),), "")
 
@@ -249,10 +344,36 @@ class Admission:
 def recorded(wish: Wish) -> dict[str, Any]:
     """What an operation's record keeps of the request, so that the same can be asked for again."""
     request, plain = wish.request, Request(wish.request.action)
-    said = {name: getattr(request, name) for name in ("force", "hold", "on_failure", "on_partial")}
+    said = {name: getattr(request, name) for name in ("force", "hold", "on_failure", "on_partial", "on_conflict")}
     said = {name: value for name, value in said.items() if value != getattr(plain, name)}
-    rest = {"spec": dict(wish.spec), "lane": wish.lane, "retries": wish.retries}
+    rest = {"spec": dict(wish.spec), "lane": wish.lane, "retries": wish.retries, "failed_of": wish.failed_of}
     return said | {name: value for name, value in rest.items() if value}
+
+
+def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
+    """The wish that a record was made of."""
+    said = record["request"]
+    request = Request(
+        action=record["action"],
+        actor=actor,
+        force=said.get("force", False),
+        reason=record["reason"],
+        hold=said.get("hold", False),
+        on_failure=OnFailure(said.get("on_failure", OnFailure.UNDO)),
+        on_partial=OnPartial(said.get("on_partial", OnPartial.CONTINUE)),
+        on_conflict=OnConflict(said.get("on_conflict", OnConflict.DEFAULT)),
+    )
+    spec, lane, retries = said.get("spec", {}), said.get("lane", ""), said.get("retries", "")
+    failed_of = said.get("failed_of", "")
+    return Wish(record["kind"], record["path"], request, principal, spec, lane, retries=retries, failed_of=failed_of)
+
+
+def _missing(lifecycle: Lifecycle, wish: Wish, refusal: Refusal) -> bool:
+    """Whether it is refused because there is nothing there."""
+    action, initial = lifecycle.action(wish.request.action), lifecycle.initial
+    if refusal.state != initial.name or initial.cls is not StateClass.ABSENT:
+        return False
+    return action is not None and refusal.state not in action.starts
 
 
 def _ended(record: Mapping[str, Any], refusal: Refusal) -> Refusal:

@@ -6,6 +6,7 @@ its timer.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -21,19 +22,26 @@ log = logging.getLogger(__name__)
 
 
 class Carrier:
-    """The relay of a running controller."""
+    """The relay of a running controller. Nobody waits for it: what comes while it publishes is published next."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
+        self._orders: list[Mapping[str, Any]] = []
+        self._task: asyncio.Task[None] | None = None
 
     async def __call__(self, written: Written) -> None:
         """Publish the orders of changes that were committed."""
-        if not written.orders:
-            return
-        try:
-            await self.bus.publish_orders([order_of(order) for order in written.orders])
-        except BusError as error:
-            log.info("orders wait for the bus: %s", error)
+        self._orders.extend(written.orders)
+        if self._orders and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._publish())
+
+    async def _publish(self) -> None:
+        while self._orders:
+            orders, self._orders = self._orders, []
+            try:
+                await self.bus.publish_orders([order_of(order) for order in orders])
+            except BusError as error:
+                log.info("orders wait for the bus: %s", error)
 
 
 def order_of(told: Mapping[str, Any]) -> Order:

@@ -47,7 +47,9 @@ async def engine(
 
         controller = Controller(store, bus, kinds, pace=pace)
         view = View(store, controller.mover.kinds)
-        service = Service(controller.admission, view, checks={"bus": connected}, looks=controller.looks)
+        service = Service(
+            controller.admission, view, checks={"bus": connected}, looks=controller.looks, grants=controller.grants
+        )
         with suppress(Unavailable):  # it goes on trying
             await bus.connect(2)
         yield Engine(controller, service)

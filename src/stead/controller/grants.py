@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from stead.controller.carrier import Carrier
-from stead.controller.mover import Mover
+from stead.controller.mover import Follow, Mover
 from stead.store.change import Written
 
 log = logging.getLogger(__name__)
@@ -22,9 +21,9 @@ STOOD = 1.0
 class Grants:
     """Asks for room, for all that wait on a lane together."""
 
-    def __init__(self, mover: Mover, carrier: Carrier) -> None:
+    def __init__(self, mover: Mover, send: Follow) -> None:
         self.mover = mover
-        self.carrier = carrier
+        self.send = send
         self.wanted: set[str] = set()
         self.task: asyncio.Task[None] | None = None
 
@@ -57,7 +56,7 @@ class Grants:
 
     async def _grant(self, lanes: list[str]) -> int:
         orders = await self.mover.store.grant(lanes, self.mover.clock())
-        await self.carrier(Written({}, orders, []))
+        await self.send(Written({}, orders, []))
         return len(orders)
 
     async def heal(self) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.decision import Refusal
-from stead.lifecycle.events import Children, Request
+from stead.lifecycle.events import Cancel, Children, OnConflict, Request
 from stead.lifecycle.rows import Actor
 from stead.store.change import Expansion, Written
 
@@ -68,18 +68,31 @@ class Groups:
         asking = await self.mover.store.expansion(operation)
         if asking is None:
             return False
-        paths = await self.mover.store.paths(asking["member"], f"{asking['path']}/", asking["after"], self.chunk)
+        paths = await self._members(operation, asking)
         last, done = paths[-1] if paths else asking["after"], len(paths) < self.chunk
+        if "cancels" in asking["request"]:
+            await self.mover.move([Told(path, Cancel(operation, Actor.ADMIN), asking["principal"]) for path in paths])
+            await self.mover.move([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
+            return not done
         request = _request(operation, asking)
         told = [Told(path, request, principal=asking["principal"]) for path in paths]
 
         def widened(answers: Sequence[Answer]) -> Expansion:
             acting = sum(isinstance(a, Moved) and a.wrote for a in answers)
             skipped = [(told[i].path, a.reasons[0].says) for i, a in enumerate(answers) if isinstance(a, Refusal)]
-            return Expansion(operation, last, done, acting, skipped)
+            return Expansion(operation, last, done, acting, asking["turn"], skipped)
 
-        await self.mover.move(told, expansion=widened)
+        await self.mover.move(told, widened)
         return not done
+
+    async def _members(self, operation: str, asking: Mapping[str, Any]) -> list[str]:
+        """The next members that are to hear of it."""
+        store, said, after = self.mover.store, asking["request"], asking["after"]
+        if "cancels" in said:
+            return await store.working_members(operation, asking["member"], asking["path"], after, self.chunk)
+        if said.get("of"):
+            return await store.failed_members(said["of"], after, self.chunk)
+        return await store.paths(asking["member"], f"{asking['path']}/", after, self.chunk)
 
     async def recount(self, path: str) -> None:
         """Bring what the members amount to to their group."""
@@ -102,6 +115,7 @@ def _request(operation: str, asking: Mapping[str, Any]) -> Request:
         force=said.get("force", False),
         reason=asking["reason"],
         within=True,
+        on_conflict=OnConflict.REFUSE,
         operation=operation,
         by=asking["principal"],
     )

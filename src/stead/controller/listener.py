@@ -57,13 +57,18 @@ class Listener:
             await delivery.ack()
 
     async def _apply(self, messages: Sequence[FromAgent]) -> None:
-        await self.mover.move([_word(r) for m in messages if isinstance(m, Report) for r in m.results])
+        await self.mover.move(words([message for message in messages if isinstance(message, Report)]))
         for message in messages:
             if isinstance(message, Hello):
                 await self.mover.store.hello(message.agent, message.epoch, message.lanes, message.version)
             elif isinstance(message, FullState):
                 await self.looks.apply(_lines(message))
                 await self.orphans.found(message)
+
+
+def words(reports: Sequence[Report]) -> list[Told]:
+    """What reports say, member by member."""
+    return [_word(result) for report in reports for result in report.results]
 
 
 def _word(result: ReportResult) -> Told:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from stead.controller.notes import note_of
@@ -24,12 +25,16 @@ from stead.store import Brief, Change, Conflict, Row, Store
 from stead.store.brief import snapshot_of
 from stead.store.change import Custody, Expansion, Written
 from stead.store.template import Begin, Template, compiled
+from stead.together import Together
 
 TRIES = 10
 """How often a change that came too late is decided anew. Each time somebody else has got on."""
 
 REMEMBERED = 20_000
 """Decisions that are kept."""
+
+BATCH = 100
+"""Events that are brought together, of those that come one by one."""
 
 OLD = Fence(-1, -1)
 """A fence that is not the resource's."""
@@ -46,6 +51,12 @@ class Told:
     spec: Mapping[str, Any] | None = None
     facts: Mapping[str, Any] | None = None
     detail: Mapping[str, Any] | None = None
+    custody: Custody | None = None
+    """Who takes the order."""
+    new: Row | None = None
+    """What it begins as, where there is no record of it yet."""
+    read: Row | None = None
+    """The resource, where somebody has just read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,29 +95,22 @@ class Mover:
         self.clock = clock
         self._follow: list[Follow] = []
         self._known: dict[tuple[object, ...], Template | Refusal] = {}
+        self.tell = Together(self.move, BATCH)
+        """Bring an event to a resource, together with whoever else does at the same time."""
 
     def follow(self, what: Follow) -> None:
         """Do it after every commit."""
         self._follow.append(what)
 
     async def move(
-        self,
-        told: Sequence[Told],
-        *,
-        new: Mapping[str, Row] | None = None,
-        custody: Custody | None = None,
-        expansion: Callable[[Sequence[Answer]], Expansion] | None = None,
+        self, told: Sequence[Told], expansion: Callable[[Sequence[Answer]], Expansion] | None = None
     ) -> list[Answer]:
-        """Bring events to resources, one event to each at a time.
-
-        `new` has rows for those that do not exist yet; `custody` says who takes orders; with an `expansion` all of it
-        is written or nothing.
-        """
+        """Bring events to resources, one event to each at a time; with an `expansion` all are written or none."""
         answers: list[Answer] = [None] * len(told)
         todo = list(range(len(told)))
         in_the_way: set[int] = set()
-        for _ in range(TRIES):
-            todo = await self._round(told, todo, new or {}, answers, custody, expansion, in_the_way)
+        for attempt in range(TRIES):
+            todo = await self._round(told, todo, answers, expansion, in_the_way, first=attempt == 0)
             if not todo:
                 break
         return answers
@@ -115,42 +119,44 @@ class Mover:
         self,
         told: Sequence[Told],
         todo: list[int],
-        new: Mapping[str, Row],
         answers: list[Answer],
-        custody: Custody | None,
         expansion: Callable[[Sequence[Answer]], Expansion] | None,
         in_the_way: set[int],
+        first: bool,
     ) -> list[int]:
-        """One round: whatever is still to be done afterwards came too late, or shares its resource with another.
+        """One round: whatever is still to be done afterwards came too late, or meets another that is in this round.
 
         Where a claim is found only now, that is decided upon once more: `decide` knows best how to say no.
         """
-        briefs, rows = await self._read([told[i] for i in todo], new)
+        briefs, rows = await self._read([told[i] for i in todo], first)
         places: list[int] = []
         changes: list[Change] = []
         later: list[int] = []
-        busy: set[str] = set()
+        taken = Taken()
         for i in todo:
             said = told[i]
             brief = briefs.get(said.path)
-            if said.path in busy:
-                later.append(i)
-            elif brief is None:
+            if brief is None:
                 answers[i] = None
-            else:
-                row = rows.get(said.path)
-                answer = self._judge(brief, row.snapshot if row else None, said)
-                if isinstance(answer, Refusal):
-                    answers[i] = answer
-                    continue
-                answers[i] = Moved(brief, answer, wrote=not _unchanged(brief, answer, said))
-                if not _unchanged(brief, answer, said):
-                    busy.add(said.path)
-                    places.append(i)
-                    changes.append(_change(brief, answer, said, row))
+                continue
+            if not taken.free(said.path):
+                later.append(i)
+                continue
+            row = rows.get(said.path)
+            answer = self._judge(brief, row.snapshot if row else None, said)
+            if isinstance(answer, Refusal):
+                answers[i] = answer
+                continue
+            wrote = not _unchanged(brief, answer, said)
+            answers[i] = Moved(brief, answer, wrote)
+            if wrote and taken.meets(said, answer):
+                later.append(i)
+            elif wrote:
+                places.append(i)
+                changes.append(_change(brief, answer, said, row))
         if changes or expansion:
             widened = expansion(answers) if expansion is not None else None
-            written = await self.store.commit(changes, self.clock(), custody, widened)
+            written = await self.store.commit(changes, self.clock(), widened)
             for place, conflict in written.conflicts.items():
                 i = places[place]
                 answers[i] = conflict
@@ -164,16 +170,20 @@ class Mover:
                 await follow(written)
         return later
 
-    async def _read(self, told: Sequence[Told], new: Mapping[str, Row]) -> tuple[dict[str, Brief], dict[str, Row]]:
+    async def _read(self, told: Sequence[Told], first: bool) -> tuple[dict[str, Brief], dict[str, Row]]:
         """What is there: in full for whoever asks for something, in brief for all that goes by itself."""
-        asked = [said.path for said in told if isinstance(said.event, Request | Cancel) and not _within(said.event)]
-        rows = await self.store.read_many(asked) if asked else {}
-        rows = {path: rows.get(path) or new[path] for path in asked if path in rows or path in new}
-        briefs = {path: row.brief for path, row in rows.items()}
-        others = [said.path for said in told if said.path not in briefs]
-        if len(others) > len(asked) - len(rows):
-            briefs |= await self.store.briefs(others)
-        rows |= {path: new[path] for path in others if path not in briefs and path in new}
+        rows = {said.path: said.read for said in told if said.read is not None} if first else {}
+        new = {said.path: said.new for said in told if said.new is not None}
+        full: list[str] = []
+        brief: list[str] = []
+        for said in told:
+            if said.path not in rows:
+                asks = isinstance(said.event, Request | Cancel) and not _within(said.event)
+                (full if asks else brief).append(said.path)
+        if full:
+            rows |= await self.store.read_many(full)
+        briefs = await self.store.briefs(brief) if brief else {}
+        rows |= {path: row for path, row in new.items() if path not in rows and path not in briefs}
         return briefs | {path: row.brief for path, row in rows.items()}, rows
 
     def _judge(self, brief: Brief, snapshot: Snapshot | None, said: Told) -> Template | Refusal:
@@ -200,18 +210,68 @@ class Mover:
         if _within(event):  # its group's operation holds the claim
             answer = replace(answer, claims=())
         new = event.operation if isinstance(event, Request | Due | Connected) else ""
-        asks = self._asks(lifecycle, answer, event)
+        asks = self._asks(lifecycle, answer, event, begin)
         return compiled(lifecycle, snapshot, answer, note_of(snapshot, event), begin, new, brief.id != 0, asks)
 
-    def _asks(self, lifecycle: Lifecycle, answer: Decision, event: Event) -> dict[str, Any] | None:
+    def _asks(
+        self, lifecycle: Lifecycle, answer: Decision, event: Event, begin: Begin | None
+    ) -> dict[str, Any] | None:
         """What is asked of the members, where they know it."""
         member = self.kinds.get(lifecycle.members)
         op = answer.after.operation
+        if isinstance(event, Cancel):
+            return {"cancels": True, "member": lifecycle.members} if answer.cancels else None
         if not answer.members or member is None or member.action(answer.members) is None or op is None:
             return None
-        actor = event.actor if isinstance(event, Request) else Actor.CONTROLLER
+        actor, force = (event.actor, event.force) if isinstance(event, Request) else (Actor.CONTROLLER, op.forced)
         asking = asks_as(member, answer.members, actor)
-        return {"action": answer.members, "member": member.kind, "actor": asking, "force": op.forced}
+        asks = {"action": answer.members, "member": member.kind, "actor": asking, "force": force}
+        of = begin.request.get("failed_of", "") if begin is not None else ""
+        return {**asks, "of": of} if of else asks
+
+
+class Taken:
+    """What is being changed in one round: no two that would stand in each other's way are in the same."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+        self.claimed: set[str] = set()
+        self.above: set[str] = set()
+        self.keys: set[tuple[str, str]] = set()
+
+    def free(self, path: str) -> bool:
+        """Whether nobody has changed it in this round."""
+        return path not in self.paths
+
+    def meets(self, said: Told, answer: Template) -> bool:
+        """Whether it has to wait for another; otherwise it is counted in."""
+        claims = answer.body["claim"] == "take"
+        ancestors = above(said.path) if claims else ()
+        keys = _keys(said)
+        if not self.keys.isdisjoint(keys):
+            return True
+        if claims and (said.path in self.above or not self.claimed.isdisjoint(ancestors)):
+            return True
+        self.paths.add(said.path)
+        self.keys |= keys
+        if claims:
+            self.claimed.add(said.path)
+            self.above.update(ancestors)
+        return False
+
+
+def _keys(said: Told) -> set[tuple[str, str]]:
+    """What only one in a round may have: an idempotency key, and a turn in a queue."""
+    begin = said.begin
+    if begin is None:
+        return set()
+    keys = {("queue", begin.queue)} if begin.queue else set()
+    return keys | {(said.principal, begin.key)} if begin.key else keys
+
+
+def above(path: str) -> list[str]:
+    """The paths above a path, the root apart."""
+    return [path[:i] for i, letter in enumerate(path) if letter == "/" and i]
 
 
 def _counted(changes: Sequence[Change]) -> list[str]:
@@ -228,12 +288,16 @@ def _alike(event: Event, brief: Brief) -> Event:
     """The event as it is to every resource of the class: under the right fence, or under a wrong one."""
     if isinstance(event, Take):
         return _TAKES[event.fence == brief.fence]
-    if isinstance(event, Report | FullState):
+    if isinstance(event, Report):
+        fence = FIRST if event.fence == brief.fence else OLD
+        return _report(event.kind, fence, event.seen, event.revision, event.actor, event.notify)
+    if isinstance(event, FullState):
         return replace(event, fence=FIRST if event.fence == brief.fence else OLD)
     return event
 
 
 _TAKES = {True: Take(FIRST), False: Take(OLD)}
+_report = lru_cache(1000)(Report)
 
 
 def _unchanged(brief: Brief, answer: Template, said: Told) -> bool:
@@ -258,4 +322,5 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None) -> Ch
         spec=said.spec,
         detail=said.detail,
         new=new,
+        custody=said.custody,
     )

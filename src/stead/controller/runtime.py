@@ -27,10 +27,12 @@ from stead.controller.healers.redispatch import Redispatch
 from stead.controller.listener import Listener
 from stead.controller.looks import Looks
 from stead.controller.mover import Mover
+from stead.controller.queues import Queues
 from stead.controller.takes import Takes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import ABSENT, HOUR
+from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
 from stead.store.change import Custody
 
@@ -63,6 +65,8 @@ class Controller:
         mover.follow(self.groups)
         self.mover = mover
         self.admission = Admission(mover)
+        self.queues = Queues(self.admission)
+        mover.follow(self.queues)
         self.takes = Takes(mover, pace)
         self.looks = Looks(mover, bus, pace)
         self.clock = Clock(mover)
@@ -74,6 +78,7 @@ class Controller:
             Healer("clock", 0.5, self.clock.tick, _told),
             Healer("grants", 2.0, self.grants.heal, _told),
             Healer("groups", 2.0, self.groups.heal, _told),
+            Healer("queues", 1.0, self.queues.heal, _told),
             Healer("drift", 1.0, Drift(self.looks), _told),
             Healer("orphans", 5.0, orphans, _told),
             Healer("numbering", 0.2, Numbering(store), _told),
@@ -96,7 +101,10 @@ class Controller:
                 group.create_task(loop)
 
     async def _take(self, take: Take) -> TakeReply:
-        fences = await self.takes.take(Custody(take.agent, take.epoch), dict(take.members))
+        latest: dict[str, Fence] = {}
+        for path, fence in take.members:
+            latest[path] = max(fence, latest.get(path, fence))
+        fences = await self.takes.take(Custody(take.agent, take.epoch), latest)
         if not fences:
             return TakeReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
         return TakeReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
@@ -120,6 +128,8 @@ class Controller:
     async def _presence(self, presence: Presence) -> None:
         try:
             await self.store.hello(presence.agent, presence.epoch, presence.lanes, presence.version)
+            for lane, calls in presence.throttled.items():
+                await self.store.throttled(lane, calls)
         except Exception as error:
             log.info("%s is there, and that could not be noted: %s", presence.agent, error)
 

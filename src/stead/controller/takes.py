@@ -7,13 +7,18 @@ answer, hears the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
-from stead.controller.mover import Moved, Mover, Told
+from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.events import Take
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.snapshot import Fence
 from stead.store.change import Custody
+from stead.together import Together
+
+BATCH = 20
+"""Questions that are answered together; each may be about many members."""
 
 
 class Takes:
@@ -22,16 +27,22 @@ class Takes:
     def __init__(self, mover: Mover, pace: Pace = DEFAULT) -> None:
         self.mover = mover
         self.pace = pace
+        self._together = Together(self._move, BATCH)
 
     async def take(self, who: Custody, members: Mapping[str, Fence]) -> dict[str, Fence]:
-        """Custody of an order's members, as far as it can be had: the fences to work under."""
-        answers = await self.mover.move([Told(path, Take(fence)) for path, fence in members.items()], custody=who)
+        """Custody of orders' members, as far as it can be had: the fences to work under."""
+        answers = await self._together([Told(path, Take(fence), custody=who) for path, fence in members.items()])
         taken = {answer.brief.path: answer.fence for answer in answers if isinstance(answer, Moved)}
         asked_before = {path: fence.raised() for path, fence in members.items() if path not in taken}
         if asked_before:
             lost = await self.renew(who, asked_before)
             taken |= {path: fence for path, fence in asked_before.items() if path not in lost}
         return taken
+
+    async def _move(self, asked: Sequence[Sequence[Told]]) -> list[list[Answer]]:
+        """What many agents ask for, in one go."""
+        answers = iter(await self.mover.move([told for each in asked for told in each]))
+        return [list(islice(answers, len(each))) for each in asked]
 
     async def renew(self, who: Custody, members: Mapping[str, Fence]) -> set[str]:
         """Prolong custody; answers with the members whose custody is lost."""

@@ -22,6 +22,8 @@ class Outcome(StrEnum):
     """An operation that outranks it took over."""
     CANCELLED = "cancelled"
     """Somebody ended it before it was done; the resource is what it was found to be."""
+    REFUSED = "refused"
+    """It had waited, and could not begin when its turn came."""
 
 
 class ClaimChange(StrEnum):
@@ -55,6 +57,9 @@ class Code(StrEnum):
     ENDED = "ended"
     NOT_CANCELLABLE = "not-cancellable"
     NOT_RETRYABLE = "not-retryable"
+    NOT_QUEUED = "not-queued"
+    STOPPING = "stopping"
+    NOT_FOUND = "not-found"
 
 
 @dataclass(frozen=True, slots=True)

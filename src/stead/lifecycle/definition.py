@@ -48,6 +48,9 @@ class Lifecycle:
     """Where an object goes that is seen broken without anybody having asked."""
     misses: int = 3
     """How many looks in a row must miss an object before it counts as gone."""
+    queue_of: str = ""
+    """The field of its spec or facts that has the path of another object, in whose queue its actions wait their turn.
+    """
     presence: bool = False
     """Its agent connects and disconnects, with notify-ids."""
     pace: Pace = DEFAULT

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from stead.lifecycle.snapshot import FIRST, Fence, Snapshot
 from stead.store.condition import PLAIN, decode_operation, decode_work
+
+_decode = msgspec.json.Decoder().decode
 
 OPERATION, HIDDEN = "operation", "hidden"
 """The ids that operations have in a likeness, where nobody's own are known."""
@@ -44,12 +47,12 @@ class Brief(NamedTuple):
 
     def known(self) -> dict[str, Any]:
         """What the provider said of it."""
-        facts: dict[str, Any] = json.loads(self.facts)
+        facts: dict[str, Any] = _decode(self.facts)
         return facts
 
     def armed(self) -> dict[str, float]:
         """When which timer is due."""
-        timers: dict[str, float] = json.loads(self.timers)
+        timers: dict[str, float] = _decode(self.timers)
         return timers
 
     @property

@@ -37,14 +37,18 @@ class Change:
     """What the journal is to say beside the moves."""
     new: Mapping[str, Any] | None = None
     """Where there is no record yet: fence, lane, token and spec."""
+    custody: Custody | None = None
+    """Who takes the order."""
 
     def common(self, at: float) -> dict[str, Any]:
         """What it shares with whoever has the same template."""
         written = self.template.written(at, self.principal)
+        if self.custody is not None:
+            written |= {"agent": self.custody.agent, "epoch": self.custody.epoch}
         return written if self.begin is None else {**written, "begins": self._begins(self.begin)}
 
     def _begins(self, begin: Begin) -> dict[str, Any]:
-        begins = {
+        begins: dict[str, Any] = {
             "id": str(begin.id),
             "action": begin.action,
             "kind": self.brief.kind,
@@ -53,6 +57,8 @@ class Change:
             "reason": begin.reason,
             "request": dict(begin.request),
         }
+        if begin.queue:
+            begins |= {"queue": begin.queue, **({"waited": True} if begin.waited else {})}
         return begins | ({"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {})
 
     def extra(self) -> dict[str, Any] | None:
@@ -95,7 +101,9 @@ class Conflict:
     """A change was not written, because something else was first."""
 
     kind: str
-    """`version`: read again and decide again. `claim`: see the holder. `key`: the same request was made before."""
+    """`version`: read again and decide again. `claim`: see the holder. `key`: the same request was made before.
+    `queue`: others wait before it. `gone`: it does not wait any more. `stopping`: the queue takes nothing more.
+    """
     holder: Holder | None = None
     operation: str = ""
     same: bool = True
@@ -112,6 +120,8 @@ class Expansion:
     done: bool
     """All were asked."""
     acting: int
+    turn: int = 0
+    """Which of the things that were asked of them, where it was changed meanwhile."""
     skipped: Sequence[tuple[str, str]] = ()
     """Members that cannot follow, each with why."""
 
@@ -122,6 +132,7 @@ class Expansion:
             "after": self.after,
             "done": self.done,
             "acting": self.acting,
+            "turn": self.turn,
             "skipped": [{"path": path, "says": says} for path, says in self.skipped],
         }
 
@@ -140,3 +151,5 @@ class Written:
     """Operations on groups, whose members are to be asked."""
     waiting: list[str] = field(default_factory=list)
     """Lanes on which orders wait for room."""
+    queues: list[str] = field(default_factory=list)
+    """Queues in which somebody waits for what has ended."""

@@ -16,8 +16,9 @@ import msgspec
 
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.store.brief import Brief, brief_of
-from stead.store.change import Change, Conflict, Custody, Expansion, Written
+from stead.store.change import Change, Conflict, Expansion, Written
 from stead.store.row import Row, holder_of, row_of
+from stead.together import Together
 
 _SQL = files("stead.store") / "sql"
 _encode = msgspec.json.Encoder().encode
@@ -42,12 +43,15 @@ class Store:
         self.incarnation = 1
         """Of the cell, as it was last read."""
         self._statements: dict[str, str] = {}
+        self._read = Together(self._read_each, 100)
 
     @classmethod
     @asynccontextmanager
     async def open(cls, dsn: str, *, connections: int = 10) -> AsyncIterator[Store]:
         """A store on a database whose schema is there already."""
-        async with asyncpg.create_pool(dsn, min_size=1, max_size=connections, init=speak_json) as pool:
+        async with asyncpg.create_pool(
+            dsn, min_size=1, max_size=connections, init=speak_json, reset=_nothing
+        ) as pool:
             store = cls(pool)
             await store.cell()
             yield store
@@ -64,8 +68,11 @@ class Store:
 
     async def read(self, path: str) -> Row | None:
         """A resource, or None where there is none."""
-        rows = await self.read_many([path])
-        return rows.get(path)
+        return await self._read(path)
+
+    async def _read_each(self, paths: Sequence[str]) -> list[Row | None]:
+        rows = await self.read_many(paths)
+        return [rows.get(path) for path in paths]
 
     async def read_many(self, paths: Sequence[str]) -> dict[str, Row]:
         """Resources by path; those that do not exist are left out."""
@@ -136,6 +143,10 @@ class Store:
         """An agent is there; whether this run of it is the latest that was heard of."""
         return bool(await self._fetch("meet_agent", agent, epoch, list(lanes), version))
 
+    async def throttled(self, lane: str, calls: int) -> None:
+        """A provider has refused so many calls on a lane because there were too many."""
+        await self._fetch("note_throttled", lane, calls)
+
     async def due_survey(self, pause: float) -> str | None:
         """A lane whose full state is wanted now; others are not told of it for so many seconds."""
         rows = await self._fetch("due_survey", pause)
@@ -170,18 +181,17 @@ class Store:
         self,
         changes: Sequence[Change],
         at: float,
-        custody: Custody | None = None,
         expansion: Expansion | None = None,
     ) -> Written:
         """Write changes in one transaction; each is written whole or answered with a conflict.
 
         With an expansion, all of them are written or none.
         """
-        numbers: dict[tuple[int, str, UUID | None], int] = {}
+        numbers: dict[tuple[object, ...], int] = {}
         templates: list[dict[str, Any]] = []
         which: list[int] = []
         for change in changes:
-            key = (id(change.template), change.principal, change.begin.id if change.begin else None)
+            key = (id(change.template), change.principal, change.begin.id if change.begin else None, change.custody)
             number = numbers.get(key)
             if number is None:
                 templates.append(change.common(at))
@@ -189,13 +199,12 @@ class Store:
             which.append(number)
         try:
             answer = await self._pool.fetchval(
-                "SELECT commit_sets($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                "SELECT commit_sets($1, $2, $3, $4, $5, $6, $7, $8)",
                 templates,
                 which,
                 [change.brief.id or None for change in changes],
                 [change.brief.version for change in changes],
-                [change.extra() for change in changes],
-                None if custody is None else {"agent": custody.agent, "epoch": custody.epoch},
+                _own(changes),
                 at,
                 None if expansion is None else expansion.written(),
                 MOST_MEMBERS,
@@ -237,9 +246,12 @@ class Store:
 
     # Groups
 
-    async def classes(self, kind: str, below: str) -> Counter[Brief]:
-        """The members of a group, counted by class: a brief of each class, with nobody's own in it."""
-        rows = await self._fetch("count_classes", kind, below)
+    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[Brief]:
+        """The members of a group, counted by class: a brief of each class, with nobody's own in it.
+
+        With `failed`, only those that an operation asked and that did not do it.
+        """
+        rows = await self._fetch("count_classes", kind, below, UUID(failed) if failed else None)
         return Counter({brief_of(r): r["members"] for r in rows})
 
     async def expansion(self, operation: str) -> Mapping[str, Any] | None:
@@ -247,20 +259,99 @@ class Store:
         rows = await self._fetch("read_expansion", UUID(operation))
         return dict(rows[0]) if rows else None
 
+    async def working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
+        """Members of a group on which an operation is under way, from after one on."""
+        rows = await self._fetch("list_working_members", kind, below, after, UUID(operation), limit)
+        return [r["path"] for r in rows]
+
+    async def failed_members(self, operation: str, after: str, limit: int) -> list[str]:
+        """Members that an operation asked and that did not do it, from after one on."""
+        return [r["path"] for r in await self._fetch("list_failed_members", UUID(operation), after, limit)]
+
     async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
         """How many members of a kind a group has in which state, and how its operation stands."""
         rows = await self._fetch("count_members", path, kind)
         return dict(rows[0]) if rows else None
+
+    async def counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
+        """By path, how many resources of a kind are below it in which state, a moment ago at most."""
+        found: dict[str, dict[str, int]] = {path: {} for path in paths}
+        for record in await self._fetch("read_counts", list(paths), kind):
+            found[record["path"]][record["state"]] = record["members"]
+        return found
 
     async def unfinished_groups(self) -> Mapping[str, list[str]]:
         """Operations whose members were not all asked, and groups whose last member was not counted."""
         (record,) = await self._fetch("unfinished_groups")
         return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
 
+    # Queues
+
+    async def enqueue(self, wait: Mapping[str, Any]) -> int | Conflict:
+        """Put a request into a queue, which is made where there is none; its place there, or why not."""
+        answer = await self._pool.fetchval("SELECT enqueue($1)", dict(wait))
+        return answer["position"] if "position" in answer else _conflict(wait["path"], answer)
+
+    async def leave_queue(
+        self, operation: UUID, outcome: str, reasons: Sequence[Mapping[str, str]], principal: str, actor: str
+    ) -> bool:
+        """End one that waits before it has begun; False where it does not wait any more."""
+        text = "SELECT leave_queue($1, $2, $3, $4, $5)"
+        left: bool = await self._pool.fetchval(text, operation, outcome, list(reasons), principal, actor)
+        return left
+
+    async def promote(self, operation: UUID, principal: str, actor: str) -> bool:
+        """Put one that waits first; False where it does not wait any more."""
+        return bool(await self._fetch("promote", operation, principal, actor))
+
+    async def queue_head(self, queue: str) -> Mapping[str, Any] | None:
+        """Who is next in a queue."""
+        rows = await self._fetch("queue_head", queue)
+        return dict(rows[0]) if rows else None
+
+    async def due_queues(self, limit: int) -> list[str]:
+        """Queues whose head may begin, and those that stop and may be done."""
+        return [r["queue"] for r in await self._fetch("due_queues", limit)]
+
+    async def open_queue(self, queue: str) -> None:
+        """Make a queue, unless it is there."""
+        await self._fetch("open_queue", queue)
+
+    async def stop_queues(self, queue: str | None) -> list[Mapping[str, Any]]:
+        """A queue, or all of them, take nothing more; as they are then."""
+        return [dict(r) for r in await self._fetch("stop_queues", queue)]
+
+    async def close_queue(self, queue: str) -> bool:
+        """Remove a queue that takes nothing more, if all that was in it is carried out."""
+        closed: bool = await self._pool.fetchval("SELECT close_queue($1)", queue)
+        return closed
+
+    async def queue(self, path: str) -> Mapping[str, Any] | None:
+        """The queue of an object."""
+        rows = await self._fetch("read_queue", path)
+        return dict(rows[0]) if rows else None
+
+    async def queues(self, below: str, after: str, limit: int) -> list[Mapping[str, Any]]:
+        """Queues of a path and of all below it, in order of path."""
+        return [dict(r) for r in await self._fetch("list_queues", below, after, limit)]
+
+    async def queue_busy(self, queue: str, path: str) -> bool:
+        """Whether something that shares a queue with a path keeps it from leaving."""
+        busy: bool = await self._pool.fetchval("SELECT queue_busy($1, $2)", queue, path)
+        return busy
+
+    async def queued(self, queue: str, limit: int) -> list[Mapping[str, Any]]:
+        """Operations that wait in a queue, the next one first."""
+        return [dict(r) for r in await self._fetch("list_queued", queue, limit)]
+
+    async def waiting_below(self, below: str, limit: int) -> list[UUID]:
+        """Operations on a path and below it that wait their turn."""
+        return [r["operation"] for r in await self._fetch("list_waiting", below, limit)]
+
     # Operations, claims, journal
 
     async def operation(self, id: UUID) -> Mapping[str, Any] | None:
-        """An operation, under way or ended."""
+        """An operation that waits, is under way or has ended."""
         rows = await self._fetch("read_operation", id)
         return dict(rows[0]) if rows else None
 
@@ -309,6 +400,12 @@ class Store:
         return [dict(r) for r in await self._fetch("read_past", path, until)]
 
 
+def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:
+    """What each has of its own, if any has something."""
+    extras = [change.extra() for change in changes]
+    return extras if any(extra is not None for extra in extras) else None
+
+
 def _conflict(path: str, answer: Mapping[str, Any]) -> Conflict:
     return Conflict(
         answer["conflict"],
@@ -316,6 +413,10 @@ def _conflict(path: str, answer: Mapping[str, Any]) -> Conflict:
         answer.get("operation") or "",
         answer.get("same", True),
     )
+
+
+async def _nothing(_: asyncpg.Connection[asyncpg.Record]) -> None:
+    """No statement leaves anything behind on its connection, so there is nothing to reset."""
 
 
 async def speak_json(connection: asyncpg.Connection[asyncpg.Record]) -> None:

@@ -15,7 +15,7 @@ from uuid import UUID
 from stead.lifecycle.decision import ClaimChange, Decision
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import StateClass, Trigger
-from stead.lifecycle.snapshot import Operation, Snapshot
+from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 from stead.lifecycle.timers import pending
 from stead.store.condition import encode
 
@@ -34,6 +34,10 @@ class Begin:
     request: Mapping[str, Any] = field(default_factory=dict)
     key: str = ""
     fingerprint: str = ""
+    queue: str = ""
+    """It may begin only if nobody waits in this queue."""
+    waited: bool = False
+    """It has waited there itself, and leaves as it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,9 @@ def compiled(
     known = (_id(after.operation), _id(after.hidden), *(ended.id for ended in decision.ended))
     begins = begin is not None and bool(new) and new in known
     respec = _respec(before, after)
+    cls = lifecycle.state(after.state).cls
     lines = _lines(before, decision, note, begins)
-    closes = before.work is not None and after.work is None
+    closes = _stands(before) and not _stands(after)
     dropped = set(pending(lifecycle, before)) - set(pending(lifecycle, after))
     if closes or decision.orders:
         dropped.add(WAITING)
@@ -107,7 +112,8 @@ def compiled(
         "takes": _taken(after) and not _taken(before),
         "claim": _claim(decision),
         "spec": respec,
-        "leaves": lifecycle.state(after.state).cls is StateClass.ABSENT and after.operation is None,
+        "leaves": cls is StateClass.ABSENT and after.operation is None,
+        "gone": cls in (StateClass.ABSENT, StateClass.FINAL) and after.operation is None,
         "moved": bool(decision.moves),
         "expands": asks,
     }
@@ -185,6 +191,12 @@ def _respec(before: Snapshot, after: Snapshot) -> str | None:
     if before.revision != before.previous and after.revision == after.previous:
         return "next" if after.previous != before.previous else "dropped"
     return None
+
+
+def _stands(snapshot: Snapshot) -> bool:
+    """Whether an order has its room: it stands, or whoever had it may still be at work."""
+    op = snapshot.hidden or snapshot.operation
+    return snapshot.work is not None or (op is not None and op.phase is Phase.FENCING)
 
 
 def _taken(snapshot: Snapshot) -> bool:

@@ -25,11 +25,12 @@ from stead.controller.view.things import (
     Rehearsal,
     Remedy,
 )
+from stead.controller.waiting import lines_up, may_wait, queue_of
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.draft import PROBE, acts_as
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decide.request import allowed
-from stead.lifecycle.decision import Code, Decision, Order, Refusal
+from stead.lifecycle.decision import Code, Decision, Order, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
@@ -89,7 +90,7 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
     if isinstance(row, Missing):
         return row
     lifecycle, snap, request = view.kinds[row.kind], row.snapshot, request_of(asked, caller)
-    answer = await _decided(view, row, request)
+    answer = await _decided(view, row, request, asked)
     refusal = answer if isinstance(answer, Refusal) else None
     decision = None if isinstance(answer, Refusal) else answer[0]
     return Explanation(
@@ -125,7 +126,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
     if isinstance(row, Missing):
         return row
     request = request_of(asked, caller)
-    answer = await _decided(view, row, request)
+    answer = await _decided(view, row, request, asked)
     if isinstance(answer, Refusal):
         return answer
     decision, group, classes = answer
@@ -157,20 +158,47 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
 
 
 async def _decided(
-    view: View, row: Row, request: Request
+    view: View, row: Row, request: Request, asked: Asked
 ) -> tuple[Decision, GroupDecision | None, Classes] | Refusal:
-    """What `decide` says, of a group by the classes of its members."""
+    """What `decide` says, of a group by the classes of its members; and whether others wait before it."""
+    answer = await _said(view, row, request)
+    if isinstance(answer, Refusal):
+        return placed(answer, row.path)
+    turn = await _turn(view, row, request, asked, answer[0])
+    return answer if turn is None else turn if isinstance(turn, Refusal) else (turn, None, Counter())
+
+
+async def _turn(
+    view: View, row: Row, request: Request, asked: Asked, decision: Decision
+) -> Decision | Refusal | None:
+    """That it would wait its turn, or that its queue takes nothing more; None where it would not wait."""
+    lifecycle = view.kinds[row.kind]
+    if not may_wait(lifecycle, request) or decision.joined or _idle(decision):
+        return None
+    path = queue_of(lifecycle, row.path, asked.spec, row)
+    queue = await view.queue(path)
+    behind = lines_up(lifecycle, request) and (
+        (queue is not None and queue.waiting > 0) or await view.store.queue_busy(path, row.path)
+    )
+    if not (decision.queued or behind):
+        return None
+    if queue is not None and queue.stopping:
+        return Refusal((Reason(Code.STOPPING, f"the queue of {path} takes nothing more"),), row.snapshot.state)
+    return Decision(after=row.snapshot, queued=True)
+
+
+async def _said(view: View, row: Row, request: Request) -> tuple[Decision, GroupDecision | None, Classes] | Refusal:
     lifecycle = view.kinds[row.kind]
     member = view.kinds.get(lifecycle.members)
     if member is None:
         answer = decide(lifecycle, row.snapshot, request)
-        return placed(answer, row.path) if isinstance(answer, Refusal) else (answer, None, Counter())
+        return answer if isinstance(answer, Refusal) else (answer, None, Counter())
     classes = await _classes(view, member.kind, row.path)
     counts: Counter[Snapshot] = Counter()
     for (cls, _), count in classes.items():
         counts[cls] += count
     grouped = decide(lifecycle, Group(row.snapshot, member, counts), request)
-    return placed(grouped, row.path) if isinstance(grouped, Refusal) else (grouped.parent, grouped, classes)
+    return grouped if isinstance(grouped, Refusal) else (grouped.parent, grouped, classes)
 
 
 async def _classes(view: View, kind: str, below: str) -> Classes:
@@ -249,6 +277,8 @@ def _remedies(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> 
                 yield from _after_holder(lc, snap, req, refusal)
             case Code.WRONG_STATE:
                 yield from _from_here(lc, snap, req, snap.state)
+            case Code.STOPPING:
+                yield Remedy("wait", "wait until its queue is empty: after that there is a new one")
             case Code.NO_MEMBER:
                 yield Remedy("wait", "some member has to be in a state in which it can follow")
 

@@ -6,7 +6,7 @@ Nothing here decides or writes. A list answers with at most so many things, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,11 +14,23 @@ from uuid import UUID
 
 import asyncpg
 
-from stead.controller.view.things import Claim, Lane, Line, Listed, Operation, Orphan, Resource, Running, Serving
+from stead.controller.view.things import (
+    Claim,
+    Lane,
+    Line,
+    Listed,
+    Operation,
+    OperationMember,
+    Orphan,
+    Queue,
+    Resource,
+    Running,
+    Serving,
+)
 from stead.lifecycle import snapshot as parts
-from stead.lifecycle.decision import Outcome
+from stead.lifecycle.decision import Code, Outcome, Reason
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import BACK, Trigger
+from stead.lifecycle.rows import BACK, StateClass, Trigger
 from stead.store import Row, Store
 
 AWAY: tuple[type[Exception], ...] = (
@@ -33,6 +45,9 @@ AWAY: tuple[type[Exception], ...] = (
 
 THERE = 30.0
 """Seconds for which an agent counts as there after it was heard of; it says so every ten."""
+
+QUEUED = "queued"
+"""The trigger of a request that has to wait, and the phase that it is in while it does."""
 
 WINDOW = 1000
 """Lines of the journal that are looked at in one go."""
@@ -57,16 +72,37 @@ class View:
     async def resource(self, path: str) -> Resource | None:
         """A resource as it is."""
         row = await self.store.read(path)
-        return None if row is None else self.shown(row)
+        if row is None:
+            return None
+        (shown,) = await self._with_members([self.shown(row)])
+        return shown
+
+    async def _with_members(self, items: Sequence[Resource]) -> list[Resource]:
+        """With what is below each that has members, by state, a moment ago at most: one question for each kind."""
+        below: dict[str, dict[str, int]] = {}
+        for kind in {member for item in items if (member := self.kinds[item.kind].members)}:
+            groups = [item.path for item in items if self.kinds[item.kind].members == kind]
+            below |= await self.store.counts(groups, kind)
+        return [
+            replace(item, members=self._there(item, below[item.path])) if item.path in below else item
+            for item in items
+        ]
+
+    def _there(self, group: Resource, counts: Mapping[str, int]) -> dict[str, int]:
+        member = self.kinds.get(self.kinds[group.kind].members)
+        gone = (
+            {state.name for state in member.states if state.cls is StateClass.ABSENT} if member is not None else set()
+        )
+        return {state: count for state, count in counts.items() if state not in gone}
 
     async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
         """Resources below a path, in order of path."""
         # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
         paths = await self.store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
         rows = await self.store.read_many(paths[:limit])
-        items = tuple(self.shown(rows[path]) for path in paths[:limit] if path in rows)
+        items = await self._with_members([self.shown(rows[path]) for path in paths[:limit] if path in rows])
         more = len(paths) > limit
-        return Listed(items, paths[limit - 1] if more else None, more)
+        return Listed(tuple(items), paths[limit - 1] if more else None, more)
 
     def shown(self, row: Row) -> Resource:
         """A row, as it is shown."""
@@ -92,9 +128,16 @@ class View:
     # Operations and claims
 
     async def operation(self, id: UUID) -> Operation | None:
-        """An operation, under way or ended."""
+        """An operation that waits, is under way or has ended."""
         found = await self._operations([id])
         return found[0] if found else None
+
+    async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
+        """Members of an operation on a group that did not do what it asked of them, each with why."""
+        records = await self.store.operation_members(id, after, limit + 1)
+        items = tuple(OperationMember(r["path"], r["outcome"], r["says"], r["at"]) for r in records[:limit])
+        more = len(records) > limit
+        return Listed(items, items[-1].path if more else None, more)
 
     async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
         """Operations on a path and below it, the latest first; those under way in order of path.
@@ -103,32 +146,38 @@ class View:
         """
         if running:
             claims = await self.claims(below, limit)
-            ids = dict.fromkeys(UUID(claim.operation) for claim in claims.items)
-            return Listed(tuple(op for op in await self._operations(ids) if op.outcome is None), None, claims.more)
+            waiting = await self.store.waiting_below(below, limit + 1)
+            ids = dict.fromkeys([*(UUID(claim.operation) for claim in claims.items), *waiting])
+            found = [op for op in await self._operations(ids) if op.outcome is None]
+            return Listed(tuple(found[:limit]), None, claims.more or len(found) > limit)
         top = await self.end() if before is None else before
-        found: list[tuple[int, Operation]] = []
+        listed: list[tuple[int, Operation]] = []
         for _ in range(WINDOWS):
             low = max(top - WINDOW, 0)
             begun = await self._begun(below, low, top)
-            found += [(at, op) for at, op in begun if running is None or op.outcome is not None]
-            if len(found) > limit:
-                return Listed(tuple(op for _, op in found[:limit]), found[limit - 1][0] - 1, True)
+            listed += [(at, op) for at, op in begun if running is None or op.outcome is not None]
+            if len(listed) > limit:
+                return Listed(tuple(op for _, op in listed[:limit]), listed[limit - 1][0] - 1, True)
             top = low
             if not top:
                 break
-        return Listed(tuple(op for _, op in found), top or None, bool(top))
+        return Listed(tuple(op for _, op in listed), top or None, bool(top))
 
     async def _begun(self, below: str, after: int, top: int) -> list[tuple[int, Operation]]:
-        """The operations that began between two positions, the latest first, with where they began."""
+        """The operations that began between two positions, the latest first, with where they began.
+
+        One that had to wait is where it was let in, so that it is found in one place only.
+        """
         lines = await self.journal(after, None if below == "/" else below, WINDOW)
         begins = {
             UUID(line.operation): line
             for line in reversed(lines)
-            if line.operation and line.position <= top and line.trigger == Trigger.REQUEST
+            if line.operation and line.position <= top and line.trigger in (Trigger.REQUEST, QUEUED)
         }
         found = await self._operations(begins)
         places = [(begins[UUID(op.id)], op) for op in found]
-        return sorted(((line.position, op) for line, op in places if line.word == op.action), key=_latest_first)
+        first = [(line, op) for line, op in places if (line.trigger == QUEUED) == bool(op.request.get(QUEUED))]
+        return sorted(((line.position, op) for line, op in first if line.word == op.action), key=_latest_first)
 
     async def _operations(self, ids: Iterable[UUID]) -> list[Operation]:
         records = await asyncio.gather(*(self.store.operation(id) for id in ids))
@@ -144,6 +193,27 @@ class View:
     async def holders(self, path: str) -> list[parts.Holder]:
         """Everybody who has a claim in the way of a change of a path, also of one where nothing is yet."""
         return await self.store.holders(path)
+
+    # Queues
+
+    async def queues(self, below: str, after: str, limit: int) -> Listed[Queue]:
+        """Queues of a path and of all below it, in order of path."""
+        records = await self.store.queues(below, after, limit + 1)
+        items = tuple(shown_queue(record) for record in records[:limit])
+        more = len(records) > limit
+        return Listed(items, items[-1].path if more else None, more)
+
+    async def queue(self, path: str) -> Queue | None:
+        """The queue of an object."""
+        record = await self.store.queue(path)
+        return None if record is None else shown_queue(record)
+
+    async def queued(self, path: str, limit: int) -> Listed[Operation]:
+        """Operations that wait in the queue of an object, the next one first."""
+        found = [_operation(record) for record in await self.store.queued(path, limit + 1)]
+        rows = await self.store.read_many(list({op.path for op in found}))
+        items = tuple(_with_progress(op, rows.get(op.path)) for op in found[:limit])
+        return Listed(items, None, len(found) > limit)
 
     # Lanes
 
@@ -228,13 +298,15 @@ def _running(lifecycle: Lifecycle, op: parts.Operation | None) -> Running | None
 
 def _operation(record: Mapping[str, Any]) -> Operation:
     outcome = record["outcome"] or None
-    return Operation(
-        **{**record, "id": str(record["id"]), "outcome": outcome, "cancelled": outcome == Outcome.CANCELLED}
-    )
+    reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
+    told = {"outcome": outcome, "cancelled": outcome == Outcome.CANCELLED, "reasons": reasons}
+    return Operation(**{**record, "id": str(record["id"]), **told})
 
 
 def _with_progress(op: Operation, row: Row | None) -> Operation:
     """An operation with how far it has come, if it is still its resource's."""
+    if op.queued:
+        return replace(op, state=row.snapshot.state if row is not None else None, phase=QUEUED)
     if op.outcome is not None or row is None:
         return op
     for running in (row.snapshot.operation, row.snapshot.hidden):
@@ -247,6 +319,11 @@ def _with_progress(op: Operation, row: Row | None) -> Operation:
                 cancelled=running.cancelled,
             )
     return op
+
+
+def shown_queue(record: Mapping[str, Any]) -> Queue:
+    """A queue, as it is shown."""
+    return Queue(**{**record, "running": str(record["running"]) if record["running"] else None})
 
 
 def _claim(record: Mapping[str, Any]) -> Claim:
@@ -269,7 +346,8 @@ def _lane(record: Mapping[str, Any]) -> Lane:
     agents = tuple(
         Serving(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"])) for a in record["agents"]
     )
-    return Lane(record["name"], agents, record["waiting"], record["working"], record["survey_at"])
+    plain = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at", "survey_at")
+    return Lane(record["name"], agents, record["most"], **{name: record[name] for name in plain})
 
 
 def _line(record: Mapping[str, Any]) -> Line:

@@ -9,10 +9,11 @@ from datetime import datetime
 from uuid import UUID
 
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.grants import Grants
 from stead.controller.looks import Looks
 from stead.controller.view.asking import explain, placed, rehearse, request_of
 from stead.controller.view.past import past
-from stead.controller.view.reading import View, tag_of
+from stead.controller.view.reading import View, shown_queue, tag_of
 from stead.controller.view.things import (
     Asked,
     Caller,
@@ -22,6 +23,7 @@ from stead.controller.view.things import (
     Operation,
     Outdated,
     Past,
+    Queue,
     Rehearsal,
     Truth,
     Unfit,
@@ -49,6 +51,8 @@ class Taken:
     joined: bool = False
     idle: bool = False
     repeated: bool = False
+    position: int | None = None
+    """Its place in its queue, where it waits its turn."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Service:
     """What else has to be well, besides the database, for the service to be ready."""
     looks: Looks | None = None
     """Who is asked what is really there."""
+    grants: Grants | None = None
+    """Who gives room on lanes."""
 
     @property
     def kinds(self) -> Mapping[str, Lifecycle]:
@@ -82,7 +88,9 @@ class Service:
                 return wrong
             kind = known
         answer = await self.admission.ask(
-            Wish(kind, asked.path, request_of(asked, caller), caller.name, asked.spec, asked.lane, asked.key)
+            Wish(
+                kind, asked.path, request_of(asked, caller), caller.name, asked.spec, asked.lane, asked.key, read=row
+            )
         )
         if isinstance(answer, Accepted):
             return taken(answer, asked.action, kind, asked.path)
@@ -97,12 +105,39 @@ class Service:
             return answer
         return await self.view.operation(id) or Missing(f"there is no operation {id}")
 
-    async def retry(self, id: UUID, caller: Caller, key: str = "") -> Taken | Refusal | Missing:
+    async def promote(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
+        """Put an operation that waits its turn first."""
+        answer = await self.admission.promote(id, caller.name, Actor(caller.actor))
+        if isinstance(answer, NotFound):
+            return Missing(answer.what)
+        if isinstance(answer, Refusal):
+            return answer
+        return await self.view.operation(id) or Missing(f"there is no operation {id}")
+
+    async def open_queue(self, path: str) -> Queue | Missing:
+        """Make the queue of an object, unless it is there."""
+        if await self.view.store.read(path) is None:
+            return Missing(f"there is nothing at {path}")
+        await self.view.store.open_queue(path)
+        return await self.view.queue(path) or Missing(f"the queue of {path} was removed again")
+
+    async def stop_queues(self, path: str | None = None) -> Listed[Queue] | Missing:
+        """The queue of an object, or all, take nothing more; each goes when all that is in it is carried out."""
+        stopped = [shown_queue(record) for record in await self.view.store.stop_queues(path)]
+        for queue in stopped:
+            await self.view.store.close_queue(queue.path)
+        if path is not None and not stopped:
+            return Missing(f"{path} has no queue")
+        return Listed(tuple(sorted(stopped, key=lambda queue: queue.path)))
+
+    async def retry(
+        self, id: UUID, caller: Caller, key: str = "", *, force: bool = False, reason: str = ""
+    ) -> Taken | Refusal | Missing:
         """Ask once more for what an operation was to do."""
         tried = await self.view.operation(id)
         if tried is None:
             return Missing(f"there is no operation {id}")
-        answer = await self.admission.retry(id, caller.name, Actor(caller.actor), key)
+        answer = await self.admission.retry(id, caller.name, Actor(caller.actor), key, force=force, reason=reason)
         if isinstance(answer, Accepted):
             return taken(answer, tried.action, tried.kind, tried.path)
         return Missing(answer.what) if isinstance(answer, NotFound) else placed(answer, tried.path)
@@ -115,6 +150,16 @@ class Service:
         """What an action would do, without doing it."""
         asked = with_lane(asked)
         return self._unfit(asked) or await rehearse(self.view, asked, caller)
+
+    async def limit_lane(self, name: str, members: int | None) -> None:
+        """From now on a lane bears so many members at once; None: as many as its provider says."""
+        assert self.grants is not None, "nobody gives room here"
+        await self.grants.limit_lane(name, members)
+
+    async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
+        """From now on a provider bears so many members at once in a region, and so many regions."""
+        assert self.grants is not None, "nobody gives room here"
+        await self.grants.limit_provider(name, members, regions)
 
     async def past(self, path: str, at: datetime) -> Past | None:
         """A resource as it was at some time."""
@@ -139,8 +184,6 @@ class Service:
             action = self.kinds[asked.kind].action(asked.action)
             if action is not None and action.verbs:
                 return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
-        if asked.on_conflict == "queue":
-            return Unfit("on_conflict", "requests cannot wait their turn yet; they are refused instead")
         return None
 
     def _wrong(self, asked: Asked, row: Row | None) -> Missing | Outdated | None:
@@ -165,7 +208,7 @@ class Service:
 
 def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:
     """What was let in, and on what."""
-    return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated)
+    return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated, answer.position)
 
 
 def with_lane(asked: Asked) -> Asked:

@@ -83,6 +83,8 @@ class Resource:
     """When somebody last looked at the object itself."""
     changed_at: datetime | None
     created_at: datetime | None
+    members: Mapping[str, int] | None = None
+    """Of a group: how many members are in which state, a moment ago at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,29 @@ class Operation:
     attempt: int | None = None
     cancelled: bool = False
     """Somebody wants it to end, or had it ended before it was done."""
+    position: int | None = None
+    """Its place in its queue while it waits its turn; 1 is the next."""
+    reasons: tuple[Reason, ...] = ()
+    """Why it was refused, where it was when its turn came."""
+
+    @property
+    def queued(self) -> bool:
+        """Whether it waits its turn."""
+        return self.position is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Where requests wait that met another operation on an object."""
+
+    path: str
+    """Of the object."""
+    stopping: bool
+    """It takes nothing more, and goes when all that is in it is carried out."""
+    waiting: int
+    running: str | None
+    """The operation that left it last, while that is under way."""
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +246,33 @@ class Lane:
 
     lane: str
     agents: tuple[Serving, ...]
+    limit: int | None
+    """Members that it bears at once; None where there is no limit."""
+    regions: int | None
+    """Regions that its provider bears at once; None where there is no limit."""
+    in_flight: int
+    """Members whose orders were sent."""
     waiting: int
-    """Orders that nobody has taken yet."""
-    working: int
-    """Orders that somebody has taken."""
+    """Members whose orders wait for room."""
+    untaken: int
+    """Orders that were sent and that nobody has taken yet."""
+    throttled: int
+    """Calls that the provider has refused because there were too many."""
+    throttled_at: datetime | None
+    """When it last did."""
     survey_at: datetime | None
     """When its full state is wanted next; None where nobody has ever served it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationMember:
+    """A member of a group that did not do what an operation asked of it."""
+
+    path: str
+    outcome: str
+    """As of an operation, or `skipped`: it could not be asked."""
+    says: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

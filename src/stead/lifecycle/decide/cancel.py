@@ -13,7 +13,7 @@ from stead.lifecycle.decide.due import deadline
 from stead.lifecycle.decision import Code, Decision, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel
-from stead.lifecycle.rows import Action, Actor, Awaits
+from stead.lifecycle.rows import Action, Actor, Awaits, Fold
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 
 
@@ -32,10 +32,9 @@ def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Refus
         return Decision(after=snap, joined=True)
     if op.undoes:
         return refuse(snap, Code.NOT_CANCELLABLE, f"{op.action} is being undone already")
-    if awaited(lc, action, snap.state) is Awaits.CHILDREN:
-        says = f"{op.action} waits for others to follow, and cannot be cancelled as a whole yet"
-        return refuse(snap, Code.NOT_CANCELLABLE, says)
     draft = Draft(lc, snap)
+    if awaited(lc, action, snap.state) is Awaits.CHILDREN:
+        return _with_members(draft, op)
     if op.phase is Phase.WAITING:  # what it waits for goes on; then nothing is begun
         draft.set(operation=replace(op, cancelled=True))
         return draft.decision()
@@ -44,6 +43,16 @@ def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Refus
     except NoRow as missing:
         return refuse(snap, Code.NOT_CANCELLABLE, missing.says)
     return draft.decision()
+
+
+def _with_members(draft: Draft, op: Operation) -> Decision | Refusal:
+    """No further member is asked, and those at work are cancelled; when the last has come to rest, so has it."""
+    _, last = draft.follows()
+    if not last or draft.lc.fold is not Fold.DOMINANT:
+        says = f"{op.action} waits for others to follow, and cannot be cancelled as a whole yet"
+        return refuse(draft.before, Code.NOT_CANCELLABLE, says)
+    draft.set_op(cancelled=True)
+    return draft.decision(cancels=True)
 
 
 def _may(action: Action, actor: Actor) -> bool:

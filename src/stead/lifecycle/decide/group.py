@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Request
+from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Fold
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 
@@ -63,7 +63,8 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
     if group.member.action(parent.members) is None:  # the controller's own errand, not something members do
         return GroupDecision(parent, {}, {}, {}, group.classes)
     actor = asks_as(group.member, parent.members, req.actor)
-    ask = replace(req, action=parent.members, actor=actor, within=True)
+    # A member that is busy is left out: nobody waits for it.
+    ask = replace(req, action=parent.members, actor=actor, within=True, on_conflict=OnConflict.REFUSE)
     acting: dict[Snapshot, Decision] = {}
     reached: dict[Snapshot, Decision] = {}
     skipped: dict[Snapshot, Refusal] = {}

@@ -243,6 +243,10 @@ class LifecycleForm(_Form):
         "", description="Where an object goes that is seen broken without anybody having asked."
     )
     misses: Count = Field(3, description="How many looks in a row must miss an object before it counts as gone.")
+    queue_of: NameOrNone = Field(
+        "",
+        description="The field of spec or facts with the path of another object, in whose queue its actions wait.",
+    )
     presence: Flag = Field(False, description="Its agent connects and disconnects, with notify-ids.")
     states: Annotated[tuple[StateForm, ...], AfterValidator(_some), Section] = Field(
         description="The first is where an object begins.", json_schema_extra={"minItems": 1}

@@ -1,21 +1,24 @@
--- A page of the lanes that somebody has served or that orders stand on: who serves each, how many orders nobody has
--- taken and how many somebody has, and when its full state is wanted next.
+-- A page of the lanes that somebody has served or that orders stand on: what they bear, what is under way and what waits
+-- on each, who serves them, and when their full state is wanted next.
 WITH page AS (
     SELECT name FROM (SELECT name FROM lanes UNION SELECT lane FROM orders) known
-     WHERE name COLLATE "C" > $1 ORDER BY name COLLATE "C" LIMIT $2
+     WHERE name > $1 ORDER BY name LIMIT $2
 ), served AS (
     SELECT lane, jsonb_agg(jsonb_build_object('name', a.name, 'version', a.version, 'last_seen', a.last_seen,
                                               'there', a.last_seen > now() - make_interval(secs => $3))
                            ORDER BY a.name) AS agents
       FROM agents a, unnest(a.lanes) lane GROUP BY lane
-), standing AS (
-    SELECT lane, count(*) FILTER (WHERE agent = '') AS waiting, count(*) FILTER (WHERE agent <> '') AS working
-      FROM orders GROUP BY lane
 )
-SELECT page.name, coalesce(served.agents, '[]') AS agents, lanes.survey_at,
-       coalesce(standing.waiting, 0) AS waiting, coalesce(standing.working, 0) AS working
+SELECT page.name, coalesce(l.members, p.members) AS most, p.regions, coalesce(served.agents, '[]') AS agents, l.survey_at,
+       coalesce(l.throttled, 0) AS throttled, l.throttled_at, standing.*
   FROM page
-  LEFT JOIN lanes ON lanes.name = page.name
-  LEFT JOIN served ON served.lane = page.name
-  LEFT JOIN standing ON standing.lane = page.name
- ORDER BY page.name COLLATE "C"
+  LEFT JOIN lanes l ON l.name = page.name
+  LEFT JOIN providers p ON p.name = split_part(page.name, '.', 1)
+  LEFT JOIN served ON served.lane = page.name,
+  LATERAL (
+    SELECT coalesce(sum(o.open) FILTER (WHERE o.granted), 0) AS in_flight,
+           coalesce(sum(o.open) FILTER (WHERE NOT o.granted), 0) AS waiting,
+           count(*) FILTER (WHERE o.granted AND o.agent = '') AS untaken
+      FROM orders o WHERE o.lane = page.name
+  ) standing
+ ORDER BY page.name

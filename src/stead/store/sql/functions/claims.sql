@@ -3,14 +3,20 @@
 -- Shared on every ancestor, exclusive on the path (shared for a use), in one order for everybody.
 CREATE FUNCTION lock_paths(taking jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    spot record;
+    paths text[] := '{}';
+    whole boolean[] := '{}';
+    above text[];
+    t     jsonb;
+    spot  record;
 BEGIN
+    FOR t IN SELECT value FROM jsonb_array_elements(taking) LOOP
+        above := ancestors_of(t ->> 'path');
+        paths := paths || (t ->> 'path') || above;
+        whole := whole || (t ->> 'mode' = 'x') || array_fill(false, ARRAY[cardinality(above)]);
+    END LOOP;
     FOR spot IN
-        SELECT path, bool_or(exclusive) AS exclusive FROM (
-            SELECT t ->> 'path' AS path, t ->> 'mode' = 'x' AS exclusive FROM jsonb_array_elements(taking) t
-            UNION ALL
-            SELECT unnest(ancestors_of(t ->> 'path')), false FROM jsonb_array_elements(taking) t
-        ) spots GROUP BY path ORDER BY path COLLATE "C"
+        SELECT path, bool_or(exclusive) AS exclusive FROM unnest(paths, whole) AS u (path, exclusive)
+         GROUP BY path ORDER BY path COLLATE "C"
     LOOP
         IF spot.exclusive THEN
             PERFORM pg_advisory_xact_lock(hashtextextended(spot.path, 0));
@@ -20,11 +26,18 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE FUNCTION ancestors_of(path text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-    SELECT array_agg(CASE WHEN n = 0 THEN '/' ELSE '/' || array_to_string(parts[1:n], '/') END)
-      FROM (SELECT string_to_array(substr(path, 2), '/') AS parts) p,
-           generate_series(0, cardinality(parts) - 1) n
-$$;
+CREATE FUNCTION ancestors_of(path text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    parts text[] := string_to_array(substr(path, 2), '/');
+    spot  text := '';
+    above text[] := ARRAY['/'];
+BEGIN
+    FOR i IN 1..cardinality(parts) - 1 LOOP
+        spot := spot || '/' || parts[i];
+        above := above || spot;
+    END LOOP;
+    RETURN above;
+END $$;
 
 -- Whoever has a claim in the way of these, `except_for` apart: an exclusive one above, or any on the path or below it.
 -- It sees what its caller sees: beside a row that is read, the claims of the same instant; in a commit, where every

@@ -27,10 +27,13 @@ CREATE TYPE template AS (
     attempt   integer,
     closes    boolean,     -- the order that stood is done with
     takes     boolean,     -- the order that stands is taken
+    agent     text,        -- by whom
+    epoch     bigint,
     ends      jsonb,       -- operations that end, each with its outcome
     claim     text,        -- 'take' one, or what was held 'hands' over
     spec      text,        -- the 'next' one is in force, or is to be 'dropped', or is 'set'
     leaves    boolean,     -- the record goes
+    gone      boolean,     -- it is gone for good, whether the record goes or not
     moved     boolean,
     begins    jsonb,       -- the operation that begins
     expands   jsonb        -- what the operation asks of the members below
@@ -57,17 +60,20 @@ CREATE TYPE work AS (
 );
 
 CREATE FUNCTION commit_sets(
-    templates jsonb, which integer[], ids bigint[], versions bigint[], extras jsonb[], who jsonb, at float8, expands jsonb,
+    templates jsonb, which integer[], ids bigint[], versions bigint[], own jsonb, at float8, expands jsonb,
     batch integer
 ) RETURNS jsonb LANGUAGE plpgsql
-  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+  SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+  SET jit = off AS $$
 DECLARE
     ts        template[];
+    extras    jsonb[] := ARRAY(SELECT value FROM jsonb_array_elements(own));
     works     work[];
     conflicts jsonb := '[]';
     bad       bigint[] := '{}';
     m         record;
     stands    jsonb;
+    taking    jsonb;
     numbers   bigint[];
     granted   bigint[] := '{}';
     recount   text[] := '{}';
@@ -75,6 +81,7 @@ DECLARE
     caps      jsonb;
     waiting   text[] := '{}';
     freed     text[];
+    turns     text[] := '{}';
     patience  constant float8 := 86400;  -- seconds that an order may wait for room
     whole     boolean := expands IS NOT NULL;
 BEGIN
@@ -82,12 +89,19 @@ BEGIN
       FROM jsonb_array_elements(templates) WITH ORDINALITY AS e (x_json, n),
            LATERAL jsonb_populate_record(NULL::template, x_json) x;
 
-    -- Keys and claims: those that want one come one after the other, in one order for everybody.
+    -- Keys, turns and claims. All that are wanted are locked together, in one order for everybody; nobody here stands in
+    -- the way of another.
+    SELECT jsonb_agg(taken) INTO taking
+      FROM unnest(which, extras) AS u (t, extra), jsonb_array_elements(u.extra -> 'take') taken
+     WHERE (ts[u.t]).claim = 'take';
+    IF taking IS NOT NULL THEN
+        PERFORM lock_paths(taking);
+    END IF;
     FOR m IN
         SELECT u.n, u.extra, x.begins, x.claim, coalesce(r.hidden, r.operation) AS own
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
-         WHERE x.claim = 'take' OR x.begins ? 'key' ORDER BY u.extra -> 'take' ->> 0
+         WHERE x.claim = 'take' OR x.begins ?| ARRAY['key', 'queue']
     LOOP
         stands := meets(m.begins, CASE WHEN m.claim = 'take' THEN m.extra -> 'take' END, m.own);
         IF stands IS NOT NULL THEN
@@ -177,7 +191,7 @@ BEGIN
         spec = CASE WHEN x.spec = 'next' THEN r.next_spec ELSE r.spec END,
         next_spec = CASE WHEN x.spec IS NULL THEN r.next_spec WHEN x.spec = 'set' THEN w.extra -> 'next' END,
         facts = CASE WHEN w.extra ? 'facts' THEN r.facts || (w.extra -> 'facts') ELSE r.facts END,
-        timers = w.timers, due = first_of(w.timers), look_at = to_timestamp(x.look),
+        timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN first_of(w.timers) END, look_at = to_timestamp(x.look),
         sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.again THEN least(r.sends + 1, 100) ELSE 0 END,
         waits = CASE WHEN w.new_order IS NOT NULL OR x.closes THEN w.waits ELSE r.waits END,
         order_id = CASE WHEN w.new_order IS NOT NULL THEN w.new_order WHEN x.closes THEN NULL ELSE r.order_id END,
@@ -190,20 +204,11 @@ BEGIN
     END IF;
 
     -- Operations that begin, and claims.
-    FOR m IN SELECT x.begins FROM unnest(ts) WITH ORDINALITY AS x
-              WHERE x.begins IS NOT NULL AND x.ordinality IN (SELECT w.t FROM unnest(works) w)
-    LOOP
-        PERFORM begin_operation(m.begins);
-    END LOOP;
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.begins IS NOT NULL) THEN
+        PERFORM begin_operations(ARRAY(SELECT (ts[w.t]).begins FROM unnest(works) w WHERE (ts[w.t]).begins IS NOT NULL));
+    END IF;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.expands IS NOT NULL) THEN
-        WITH begun AS (
-            INSERT INTO expansions (operation, path, member, after, request)
-            SELECT w.now_op, w.path, (ts[w.t]).expands ->> 'member', '', (ts[w.t]).expands
-              FROM unnest(works) w WHERE (ts[w.t]).expands IS NOT NULL
-            RETURNING operation
-        )
-        UPDATE operations o SET expanded = false, total = 0, remaining = 0 FROM begun WHERE o.id = begun.operation;
-        SELECT array_agg(w.now_op) INTO expanding FROM unnest(works) w WHERE (ts[w.t]).expands IS NOT NULL;
+        expanding := begin_expansions(works, ts);
     END IF;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.claim IS NOT NULL) THEN
         UPDATE claims c SET operation = coalesce(w.now_hid, w.now_op) FROM unnest(works) w
@@ -242,15 +247,18 @@ BEGIN
         -- Room that became free is given on at once.
         SELECT array_agg(lane) INTO freed FROM (
             SELECT DISTINCT w.lane FROM unnest(works) w
-             WHERE w.order_id IS NOT NULL AND w.new_order IS NULL AND ((ts[w.t]).closes OR (ts[w.t]).leaves)) left_by
+             WHERE w.order_id IS NOT NULL AND w.new_order IS NULL AND ((ts[w.t]).closes OR (ts[w.t]).leaves)
+            OFFSET 0) left_by  -- each lane is asked for once
          WHERE waits_for(lane);
         IF freed IS NOT NULL THEN
             granted := granted || grant_orders(freed, at);
         END IF;
     END IF;
-    IF who IS NOT NULL THEN
-        UPDATE orders o SET agent = who ->> 'agent', epoch = (who ->> 'epoch')::bigint
-         WHERE o.id IN (SELECT w.order_id FROM unnest(works) w WHERE (ts[w.t]).takes);
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.agent IS NOT NULL) THEN
+        UPDATE orders o SET agent = d.agent, epoch = d.epoch
+          FROM (SELECT DISTINCT w.order_id, (ts[w.t]).agent, (ts[w.t]).epoch FROM unnest(works) w
+                 WHERE (ts[w.t]).takes AND (ts[w.t]).agent IS NOT NULL) d
+         WHERE o.id = d.order_id;
     END IF;
 
     -- The journal.
@@ -274,7 +282,12 @@ BEGIN
         recount := recount || expand_operation(expands);
     END IF;
 
+    -- Whoever waits for what has ended.
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.ends IS NOT NULL OR x.gone) AND EXISTS (SELECT FROM queues) THEN
+        turns := queues_left(works, ts);
+    END IF;
+
     RETURN jsonb_build_object(
         'conflicts', conflicts, 'orders', orders_as_told(granted), 'recount', to_jsonb(recount),
-        'expanding', to_jsonb(expanding), 'waiting', to_jsonb(waiting));
+        'expanding', to_jsonb(expanding), 'waiting', to_jsonb(waiting), 'queues', to_jsonb(turns));
 END $$;

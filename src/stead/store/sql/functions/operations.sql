@@ -1,6 +1,6 @@
 -- Operations: what stands in the way of one, its beginning, the members it asks, and its end.
 
--- What stands in the way of an operation that is to begin: the same key, or somebody's claim.
+-- What stands in the way of an operation that is to begin: the same key, others in its queue, or somebody's claim.
 CREATE FUNCTION meets(begins jsonb, taking jsonb, own uuid) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     known  idempotency_keys%ROWTYPE;
@@ -14,8 +14,18 @@ BEGIN
                                       'same', known.fingerprint = begins ->> 'fingerprint');
         END IF;
     END IF;
+    IF begins ? 'queue' THEN
+        IF begins ? 'waited' THEN
+            PERFORM FROM queued w WHERE w.operation = (begins ->> 'id')::uuid FOR UPDATE;
+            IF NOT FOUND THEN  -- somebody else has begun it, or it was cancelled
+                RETURN jsonb_build_object('conflict', 'gone');
+            END IF;
+        ELSIF EXISTS (SELECT FROM queued w WHERE w.queue = begins ->> 'queue')
+           OR queue_busy(begins ->> 'queue', begins ->> 'path') THEN
+            RETURN jsonb_build_object('conflict', 'queue');
+        END IF;
+    END IF;
     IF taking IS NOT NULL THEN
-        PERFORM lock_paths(taking);
         holder := holder_of(taking, own);  -- what an operation has already is not in its own way
         IF holder IS NOT NULL THEN
             RETURN jsonb_build_object('conflict', 'claim', 'holder', holder);
@@ -24,15 +34,16 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION begin_operation(begins jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION begin_operations(begins jsonb[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO operations (id, action, kind, path, principal, reason, request)
-    VALUES ((begins ->> 'id')::uuid, begins ->> 'action', begins ->> 'kind', begins ->> 'path',
-            begins ->> 'principal', begins ->> 'reason', begins -> 'request');
-    IF begins ? 'key' THEN
-        INSERT INTO idempotency_keys (principal, key, fingerprint, operation)
-        VALUES (begins ->> 'principal', begins ->> 'key', begins ->> 'fingerprint', (begins ->> 'id')::uuid);
-    END IF;
+    SELECT (b ->> 'id')::uuid, b ->> 'action', b ->> 'kind', b ->> 'path', b ->> 'principal', b ->> 'reason', b -> 'request'
+      FROM unnest(begins) b;
+    DELETE FROM queued w USING unnest(begins) b WHERE b ? 'waited' AND w.operation = (b ->> 'id')::uuid;
+    UPDATE queues q SET running = (b ->> 'id')::uuid FROM unnest(begins) b WHERE b ? 'waited' AND q.path = b ->> 'queue';
+    INSERT INTO idempotency_keys (principal, key, fingerprint, operation)
+    SELECT b ->> 'principal', b ->> 'key', b ->> 'fingerprint', (b ->> 'id')::uuid
+      FROM unnest(begins) b WHERE b ? 'key';
 END $$;
 
 -- Ends operations of resources, and counts members of operations above them. Answers with the paths of groups whose
@@ -41,7 +52,7 @@ CREATE FUNCTION end_operations(works work[], ts template[]) RETURNS text[] LANGU
 DECLARE
     recount text[];
 BEGIN
-    WITH said AS (
+    WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden WHEN 'new' THEN (ts[w.t]).new ELSE w.operation END AS operation, w.path,
                e ->> 'outcome' AS outcome
           FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e
@@ -60,7 +71,7 @@ BEGIN
     PERFORM FROM operations o WHERE o.id IN (
         SELECT w.operation FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e WHERE e ->> 'of' = 'operation')
       ORDER BY o.id FOR UPDATE;
-    WITH said AS (
+    WITH said AS MATERIALIZED (
         SELECT w.operation, w.path, e ->> 'outcome' AS outcome, w.told
           FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e WHERE e ->> 'of' = 'operation'
     ), failed AS (
@@ -80,6 +91,31 @@ BEGIN
     RETURN coalesce(recount, '{}');
 END $$;
 
+-- Operations on groups begin to ask their members, or to cancel what they asked of them: then whoever was not asked yet
+-- is not asked any more, and counts as one that did not do it.
+CREATE FUNCTION begin_expansions(works work[], ts template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
+DECLARE
+    begun uuid[];
+BEGIN
+    WITH wanted AS MATERIALIZED (
+        SELECT w.now_op AS operation, w.path, (ts[w.t]).expands AS asks FROM unnest(works) w
+         WHERE (ts[w.t]).expands IS NOT NULL
+    ), asking AS (
+        INSERT INTO expansions (operation, path, member, after, request)
+        SELECT operation, path, asks ->> 'member', '', asks FROM wanted
+        ON CONFLICT (operation) DO UPDATE SET after = '', request = EXCLUDED.request, turn = expansions.turn + 1, at = now()
+        RETURNING operation, turn, request ? 'cancels' AS cancels
+    ), counted AS (
+        UPDATE operations o SET expanded = false, total = CASE WHEN a.cancels THEN o.total ELSE 0 END,
+               remaining = CASE WHEN a.cancels THEN o.remaining ELSE 0 END,
+               failed = CASE WHEN a.cancels THEN o.failed + (a.turn > 0)::int ELSE 0 END
+          FROM asking a WHERE o.id = a.operation
+        RETURNING o.id
+    )
+    SELECT array_agg(id) INTO begun FROM counted;
+    RETURN begun;
+END $$;
+
 -- An operation on a group has asked some more of its members, or all.
 CREATE FUNCTION expand_operation(expands jsonb) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -89,21 +125,19 @@ BEGIN
     SELECT (expands ->> 'operation')::uuid, s ->> 'path', 'skipped', s ->> 'says'
       FROM jsonb_array_elements(expands -> 'skipped') s
     ON CONFLICT DO NOTHING;
+    UPDATE expansions SET after = expands ->> 'after', at = now()
+     WHERE operation = (expands ->> 'operation')::uuid AND turn = (expands ->> 'turn')::int
+       AND (after < expands ->> 'after' OR (expands ->> 'done')::boolean);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';
+    END IF;
     UPDATE operations SET total = total + (expands ->> 'acting')::bigint,
                           remaining = remaining + (expands ->> 'acting')::bigint,
                           expanded = (expands ->> 'done')::boolean
-     WHERE id = (expands ->> 'operation')::uuid AND NOT expanded
+     WHERE id = (expands ->> 'operation')::uuid
     RETURNING * INTO this;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';
-    END IF;
     IF this.expanded THEN
         DELETE FROM expansions WHERE operation = this.id;
-        RETURN CASE WHEN this.remaining = 0 THEN ARRAY[this.path] ELSE '{}' END;
     END IF;
-    UPDATE expansions SET after = expands ->> 'after', at = now() WHERE operation = this.id AND after < expands ->> 'after';
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';
-    END IF;
-    RETURN '{}';
+    RETURN CASE WHEN this.expanded AND this.remaining = 0 THEN ARRAY[this.path] ELSE '{}' END;
 END $$;

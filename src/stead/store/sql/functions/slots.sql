@@ -1,12 +1,13 @@
 -- Room on lanes: so many members at once in a region, so many regions at once at a provider.
 
 -- The limits of the lanes that orders are given on; lanes without a limit are left out.
-CREATE FUNCTION caps_of(works work[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT coalesce(jsonb_object_agg(d.lane, coalesce(l.members, p.members, 1000000)), '{}')
+CREATE FUNCTION caps_of(works work[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(jsonb_object_agg(d.lane, coalesce(l.members, p.members, 1000000)), '{}')
       FROM (SELECT DISTINCT w.lane FROM unnest(works) w) d
       LEFT JOIN lanes l ON l.name = d.lane LEFT JOIN providers p ON p.name = split_part(d.lane, '.', 1)
-     WHERE coalesce(l.members, p.members, p.regions) IS NOT NULL
-$$;
+     WHERE coalesce(l.members, p.members, p.regions) IS NOT NULL);
+END $$;
 
 -- Gives room on lanes to orders that wait for it, and answers with their numbers. A lane has room for so many members,
 -- a provider for so many regions. Operations take turns by members: what waits has a turn as far behind what was served
@@ -74,26 +75,30 @@ BEGIN
 END $$;
 
 -- Whether somebody waits for room that becomes free on a lane.
-CREATE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted)
+CREATE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted)
         OR EXISTS (SELECT FROM providers p JOIN orders o ON o.lane > p.name || '.' AND o.lane < p.name || '/'
-                    WHERE p.name = split_part(lane_name, '.', 1) AND p.regions IS NOT NULL AND NOT o.granted)
-$$;
+                    WHERE p.name = split_part(lane_name, '.', 1) AND p.regions IS NOT NULL AND NOT o.granted);
+END $$;
 
 -- Regions of a provider in which something is being done.
-CREATE FUNCTION regions_taken(provider text) RETURNS bigint LANGUAGE sql AS $$
-    SELECT count(*) FROM lanes l
+CREATE FUNCTION regions_taken(provider text) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT count(*) FROM lanes l
      WHERE l.name > provider || '.' AND l.name < provider || '/'
-       AND EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted)
-$$;
+       AND EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted));
+END $$;
 
 -- The turn after which an operation's next order on a lane comes.
-CREATE FUNCTION turn_of(lane_name text, op uuid) RETURNS bigint LANGUAGE sql STABLE AS $$
-    SELECT greatest((SELECT served FROM lanes WHERE name = lane_name),
-                    (SELECT max(turn) FROM orders WHERE lane = lane_name AND operation = op AND NOT granted), 0)
-$$;
+CREATE FUNCTION turn_of(lane_name text, op uuid) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN greatest((SELECT served FROM lanes WHERE name = lane_name),
+                    (SELECT max(turn) FROM orders WHERE lane = lane_name AND operation = op AND NOT granted), 0);
+END $$;
 
 -- Timers so many seconds later.
-CREATE FUNCTION shifted(timers jsonb, by float8) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(jsonb_object_agg(key, value::float8 + by), '{}') FROM jsonb_each_text(timers)
-$$;
+CREATE FUNCTION shifted(timers jsonb, by float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(jsonb_object_agg(key, value::float8 + by), '{}') FROM jsonb_each_text(timers));
+END $$;

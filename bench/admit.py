@@ -1,0 +1,123 @@
+"""Admission: single actions through REST, beside pgbench that runs the very statements."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+from bench.figure import Figure, middle
+from bench.ground import CELL, Stead, filled, path_of, pgbench, postgres
+from bench.statement import PATH, kept, literal
+from stead.catalog import KINDS
+from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.mover import Mover
+from stead.lifecycle.events import Request
+from stead.store import Store
+from stead.store.store import statement
+from tests.servers import Nats, Postgres
+
+LANES = [f"sim.r{i:02}" for i in range(20)]
+CLIENTS = 16
+BAR, GROWTH = 0.25, 1.3
+
+LOAD = """
+local next = {first}
+request = function()
+    local i = next
+    next = next + 1
+    local path = string.format("/v1/resources/bench/fleet/g%02d/%07d?action={action}", i % 100, i)
+    return wrk.format("POST", path)
+end
+"""
+
+
+async def statements(dsn: str, vms: int) -> str:
+    """What admission of one action says to the database, as a script."""
+    last = path_of(vms - 1)
+    async with Store.open(dsn, connections=1) as store:
+        admission = Admission(Mover(store, KINDS, time.time))
+        row = await store.read(last)
+        assert row is not None
+        with kept(store) as calls:
+            answer = await admission.ask(Wish("vm", last, Request("suspend"), "anonymous", read=row))
+        assert isinstance(answer, Accepted), answer
+        ((templates, _, _, _, extras, at, _, batch),) = calls
+    read = statement("read_resources").replace("$1", f"ARRAY[{PATH}]")
+    own = f"replace(replace({literal(templates)}, '{answer.operation}', gen_random_uuid()::text), '{last}', {PATH})"
+    return f"""\\set n :n + 1
+\\set i :first + :client_id * {vms // (CLIENTS * 4)} + :n
+SELECT id AS vm, version AS seen FROM ({read}) r \\gset
+SELECT commit_sets({own}::jsonb, '{{1}}', ARRAY[:vm]::bigint[], ARRAY[:seen]::bigint[],
+                   replace({literal(extras)}, '{last}', {PATH})::jsonb, {at}, NULL, {batch});
+"""
+
+
+def load(url: str, first: int, seconds: float, folder: Path, action: str = "suspend") -> tuple[float, int]:
+    """Requests a second that were let in, and how many of them there were."""
+    script = folder / "load.lua"
+    script.write_text(LOAD.format(first=first, action=action))
+    words = ["wrk", "-t1", f"-c{CLIENTS}", f"-d{round(seconds)}s", "-s", str(script), url]
+    said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in said:
+        raise RuntimeError(said)
+    rate, done = re.search(r"Requests/sec: *([\d.]+)", said), re.search(r"(\d+) requests in", said)
+    if rate is None or done is None:
+        raise RuntimeError(said)
+    return float(rate[1]), int(done[1])
+
+
+async def rounds(
+    server: Postgres, nats: Nats, name: str, vms: int, seconds: float, times: int
+) -> list[tuple[float, float]]:
+    """Both in turn: through REST, and bare."""
+    dsn = await filled(server, name, vms, LANES)
+    script = await statements(dsn, vms)
+    found = []
+    with Stead("server", "server", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}") as stead:
+        first = 0
+        for turn in range(times):
+            rate, done = load(stead.url, first, seconds, stead.folder)
+            first += done + CLIENTS
+            start = vms // 2 + turn * (vms // 2 // times)
+            bare = pgbench(server, name, f"\\set first {start}\n{script}", CLIENTS, seconds)
+            found.append((rate, bare))
+    return found
+
+
+async def measure(small: bool) -> list[Figure]:
+    """The ratio, and what a hundred times as many resources cost."""
+    few, many = (10_000, 100_000) if small else (10_000, 1_000_000)
+    seconds, times = (2, 1) if small else (4, 3)
+    enough = 60_000 if not small else 20_000
+    with postgres() as server, Nats() as nats:
+        near = await rounds(server, nats, "few", enough, seconds, times)
+        ratio = middle([rate / bare for rate, bare in near])
+        detail = {"a second": round(middle([r for r, _ in near])), "bare": round(middle([b for _, b in near]))}
+        figures = [Figure("admit", ratio, "of the bare engine", "pgbench, the very statements", BAR, detail=detail)]
+        figures.append(await growth(server, nats, few, many, seconds, times))
+    return figures
+
+
+async def growth(server: Postgres, nats: Nats, few: int, many: int, seconds: float, times: int) -> Figure:
+    """The cost of one action among many resources, against the cost among few."""
+    dsns = {name: await filled(server, name, vms, LANES) for name, vms in (("among_few", few), ("among_many", many))}
+    rates: dict[str, list[float]] = {name: [] for name in dsns}
+    first = 0
+    for _ in range(times):
+        done = []
+        for name, dsn in dsns.items():
+            with Stead(
+                "server", "server", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}"
+            ) as stead:
+                rate, count = load(stead.url, first, min(seconds, 2), stead.folder)
+                rates[name].append(rate)
+                done.append(count)
+        first += max(done) + CLIENTS
+    cost = middle([a / b for a, b in zip(rates["among_few"], rates["among_many"], strict=True)])
+    detail = {
+        f"a second at {few:,}": round(middle(rates["among_few"])),
+        f"at {many:,}": round(middle(rates["among_many"])),
+    }
+    return Figure("admit at size", cost, "times the cost", f"{few:,} resources", GROWTH, at_most=True, detail=detail)

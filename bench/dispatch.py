@@ -1,0 +1,168 @@
+"""Dispatch: orders from commit to taken, beside as many messages that the bare bus carries."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+from nats import connect
+
+from bench import bare_bus
+from bench.figure import Figure, middle
+from bench.ground import ROOT, background, filled, path_of, postgres
+from stead.bus import Bus
+from stead.bus.wire import encode
+from stead.catalog import KINDS
+from stead.controller.carrier import order_of
+from stead.controller.mover import Moved, Told
+from stead.controller.runtime import Controller
+from stead.lifecycle.events import Request
+from stead.store import Store
+from stead.store.template import Begin
+from tests.servers import Nats, Postgres
+
+BAR, LANES_BAR = 0.25, 1.5
+
+LIKE_THE_FIRST = """
+WITH sample AS (SELECT * FROM resources WHERE path = $1), numbered AS (
+    UPDATE resources r SET state = s.state, condition = s.condition, fence = s.fence, version = s.version,
+           operation = gen_random_uuid(), order_id = r.id, timers = s.timers, due = s.due
+      FROM sample s WHERE r.kind = 'vm' AND r.id <> s.id AND r.id <= $2
+    RETURNING r.id, r.path, r.operation, r.lane
+), begun AS (
+    INSERT INTO operations (id, action, kind, path, principal)
+    SELECT operation, 'suspend', 'vm', path, 'ann' FROM numbered
+), claimed AS (
+    INSERT INTO claims (path, mode, operation) SELECT path, 'x', operation FROM numbered
+)
+INSERT INTO orders (id, operation, lane, kind, verb, members)
+SELECT id, operation, lane, 'vm', 'suspend', ARRAY[id] FROM numbered
+"""
+"""All others are where the first is: its order stands, and nobody has been told of it."""
+
+
+async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]) -> str:
+    """A database in which so many orders stand, each for one VM, spread over lanes."""
+    dsn = await filled(server, name, orders + 1, lanes)
+    async with Store.open(dsn, connections=1) as store:
+        one = Controller(store, Bus("nats://127.0.0.1:1", "none"), KINDS).mover
+        one._follow.clear()
+        begin = Begin(uuid4(), "suspend", "ann")
+        request = Request("suspend", operation=str(begin.id), by="ann")
+        (asked,) = await one.move([Told(path_of(orders), request, principal="ann", begin=begin)])
+        assert isinstance(asked, Moved), asked
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("DELETE FROM orders")
+    await connection.execute("SELECT setval('orders_id_seq', 100000000)")
+    await connection.execute(LIKE_THE_FIRST, path_of(orders), orders)
+    await connection.execute("UPDATE resources SET timers = '{}', due = NULL")
+    await connection.execute("VACUUM ANALYZE")
+    await connection.close()
+    return dsn
+
+
+@asynccontextmanager
+async def taker(nats: Nats, cell: str, lanes: Sequence[str]) -> AsyncIterator[None]:
+    """An agent in a process of its own, as agents are."""
+    words = (sys.executable, "-m", "bench.taker", nats.url, cell, ",".join(lanes))
+    process = await asyncio.create_subprocess_exec(*words, cwd=ROOT)
+    try:
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def ours(server: Postgres, nats: Nats, lanes: Sequence[str], orders: int) -> float:
+    """Orders a second, from when they stand committed until the last of them is taken."""
+    name = f"dispatch_{secrets.token_hex(4)}"
+    dsn = await ordered(server, name, orders, lanes)
+    async with Store.open(dsn, connections=4) as store, Bus(nats.url, name) as bus:
+        await bus.connect(5)
+        one = Controller(store, bus, KINDS)
+        one.healers = ()
+        await bus.identity()
+        async with background(asyncio.ensure_future(one.run())), taker(nats, name, lanes):
+            await served(nats, bus, lanes)
+            await quiet(store)
+            told = await store.untaken(0, orders)  # what the commits have answered with
+            warm = orders // 10
+            await carried(store, bus, told[:warm], len(told) - warm)
+            began = time.perf_counter()
+            await carried(store, bus, told[warm:], 0)
+            rate = (orders - warm) / (time.perf_counter() - began)
+    server.drop_database(name)
+    return rate
+
+
+async def carried(store: Store, bus: Bus, told: Sequence[Mapping[str, Any]], left: int) -> None:
+    """Send orders as the controller does, and wait until all but so many are taken."""
+    for batch in itertools.batched(told, 500):
+        await bus.publish_orders([order_of(order) for order in batch])
+    while await store._pool.fetchval("SELECT count(*) FROM orders WHERE agent = ''") > left:
+        await asyncio.sleep(0.02)
+
+
+async def served(nats: Nats, bus: Bus, lanes: Sequence[str]) -> None:
+    """Until every lane has its consumer."""
+    client = await connect(nats.url)
+    while (await client.jetstream().stream_info(bus.subjects.orders_stream)).state.consumer_count < len(lanes):
+        await asyncio.sleep(0.2)
+    await client.close()
+
+
+async def quiet(store: Store) -> None:
+    """Until nobody asks the database for anything: an agent that has come asks what there is."""
+    busy = "SELECT max(query_start) > now() - interval '0.5 s' FROM pg_stat_activity"
+    busy += " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    await asyncio.sleep(1)
+    while await store._pool.fetchval(busy):
+        await asyncio.sleep(0.2)
+
+
+async def bare(nats: Nats, payload: bytes, count: int) -> float:
+    """Messages a second, published by one process, and fetched and acknowledged by another at the same time."""
+    stream = f"bare{secrets.token_hex(4)}"
+    await bare_bus.make(nats.url, stream)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bench.bare_bus", nats.url, stream, str(count)),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    await process.stdout.readline()
+    began, _ = await bare_bus.publish(nats.url, stream, payload, count)
+    ended = float(await process.stdout.readline())
+    await process.wait()
+    return count / (ended - began)
+
+
+async def payload(server: Postgres) -> bytes:
+    """What an order looks like on its way."""
+    dsn = await ordered(server, "sample", 1, ["sim.a"])
+    async with Store.open(dsn, connections=1) as store:
+        (told,) = await store.untaken(0, 1)
+    return encode(order_of(told))
+
+
+async def measure(small: bool) -> list[Figure]:
+    """The ratio, and what a hundred times as many lanes cost."""
+    times, orders = (1, 1_000) if small else (3, 5_000)
+    lanes = [f"sim.r{i:02}" for i in range(20)]
+    with postgres() as server, Nats() as nats:
+        message = await payload(server)
+        found = [(await ours(server, nats, lanes, orders), await bare(nats, message, orders)) for _ in range(times)]
+        ratio = middle([rate / beside for rate, beside in found])
+        detail = {
+            "orders a second": round(middle([r for r, _ in found])),
+            "bare": round(middle([b for _, b in found])),
+        }
+        return [Figure("dispatch", ratio, "of the bare engine", "publish + fetch + ack", BAR, detail=detail)]

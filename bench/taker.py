@@ -1,0 +1,52 @@
+"""An agent whose provider never answers: it takes orders, and that is all."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+import uvloop
+
+from stead.agent import Agent
+from stead.bus import Bus
+from stead.drivers.base import Found, Member, Result, Seen
+
+
+class Silent:
+    """A driver whose calls do not return."""
+
+    longest_call = 1.0
+
+    def batch_limit(self, verb: str) -> int:
+        """As many as there are."""
+        return 1_000_000
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        """Never."""
+        await asyncio.Event().wait()
+        return []
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        """Never."""
+        await asyncio.Event().wait()
+        return []
+
+    async def inventory(self) -> list[Found]:
+        """Never: nobody is to be told what is there."""
+        await asyncio.Event().wait()
+        return []
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+async def main(nats: str, cell: str, lanes: Sequence[str]) -> None:
+    """For ever."""
+    async with Bus(nats, cell) as bus:
+        await bus.connect(10)
+        await Agent(bus, "taker", 1, {lane: Silent() for lane in lanes}, at_once=1_000_000).run()
+
+
+if __name__ == "__main__":
+    uvloop.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))

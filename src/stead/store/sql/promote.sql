@@ -1,0 +1,6 @@
+-- One that waits is the next from now on.
+WITH first AS (
+    UPDATE queued q SET turn = (SELECT min(w.turn) FROM queued w WHERE w.queue = q.queue) - 1
+     WHERE q.operation = $1 RETURNING q
+)
+SELECT note_queued(q, $2, $3, 'promote', '{}') FROM first

@@ -1,0 +1,61 @@
+"""An agent asks for custody of many orders at once, and carries out those that it was given, and no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from stead.agent.agent import Agent
+from stead.bus import Bus
+from stead.bus.messages import Order, OrderMember, Take, TakeReply
+from stead.drivers.base import Driver
+from stead.lifecycle.snapshot import Fence
+
+PATH = "/ns/m/g/1"
+
+
+@dataclass
+class Controller:
+    """Gives custody of whatever is asked under the fence that is in force."""
+
+    fence: Fence
+
+    async def take(self, take: Take) -> TakeReply:
+        given = {path: fence.raised() for path, fence in take.members if fence == self.fence}
+        return TakeReply(ok=True, custody=30, fences=given)
+
+
+@dataclass
+class Delivered:
+    """An order that has come."""
+
+    message: Order
+    acks: list[int] = field(default_factory=list)
+
+    async def ack(self) -> None:
+        self.acks.append(self.message.id)
+
+
+def order(id: int, fence: Fence) -> Order:
+    members = [OrderMember(PATH, fence)]
+    return Order(id, "aws.a", "vm", "reboot", f"t.{id}", "op", 1, members, deadline=0.0)
+
+
+async def test_of_two_orders_for_one_member_the_one_in_force_is_carried_out() -> None:
+    old, new = Fence(1, 4), Fence(1, 5)
+    agent = Agent(cast(Bus, Controller(new)), "me", 1, {"aws.a": cast(Driver, None)})
+    lane = agent.lanes["aws.a"]
+    carried: list[int] = []
+
+    async def carry(order: Order, fences: Mapping[str, Fence], *_: Any) -> None:
+        assert fences == {PATH: new.raised()}
+        carried.append(order.id)
+
+    lane._carry = carry  # type: ignore[method-assign,assignment]
+    came = [Delivered(order(1, old)), Delivered(order(2, new))]
+    await lane._take(cast(Any, came))
+    await asyncio.gather(*lane.jobs)
+    assert carried == [2]
+    assert [one.acks for one in came] == [[1], [2]]

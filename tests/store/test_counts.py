@@ -1,0 +1,41 @@
+"""What is below a path, counted by state: the sum of what the journal tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from stead.controller.admission import Wish
+from stead.lifecycle.events import Request
+from tests.controller.test_groups import GROUP, Engine, engine
+
+
+async def counted(e: Engine, path: str) -> dict[str, int]:
+    while (await e.store.number_journal(7))[1]:
+        pass
+    found = (await e.store.counts([path], "vm"))[path]
+    return {state: members for state, members in found.items() if state != "Absent"}
+
+
+async def there(e: Engine, path: str) -> Counter[str]:
+    rows = await e.store._pool.fetch(
+        "SELECT state, count(*) AS n FROM resources WHERE kind = 'vm' AND path LIKE $1 || '/%' GROUP BY state", path
+    )
+    return Counter({row["state"]: row["n"] for row in rows})
+
+
+async def test_counts_are_what_the_journal_adds_up_to(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.make([])
+        for group in ("a", "a-b", "b"):
+            for i in range(5):
+                path = f"{GROUP}/{group}/{i}"
+                await e.admission.ask(Wish("vm", path, Request("create"), "ann", {"cpu": 1}, "sim.a"))
+        assert await counted(e, GROUP) == {"Creating": 15}
+        await e.carry([f"{GROUP}/a/0"])
+        for path in (GROUP, f"{GROUP}/a", f"{GROUP}/a-b", "/ns"):
+            assert await counted(e, path) == await there(e, path), path
+        await e.ask("suspend")
+        await e.carry()
+        assert await counted(e, GROUP) == await there(e, GROUP) == {"Failed": 1, "Suspended": 14}
+        assert await counted(e, f"{GROUP}/a") == {"Failed": 1, "Suspended": 4}
+        assert await counted(e, f"{GROUP}/b/1") == {}

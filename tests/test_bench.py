@@ -1,0 +1,18 @@
+"""The benchmark in short: it runs and says what it found. What it found is not judged here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_short_run_says_what_it_found() -> None:
+    words = [sys.executable, "-m", "bench", "--small", "--only", "settle", "--only", "dispatch"]
+    done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True, timeout=120)
+    figures = {line.split()[0]: float(line.split()[1]) for line in done.stdout.splitlines() if "beside:" in line}
+    assert figures.keys() == {"settle", "dispatch"}
+    assert all(value > 0 for value in figures.values())
+    assert "bench: 2 figures" in done.stdout

@@ -33,7 +33,7 @@ end
 """
 
 
-async def statements(dsn: str, vms: int) -> str:
+async def statements(dsn: str, vms: int, each: int) -> str:
     """What admission of one action says to the database, as a script."""
     last = path_of(vms - 1)
     async with Store.open(dsn, connections=1) as store:
@@ -47,7 +47,7 @@ async def statements(dsn: str, vms: int) -> str:
     read = statement("read_resources").replace("$1", f"ARRAY[{PATH}]")
     own = f"replace(replace({literal(templates)}, '{answer.operation}', gen_random_uuid()::text), '{last}', {PATH})"
     return f"""\\set n :n + 1
-\\set i :first + :client_id * {vms // (CLIENTS * 4)} + :n
+\\set i :first + :client_id * {each} + :n
 SELECT id AS vm, version AS seen FROM ({read}) r \\gset
 SELECT commit_sets({own}::jsonb, '{{1}}', ARRAY[:vm]::bigint[], ARRAY[:seen]::bigint[],
                    replace({literal(extras)}, '{last}', {PATH})::jsonb, {at}, NULL, {batch});
@@ -73,14 +73,15 @@ async def rounds(
 ) -> list[tuple[float, float]]:
     """Both in turn: through REST, and bare."""
     dsn = await filled(server, name, vms, LANES)
-    script = await statements(dsn, vms)
+    each = vms // 2 // times // CLIENTS  # for one client of one turn; the other half is for REST
+    script = await statements(dsn, vms, each)
     found = []
     with Stead("server", "server", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}") as stead:
         first = 0
         for turn in range(times):
             rate, done = load(stead.url, first, seconds, stead.folder)
             first += done + CLIENTS
-            start = vms // 2 + turn * (vms // 2 // times)
+            start = vms // 2 + turn * each * CLIENTS
             bare = pgbench(server, name, f"\\set first {start}\n{script}", CLIENTS, seconds)
             found.append((rate, bare))
     return found

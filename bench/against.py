@@ -39,6 +39,7 @@ async def measure(small: bool) -> list[Figure]:
             "members of one action a second": round(middle(together)),
             "theirs": round(middle(rates)),
         }
-        times_theirs = middle(alone) / middle(rates)
-        figures.append(Figure(f"against {name}", times_theirs, "times theirs", name, BARS[name], detail=detail))
+        for how, ours in (("alone", middle(alone)), ("together", middle(together))):
+            ahead = ours / middle(rates)
+            figures.append(Figure(f"{how} against {name}", ahead, "times theirs", name, BARS[name], detail=detail))
     return figures

@@ -114,8 +114,9 @@ async def carried(store: Store, bus: Bus, told: Sequence[Mapping[str, Any]], lef
 async def served(nats: Nats, bus: Bus, lanes: Sequence[str]) -> None:
     """Until every lane has its consumer."""
     client = await connect(nats.url)
-    while (await client.jetstream().stream_info(bus.subjects.orders_stream)).state.consumer_count < len(lanes):
-        await asyncio.sleep(0.2)
+    streams = client.jetstream(timeout=60)  # it is busy making them
+    while (await streams.stream_info(bus.subjects.orders_stream)).state.consumer_count < len(lanes):
+        await asyncio.sleep(0.5)
     await client.close()
 
 

@@ -62,7 +62,7 @@ lock: $(READY)
 chaos: $(READY)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
-# The same with a bug in it, once for each of five: all have to be caught.
+# The same with a bug in it, once for each of seven: all have to be caught.
 chaos-planted: $(READY)
 	@$(BIN)/python -m tests.chaos --planted all $(ARGS)
 

@@ -70,19 +70,27 @@ async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]
 
 
 @asynccontextmanager
-async def taker(nats: Nats, cell: str, lanes: Sequence[str]) -> AsyncIterator[None]:
-    """An agent in a process of its own, as agents are."""
-    words = (sys.executable, "-m", "bench.taker", nats.url, cell, ",".join(lanes))
-    process = await asyncio.create_subprocess_exec(*words, cwd=ROOT)
+async def takers(nats: Nats, bus: Bus, cell: str, lanes: Sequence[str], count: int) -> AsyncIterator[None]:
+    """Agents that share the lanes, each in a process of its own, as agents are; one after the other begins."""
+    processes = []
     try:
+        for n in range(count):
+            shared = lanes[n::count]
+            words = (sys.executable, "-m", "bench.taker", nats.url, cell, f"taker{n}", ",".join(shared))
+            processes.append(await asyncio.create_subprocess_exec(*words, cwd=ROOT))
+            await served(nats, bus, sum(len(lanes[i::count]) for i in range(n + 1)))
         yield
     finally:
-        process.kill()
-        await process.wait()
+        for process in processes:
+            process.kill()
+            await process.wait()
 
 
-async def ours(server: Postgres, nats: Nats, lanes: Sequence[str], orders: int) -> float:
-    """Orders a second, from when they stand committed until the last of them is taken."""
+@asynccontextmanager
+async def standing(
+    server: Postgres, nats: Nats, lanes: Sequence[str], orders: int, agents: int = 1
+) -> AsyncIterator[tuple[Store, Bus, list[Mapping[str, Any]]]]:
+    """A controller, agents that wait, and orders that stand committed and that nobody was told of."""
     name = f"dispatch_{secrets.token_hex(4)}"
     dsn = await ordered(server, name, orders, lanes)
     async with Store.open(dsn, connections=4) as store, Bus(nats.url, name) as bus:
@@ -90,33 +98,44 @@ async def ours(server: Postgres, nats: Nats, lanes: Sequence[str], orders: int) 
         one = Controller(store, bus, KINDS)
         one.healers = ()
         await bus.identity()
-        async with background(asyncio.ensure_future(one.run())), taker(nats, name, lanes):
-            await served(nats, bus, lanes)
+        async with background(asyncio.ensure_future(one.run())), takers(nats, bus, name, lanes, agents):
             await quiet(store)
-            told = await store.untaken(0, orders)  # what the commits have answered with
-            warm = orders // 10
-            await carried(store, bus, told[:warm], len(told) - warm)
-            began = time.perf_counter()
-            await carried(store, bus, told[warm:], 0)
-            rate = (orders - warm) / (time.perf_counter() - began)
+            yield store, bus, await store.untaken(0, orders)  # what the commits have answered with
     server.drop_database(name)
-    return rate
+
+
+async def ours(server: Postgres, nats: Nats, lanes: Sequence[str], orders: int) -> float:
+    """Orders a second, from when they stand committed until the last of them is taken."""
+    async with standing(server, nats, lanes, orders) as (store, bus, told):
+        warm = orders // 10
+        await carried(store, bus, told[:warm], len(told) - warm)
+        began = time.perf_counter()
+        await carried(store, bus, told[warm:], 0)
+        return (orders - warm) / (time.perf_counter() - began)
 
 
 async def carried(store: Store, bus: Bus, told: Sequence[Mapping[str, Any]], left: int) -> None:
     """Send orders as the controller does, and wait until all but so many are taken."""
     for batch in itertools.batched(told, 500):
         await bus.publish_orders([order_of(order) for order in batch])
+    await all_taken(store, left)
+
+
+async def all_taken(store: Store, left: int = 0) -> None:
+    """Until all orders but so many are."""
     while await store._pool.fetchval("SELECT count(*) FROM orders WHERE agent = ''") > left:
         await asyncio.sleep(0.02)
 
 
-async def served(nats: Nats, bus: Bus, lanes: Sequence[str]) -> None:
-    """Until every lane has its consumer."""
+async def served(nats: Nats, bus: Bus, lanes: int) -> None:
+    """Until so many lanes have their consumers."""
     client = await connect(nats.url)
     streams = client.jetstream(timeout=60)  # it is busy making them
-    while (await streams.stream_info(bus.subjects.orders_stream)).state.consumer_count < len(lanes):
-        await asyncio.sleep(0.5)
+    made = 0
+    while made < lanes:
+        await asyncio.sleep(0.2)
+        found = [await streams.stream_info(name) for name in bus.subjects.orders_streams]
+        made = sum(stream.state.consumer_count for stream in found)
     await client.close()
 
 

@@ -41,12 +41,12 @@ class Silent:
         """Nothing to close."""
 
 
-async def main(nats: str, cell: str, lanes: Sequence[str]) -> None:
+async def main(nats: str, cell: str, name: str, lanes: Sequence[str]) -> None:
     """For ever."""
     async with Bus(nats, cell) as bus:
         await bus.connect(10)
-        await Agent(bus, "taker", 1, {lane: Silent() for lane in lanes}, at_once=1_000_000).run()
+        await Agent(bus, name, 1, {lane: Silent() for lane in lanes}, at_once=10_000).run()
 
 
 if __name__ == "__main__":
-    uvloop.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))
+    uvloop.run(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4].split(",")))

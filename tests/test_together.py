@@ -26,6 +26,18 @@ async def test_whoever_comes_meanwhile_goes_with_the_next() -> None:
     assert batches == [[0], [1, 2, 3, 4], [5, 6, 7]]
 
 
+async def test_a_batch_is_full_by_the_size_of_what_is_in_it() -> None:
+    batches: list[list[str]] = []
+
+    async def note(words: Sequence[str]) -> Sequence[str]:
+        batches.append(list(words))
+        return words
+
+    together = Together(note, 5, size=len)
+    await asyncio.gather(*map(together, ["abcdefg", "ab", "abc", "a", "abcd", "abcd"]))
+    assert batches == [["abcdefg"], ["ab", "abc"], ["a", "abcd"], ["abcd"]]
+
+
 async def test_nobody_is_forgotten_who_comes_when_a_batch_ends() -> None:
     async def echo(numbers: Sequence[int]) -> Sequence[int]:
         return numbers

@@ -14,9 +14,17 @@ from collections.abc import Awaitable, Callable, Sequence
 class Together[T, R]:
     """Calls a function of many for each of them."""
 
-    def __init__(self, do: Callable[[Sequence[T]], Awaitable[Sequence[R]]], most: int, at_once: int = 1) -> None:
+    def __init__(
+        self,
+        do: Callable[[Sequence[T]], Awaitable[Sequence[R]]],
+        most: int,
+        at_once: int = 1,
+        size: Callable[[T], int] = lambda _: 1,
+    ) -> None:
+        """So many in a batch; where they differ in size, so much in sum, and at least one."""
         self._do = do
         self._most = most
+        self._size = size
         self._at_once = at_once
         self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
         self._working = 0
@@ -36,10 +44,16 @@ class Together[T, R]:
     async def _work(self) -> None:
         try:
             while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(self._most, len(self._waiting)))]
-                await self._batch([(item, answer) for item, answer in batch if not answer.done()])
+                await self._batch([(item, answer) for item, answer in self._next() if not answer.done()])
         finally:
             self._working -= 1  # at once: whoever comes from now on begins anew
+
+    def _next(self) -> list[tuple[T, asyncio.Future[R]]]:
+        batch = [self._waiting.popleft()]
+        room = self._most - self._size(batch[0][0])
+        while self._waiting and (room := room - self._size(self._waiting[0][0])) >= 0:
+            batch.append(self._waiting.popleft())
+        return batch
 
     async def _batch(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
         """One that fails shall fail alone: where a batch did, each is tried by itself."""

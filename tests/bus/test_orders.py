@@ -18,7 +18,7 @@ async def stored(bus: Bus, server: Nats) -> int:
     """How many orders the stream holds: those not yet acknowledged."""
     client = await nats.connect(server.url)
     try:
-        return (await client.jetstream().stream_info(bus.subjects.orders_stream)).state.messages
+        return (await client.jetstream().stream_info(bus.subjects.orders_stream(LANE))).state.messages
     finally:
         await client.close()
 
@@ -277,7 +277,7 @@ async def test_without_streams_nothing_is_silent(other: Bus) -> None:
 async def test_what_the_server_refuses_is_an_error_at_once(bus: Bus, nats_server: Nats) -> None:
     client = await nats.connect(nats_server.url)
     manager = client.jetstream()
-    config = (await manager.stream_info(bus.subjects.orders_stream)).config
+    config = (await manager.stream_info(bus.subjects.orders_stream(LANE))).config
     await manager.update_stream(config.evolve(max_msgs=1, discard="new"))
     await client.close()
     with pytest.raises(NotPublished, match="maximum messages exceeded") as caught:

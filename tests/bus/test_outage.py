@@ -107,7 +107,7 @@ async def test_what_is_under_way_fails_when_the_connection_breaks(own_bus: Bus, 
     start = time.monotonic()
     publishing = asyncio.create_task(own_bus.publish_order(order(), timeout=60))
     looking = asyncio.create_task(own_bus.identity())
-    asking = asyncio.create_task(own_bus.take(take(), timeout=0.5))
+    asking = asyncio.create_task(own_bus.take(take(), timeout=2))
     await asyncio.sleep(0)
     own_nats.kill()
     for under_way in (publishing, looking):
@@ -115,7 +115,7 @@ async def test_what_is_under_way_fails_when_the_connection_breaks(own_bus: Bus, 
             await under_way
     with pytest.raises(NoAnswer, match=r"not connected|broke|ended"):
         await asking
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 5
 
 
 async def test_a_server_that_hangs_is_noticed(own_bus: Bus, own_nats: Nats) -> None:

@@ -9,7 +9,7 @@ from nats.js import JetStreamContext
 from nats.js.api import RetentionPolicy, StreamConfig
 
 from stead.bus import Bus, WrongStream
-from tests.bus.samples import order
+from tests.bus.samples import LANE, order
 from tests.servers import Nats
 
 
@@ -21,7 +21,7 @@ async def jetstream(nats_server: Nats) -> AsyncIterator[JetStreamContext]:
 
 
 async def test_the_streams_are_as_the_design_says(bus: Bus, jetstream: JetStreamContext) -> None:
-    for stream in (bus.subjects.orders_stream, bus.subjects.reports_stream):
+    for stream in (*bus.subjects.orders_streams, bus.subjects.reports_stream):
         config = (await jetstream.stream_info(stream)).config
         assert (config.retention, config.storage) == ("workqueue", "file")
         assert config.duplicate_window == 120
@@ -41,7 +41,7 @@ async def test_the_identity_stays_while_the_stream_does(bus: Bus, other: Bus) ->
 @pytest.mark.parametrize("lost", [0, 1])
 async def test_a_stream_made_anew_is_another(bus: Bus, jetstream: JetStreamContext, lost: int) -> None:
     before = await bus.identity()
-    await jetstream.delete_stream([bus.subjects.orders_stream, bus.subjects.reports_stream][lost])
+    await jetstream.delete_stream([bus.subjects.orders_stream(LANE), bus.subjects.reports_stream][lost])
     after = await bus.identity()
     assert after != before
     assert after[lost] != before[lost]
@@ -60,7 +60,7 @@ async def test_many_controllers_make_the_streams_at_once(nats_server: Nats, cell
 
 async def test_a_stream_of_other_settings_is_mended_and_stays_itself(bus: Bus, jetstream: JetStreamContext) -> None:
     identity = await bus.identity()
-    name = bus.subjects.orders_stream
+    name = bus.subjects.orders_stream(LANE)
     config = (await jetstream.stream_info(name)).config
     await jetstream.update_stream(config.evolve(duplicate_window=30, max_consumers=5, max_bytes=10**9))
     assert await bus.identity() == identity
@@ -71,15 +71,15 @@ async def test_a_stream_of_other_settings_is_mended_and_stays_itself(bus: Bus, j
 async def test_a_stream_made_by_hand_has_an_identity(other: Bus, jetstream: JetStreamContext) -> None:
     subjects = other.subjects
     await jetstream.add_stream(
-        StreamConfig(subjects.orders_stream, subjects=subjects.all_orders, retention=RetentionPolicy.WORK_QUEUE)
+        StreamConfig(subjects.reports_stream, subjects=subjects.all_reports, retention=RetentionPolicy.WORK_QUEUE)
     )
     identity = await other.identity()
-    assert identity.orders.startswith("made ")
+    assert identity.reports.startswith("made ")
     assert await other.identity() == identity
 
 
 async def test_a_stream_that_cannot_be_mended_is_an_error(other: Bus, jetstream: JetStreamContext) -> None:
     subjects = other.subjects
-    await jetstream.add_stream(StreamConfig(subjects.orders_stream, subjects=subjects.all_orders))
+    await jetstream.add_stream(StreamConfig(subjects.reports_stream, subjects=subjects.all_reports))
     with pytest.raises(WrongStream, match="can not change retention policy"):
         await other.identity()

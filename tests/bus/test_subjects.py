@@ -54,8 +54,8 @@ def test_a_name_that_does_not_fit_is_refused(name: str) -> None:
 
 def test_the_subjects_of_a_cell() -> None:
     cell = Subjects("eu.main")
-    assert cell.order("aws.us-east-1") == "stead.eu~main.order.aws~us-east-1"
-    assert cell.order("edge.site-17", Recipient("agent.a", 4)) == "stead.eu~main.order.edge~site-17.agent~a.4"
+    assert cell.order("aws.us-east-1") == "stead.eu~main.order.25.aws~us-east-1"
+    assert cell.order("edge.site-17", Recipient("agent.a", 4)) == "stead.eu~main.order.31.edge~site-17.agent~a.4"
     assert cell.report("edge.site-17") == "stead.eu~main.report.edge~site-17"
     assert cell.take == "stead.eu~main.take"
     assert cell.renew == "stead.eu~main.renew"

@@ -202,3 +202,15 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         operation = await e.store.operation(UUID(gone.snapshot.operation.id))
         assert operation is not None
         assert (operation["action"], operation["principal"]) == ("destroy", "clock")
+
+
+async def test_any_number_of_words_about_one_resource_are_all_heard(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        fence = await e.take()
+        assert fence is not None
+        await e.say(Trigger.DONE, fence)
+        seen = [Told(PATH, Report(Trigger.SEEN, fence, seen="Running"), facts={"n": n}) for n in range(25)]
+        answers = await e.mover.move(seen)
+        assert [isinstance(answer, Moved) for answer in answers] == [True] * 25
+        assert (await e.row()).facts == {"id": "i-1", "n": 24}

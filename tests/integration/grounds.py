@@ -164,7 +164,7 @@ class Ground:
 
     def _streams(self) -> tuple[str, str]:
         subjects = Subjects(self.cell)
-        return subjects.orders_stream, subjects.reports_stream
+        return subjects.orders_stream(self.lane), subjects.reports_stream
 
     async def all_are(self, state: str, paths: Sequence[str]) -> None:
         """Until all of them are in that state."""

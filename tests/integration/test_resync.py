@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import nats
 import pytest
 
+from stead.agent.resync import Resync
+from stead.agent.work import Work
 from stead.bus.messages import FullState, Roster, StateLine
+from stead.bus.wire import FROM_AGENT
 from stead.controller.runtime import Controller
 from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.snapshot import Fence
@@ -81,6 +85,46 @@ async def test_a_full_state_from_before_an_order_says_nothing(
         await settled(one, "Running")
         await one.store.number_journal()
         assert [line["target"] for line in await one.store.journal(0)][-2:] == ["Suspended", "Running"]
+
+
+@pytest.mark.req("S1-08")
+async def test_nothing_is_told_of_what_somebody_works_on(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    """A look from before the deed, told after its end, would be believed: the end of an order changes no fence."""
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
+        await ask(one, world, "create")
+        await settled(one, "Running")
+        await ask(one, world, "create", "/ns/m/g/2")
+        await settled(one, "Running", "/ns/m/g/2")
+        hang = await world.fault(kind="late", verb="suspend", seconds=60)
+        await ask(one, world, "suspend")
+
+        async def taken() -> bool:
+            return (await one.bus.roster(Roster(lane))).taken == [PATH]
+
+        await until(taken)
+        driver = world.driver()
+        told = await heard(nats_server, one, Resync(one.bus, "a2", 1, lane, Work(driver)))
+        await driver.close()
+        assert [[line.path for line in part.objects] for part in told] == [["/ns/m/g/2"], []]
+        assert await one.looks.ask([row for row in (await one.store.read_many([PATH])).values()]) == []
+        await world.client.delete(f"/v1/_faults/{hang}")
+
+
+async def heard(server: Nats, one: Controller, resync: Resync) -> list[FullState]:
+    """What a full state says."""
+    client = await nats.connect(server.url)
+    said = await client.subscribe(one.bus.subjects.report(resync.lane))
+    await client.flush()
+    await resync.send()
+    told: list[FullState] = []
+    while not told or not told[-1].end:
+        message = FROM_AGENT.decode((await said.next_msg(5)).data)
+        told += [message] if isinstance(message, FullState) and message.agent == resync.agent else []
+    await client.close()
+    return told
 
 
 async def fence(one: Controller) -> Fence:

@@ -157,7 +157,9 @@ async def carried(one: Controller, ground: Ground, orders: int) -> None:
 
     async def there() -> None:
         with suppress(Error):
-            while (await ground.streams.stream_info(one.bus.subjects.orders_stream)).state.messages != orders:
+            while (
+                await ground.streams.stream_info(one.bus.subjects.orders_stream(ground.lane))
+            ).state.messages != orders:
                 await asyncio.sleep(0.05)
 
     await ground.soon(there(), f"{orders} orders on the bus")
@@ -206,7 +208,7 @@ async def test_an_order_sent_anew_is_not_taken_for_a_repeat(grounds: Grounds) ->
     """The stream has lost the message and knows its id: the order comes under a new fence, and so under a new id."""
     async with grounds.one() as ground, controller(ground) as one:
         await ask(one, ground, "create")
-        await ground.streams.purge_stream(one.bus.subjects.orders_stream)
+        await ground.streams.purge_stream(one.bus.subjects.orders_stream(ground.lane))
         repeat = await order_for(one, await row_of(one, ground))
         assert await one.bus.publish_order(repeat)  # a duplicate, says the stream, and keeps nothing
         async with agent(ground):
@@ -256,7 +258,7 @@ async def test_the_database_goes_back_in_time(grounds: Grounds, tmp_path: Path) 
             await asyncio.to_thread(grounds.postgres.tool, "pg_dump", "--format=custom", f"--file={backup}", name)
             await carried(one, ground, 1)
             old = await one.takes.take(first, {ground.path: order})
-            await ground.streams.purge_stream(one.bus.subjects.orders_stream)
+            await ground.streams.purge_stream(one.bus.subjects.orders_stream(ground.lane))
         async with ground.elsewhere(backup) as restored:
             async with Store.open(restored.dsn, connections=1) as store:
                 assert await store.raise_incarnation() == order.incarnation + 1
@@ -317,7 +319,9 @@ async def test_what_was_requested_of_an_agent_that_crashed_is_run_again(grounds:
         doomed = await ground.agent("doomed", Moment("say take"))
         await ask(one, ground, "create")
         await ground.soon(doomed.died.wait(), "death")
-        await ground.streams.purge_stream(one.bus.subjects.orders_stream)  # nobody but the agent can notice
+        await ground.streams.purge_stream(
+            one.bus.subjects.orders_stream(ground.lane)
+        )  # nobody but the agent can notice
         async with agent(ground):
             await settled(ground, "Running")
         assert (await ground.done())["create"] == 1
@@ -355,7 +359,7 @@ async def batch(one: Controller, ground: Ground, *names: str) -> list[Row]:
 
 
 async def send_as_one(one: Controller, ground: Ground, rows: Sequence[Row]) -> None:
-    await ground.streams.purge_stream(one.bus.subjects.orders_stream)
+    await ground.streams.purge_stream(one.bus.subjects.orders_stream(ground.lane))
     orders = [await order_for(one, row) for row in rows]
     members = [member for order in orders for member in order.members]
     await one.bus.publish_order(msgspec.structs.replace(orders[0], members=members))
@@ -459,5 +463,5 @@ async def test_another_major_version_is_left_to_others(grounds: Grounds, monkeyp
             await ask(one, ground, "create")
             await asyncio.sleep(0.5)
         await settled(ground, "Running")  # an order sent anew in words that are understood
-        stream = await ground.streams.stream_info(one.bus.subjects.orders_stream)
+        stream = await ground.streams.stream_info(one.bus.subjects.orders_stream(ground.lane))
         assert stream.state.messages > 0

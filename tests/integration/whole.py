@@ -39,6 +39,7 @@ async def controller(
     """A controller that runs, without some of its healers."""
     async with Store.open(dsn, connections=5) as store, Bus(nats.url, cell) as bus:
         await bus.connect(5)
+        await bus.identity()  # what it does first, and in its own time
         one = Controller(store, bus, KINDS, pace=pace)
         one.healers = tuple(healer for healer in one.healers if healer.name not in without)
         async with running(one.run()):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 from stead import __version__
@@ -40,10 +40,10 @@ PRESENCE = 10.0
 
 MOST_MET = 10_000
 
-MOST_TAKEN = 50
-"""Lanes that ask for custody in one question."""
+MOST_TAKEN = 1000
+"""Members in one question for custody: it runs from before the question, so the answer has to come soon."""
 
-IDLE = 20.0
+IDLE = 60.0
 """Seconds that a request for orders stands: with thousands of lanes, what is asked for in vain adds up."""
 
 PAUSE = 2.0
@@ -59,7 +59,7 @@ class Agent:
         self.epoch = epoch
         self.at_once = at_once
         self.lanes = {lane: Lane(self, lane, driver) for lane, driver in lanes.items()}
-        self.take = Together(self._take, MOST_TAKEN, at_once=2)
+        self.take = Together(self._take, MOST_TAKEN, at_once=2, size=len)
         """Ask for custody of members, together with whoever else does at the same time."""
 
     async def _take(self, asked: Sequence[Sequence[tuple[str, Fence]]]) -> list[TakeReply | NoAnswer]:
@@ -132,9 +132,9 @@ class Lane:
                     log.info("%s: no orders: %s", self.name, error)
                     await asyncio.sleep(0.5)
                     continue
-                if deliveries:
-                    self._count(len(deliveries))
-                    self._begin(self._take(deliveries))
+                self._count(len(deliveries))
+                for part in parts(deliveries):
+                    self._begin(self._take(part))
 
     def _count(self, orders: int) -> None:
         """So many orders more, or less, are in hand."""
@@ -231,6 +231,21 @@ class Lane:
                 await agent.bus.publish_report(custody.report(self.name, results))
         finally:
             self._count(-1)
+
+
+def parts(deliveries: Sequence[Delivery[Order]]) -> Iterator[list[Delivery[Order]]]:
+    """Orders that came together, so many at a time that custody of their members may be asked for in one go."""
+    part: list[Delivery[Order]] = []
+    room = MOST_TAKEN
+    for delivery in deliveries:
+        size = len(delivery.message.members)
+        if part and size > room:
+            yield part
+            part, room = [], MOST_TAKEN
+        part.append(delivery)
+        room -= size
+    if part:
+        yield part
 
 
 def _key(order: Order) -> tuple[object, ...]:

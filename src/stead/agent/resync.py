@@ -1,8 +1,8 @@
 """The full state of a lane: what is there of all that should be, and what is there besides.
 
 An agent keeps nothing, so it asks a controller what there should be, with the fence of each, and looks. What has
-moved on since has a newer fence and is not touched by what is said here. Absence is told last, under the end mark:
-only who has seen everything can say what is missing.
+moved on since has a newer fence and is not touched by what is said here; what somebody works on is left out. Absence
+is told last, under the end mark: only who has seen everything can say what is missing.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ class Resync:
             page = await self.bus.roster(Roster(self.lane, after))
             began = began or page.now
             tokens |= {member.token for member in page.members}
-            seen = {s.path: s for s in await self.work.look(members_of(page.members))}
-            lines = [self._line(member, seen[member.path]) for member in page.members if member.path in seen]
+            free = [member for member in page.members if member.path not in page.taken]
+            seen = {s.path: s for s in await self.work.look(members_of(free))}
+            lines = [_line(member, seen[member.path]) for member in free if member.path in seen]
             missing += [line for line in lines if line.seen == ABSENT]
             await self._tell([line for line in lines if line.seen != ABSENT], began)
             after = page.next
@@ -48,11 +49,6 @@ class Resync:
                 break
         await self._tell(await self._strays(tokens), began)
         await self._tell(missing, began, end=True)
-
-    def _line(self, member: OrderMember, seen: Seen) -> StateLine:
-        working = self.work.busy.get(member.path) == member.fence
-        facts = dict(seen.facts)
-        return StateLine(member.fence, seen.state, member.path, working=working, revision=seen.revision, facts=facts)
 
     async def _strays(self, tokens: set[str]) -> list[StateLine]:
         """What carries our tag and is not on the roster."""
@@ -63,6 +59,10 @@ class Resync:
         parts = [list(part) for part in batched(lines, PAGE)] or ([[]] if end else [])
         for part in parts:
             await self.bus.publish_report(FullState(self.agent, self.epoch, self.lane, part, end, began))
+
+
+def _line(member: OrderMember, seen: Seen) -> StateLine:
+    return StateLine(member.fence, seen.state, member.path, revision=seen.revision, facts=dict(seen.facts))
 
 
 def _tagged(facts: Mapping[str, object], path: str, id: str) -> dict[str, object]:

@@ -148,7 +148,7 @@ class Bus:
         return Consumer(
             self._link,
             ORDER,
-            stream=self.subjects.orders_stream,
+            stream=self.subjects.orders_stream(lane),
             name=self.subjects.consumer(lane, to),
             filter_subject=self.subjects.order(lane, to),
             ack_wait=ack_wait,
@@ -159,7 +159,7 @@ class Bus:
     async def forget(self, lane: str, to: Recipient | None = None) -> None:
         """Remove what is left of a lane, or of one run of an agent, that will not be served again."""
         name, subject = self.subjects.consumer(lane, to), self.subjects.order(lane, to)
-        await consumer.forget(self._link, self.subjects.orders_stream, name, subject, self._prefix)
+        await consumer.forget(self._link, self.subjects.orders_stream(lane), name, subject, self._prefix)
 
     def _outgoing(self, order: Order, to: Recipient | None) -> Outgoing:
         subject = self.subjects.order(order.lane, to)

@@ -120,6 +120,7 @@ class Consumer[M: Message]:
             ack_policy=AckPolicy.EXPLICIT,
             ack_wait=ack_wait,
             max_deliver=-1,
+            mem_storage=True,
             max_ack_pending=-1,
             inactive_threshold=inactive_threshold,
         )
@@ -181,8 +182,9 @@ class Consumer[M: Message]:
             self._listening = await self._link.listen(f"{self._inbox}.*", self._on_message)
         if not self._made:
             with translated(f"consumer {self._config.name} of {self._stream}"):
-                manager = self._link.client().jsm(prefix=self._prefix)
-                await self._link.unbroken(manager.add_consumer(self._stream, self._config))
+                async with self._link.making:
+                    manager = self._link.client().jsm(prefix=self._prefix)
+                    await self._link.unbroken(manager.add_consumer(self._stream, self._config))
             self._made = True
 
     async def _pull(self, limit: int, timeout: float) -> None:

@@ -27,6 +27,9 @@ from stead.bus.errors import NoAnswer, Unavailable
 
 log = logging.getLogger(__name__)
 
+MAKING = 16
+"""Consumers that are made at once."""
+
 LONGEST_PAUSE = 2.0
 """Seconds between two tries to connect, at most and on average."""
 
@@ -100,6 +103,8 @@ class Link:
             "reconnect_time_wait": pause,
             "pending_size": 0,
         }
+        self.making = asyncio.Semaphore(MAKING)
+        """For whoever has something made by the server: thousands at once would all wait too long, and ask again."""
         self._pause = pause
         self._client: Client | None = None
         self._keeping: asyncio.Task[None] | None = None

@@ -198,6 +198,9 @@ class RosterReply(Message, frozen=True, tag="roster-reply"):
     """From where to go on; empty where this was the last page."""
     now: float = 0.0
     """By the cell's clock."""
+    taken: list[str] = []
+    """Those of them that somebody has an order for. What is seen of them may be over before it is told, and the end
+    of their order changes no fence; so there is nothing to say of them."""
 
 
 class Look(Message, frozen=True, tag="look"):

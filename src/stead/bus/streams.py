@@ -1,4 +1,4 @@
-"""The two streams of a cell, and how one knows that they are still the same ones.
+"""The streams of a cell, and how one knows that they are still the same ones.
 
 A stream carries and never keeps: what is in it can be lost with its disk, and PostgreSQL knows all of it. But
 somebody has to notice. So each stream gets an id of its own when it is made, kept in its metadata; a different id is
@@ -7,6 +7,8 @@ a different stream, which knows nothing of what was published before.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import secrets
 from typing import NamedTuple
 
@@ -33,7 +35,9 @@ NAME_IN_USE = 10058
 
 
 class Identity(NamedTuple):
-    """Which streams these are. A controller that meets another identity begins a new bus epoch."""
+    """Which streams these are, those of orders in one word.
+
+    A controller that meets another identity begins a new bus epoch."""
 
     orders: str
     reports: str
@@ -44,9 +48,10 @@ async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 
 
     Any number of controllers may do so at once: one of them makes a stream, the others find it.
     """
-    orders = await _ensure(manager, subjects.orders_stream, subjects.all_orders, replicas)
-    reports = await _ensure(manager, subjects.reports_stream, subjects.all_reports, replicas)
-    return Identity(orders, reports)
+    wanted = {name: [subject] for name, subject in subjects.orders_streams.items()}
+    wanted[subjects.reports_stream] = subjects.all_reports
+    *orders, reports = await asyncio.gather(*(_ensure(manager, *each, replicas) for each in wanted.items()))
+    return Identity(hashlib.sha256(" ".join(orders).encode()).hexdigest()[:16], reports)
 
 
 async def _ensure(manager: JetStreamManager, name: str, subjects: list[str], replicas: int) -> str:

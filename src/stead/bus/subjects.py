@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from zlib import crc32
 
 LONGEST = 100
 """Characters of one token; the name of a consumer has up to two of them, and the server takes 255."""
@@ -37,6 +38,11 @@ def from_token(token: str) -> str:
     raise ValueError(f"{token!r} stands for no name")
 
 
+SHARDS = 32
+"""Streams that the lanes of a cell are spread over. The server looks at every consumer of a stream for each message
+that is acknowledged; so ten thousand lanes cost what some hundred do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recipient:
     """One run of one agent, as opposed to whoever serves a lane."""
@@ -51,7 +57,10 @@ class Subjects:
     def __init__(self, cell: str) -> None:
         token = to_token(cell)
         self._root = f"stead.{token}"
-        self.orders_stream = f"STEAD-{token}-ORDERS"
+        self.orders_streams = {
+            f"STEAD-{token}-ORDERS-{shard}": f"{self._root}.order.{shard}.>" for shard in range(SHARDS)
+        }
+        """By name, what each of them takes."""
         self.reports_stream = f"STEAD-{token}-REPORTS"
         self.all_orders = [f"{self._root}.order.>"]
         self.all_reports = [f"{self._root}.report.*", f"{self._root}.hello.*"]
@@ -62,8 +71,12 @@ class Subjects:
 
     def order(self, lane: str, to: Recipient | None = None) -> str:
         """Orders for whoever serves the lane, or for one run of one agent only."""
-        shared = f"{self._root}.order.{to_token(lane)}"
+        shared = f"{self._root}.order.{_shard(lane)}.{to_token(lane)}"
         return shared if to is None else f"{shared}.{to_token(to.agent)}.{to.epoch}"
+
+    def orders_stream(self, lane: str) -> str:
+        """The stream of a lane's orders."""
+        return list(self.orders_streams)[_shard(lane)]
 
     def report(self, lane: str) -> str:
         return f"{self._root}.report.{to_token(lane)}"
@@ -83,7 +96,11 @@ class Subjects:
 
     def lane(self, subject: str) -> str:
         """The lane of an order's or a report's subject."""
-        root, _, rest = subject.removeprefix(f"{self._root}.").partition(".")
+        root, *rest = subject.removeprefix(f"{self._root}.").split(".")
         if root not in ("order", "report") or not subject.startswith(f"{self._root}."):
             raise ValueError(f"{subject!r} is of no lane of this cell")
-        return from_token(rest.partition(".")[0])
+        return from_token(rest[1] if root == "order" else rest[0])
+
+
+def _shard(lane: str) -> int:
+    return crc32(lane.encode()) % SHARDS

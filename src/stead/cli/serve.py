@@ -1,24 +1,19 @@
-"""The processes of a cell: `stead server`, `stead agent` and `stead sim-cloud`."""
+"""The commands that run the processes of a cell: `stead server`, `stead agent` and `stead sim-cloud`.
+
+What a process is made of is imported when it is run: all other commands start without it.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
-import sys
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import uvicorn
-import uvloop
 
-from stead.agent import entry, simcloud
-from stead.api import create_app
-from stead.controller.engine import engine
-from stead.lifecycle.pace import DEFAULT, Pace
+from stead.lifecycle.pace import DEFAULT
 
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
@@ -27,14 +22,6 @@ Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name
 def _log() -> None:
     text = "%(asctime)s %(levelname)s %(name)s %(message)s"
     logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), format=text)
-
-
-def _run(program: Coroutine[Any, Any, None]) -> None:
-    """On the faster event loop, where there is one."""
-    if sys.platform == "win32":
-        asyncio.run(program)
-    else:
-        uvloop.run(program)
 
 
 def server(
@@ -57,23 +44,10 @@ def server(
     ] = 1.0,
 ) -> None:
     """Run a controller and its HTTP interface. Any number of them may run on one database and one bus."""
+    from stead.cli import processes
+
     _log()
-    _run(_server(database, nats, cell, host, port, DEFAULT.scaled(pace)))
-
-
-async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: Pace) -> None:
-    async with engine(database, nats, cell, pace=pace) as e:
-        config = uvicorn.Config(create_app(e.service), host=host, port=port, log_config=None, lifespan="off")
-        web = uvicorn.Server(config)
-        controller = asyncio.create_task(e.controller.run())
-        serving = asyncio.create_task(web.serve())
-        done, _ = await asyncio.wait({controller, serving}, return_when=asyncio.FIRST_COMPLETED)
-        web.should_exit = True
-        controller.cancel()
-        await asyncio.gather(serving, controller, return_exceptions=True)
-        for task in done:
-            if task is controller and not task.cancelled():
-                task.result()
+    processes.server(database, nats, cell, host, port, DEFAULT.scaled(pace))
 
 
 def agent(
@@ -89,10 +63,10 @@ def agent(
     name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
 ) -> None:
     """Run an agent: it pulls orders from its lanes and carries them out."""
+    from stead.cli import processes
+
     _log()
-    settings = dict(_pair(text) for text in setting or [])
-    lanes = {one: entry.lane_config(driver, one, settings) for one in lane}
-    _run(entry.run(nats, cell, name or socket.gethostname(), lanes))
+    processes.agent(nats, cell, name or socket.gethostname(), lane, driver, dict(map(_pair, setting or [])))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -108,4 +82,6 @@ def sim_cloud(
     port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 for a free one.")] = 7780,
 ) -> None:
     """Run a simulated cloud, whose every provider and region can be made to fail."""
+    from stead.agent import simcloud
+
     simcloud.serve(host, port, data)

@@ -49,8 +49,13 @@ class Looks:
         self.pace = pace
 
     async def ask(self, rows: Iterable[Row]) -> list[StateLine]:
-        """What there is of them, as far as somebody could say."""
-        return [line for line in (await self.look(rows)).values() if isinstance(line, StateLine)]
+        """What there is of them, to be applied, as far as somebody could say.
+
+        Nobody is asked about what somebody works on: the end of an order changes no fence, and what is seen now may
+        be over when it is applied.
+        """
+        seen = await self.look(row for row in rows if not row.snapshot.taken)
+        return [line for line in seen.values() if isinstance(line, StateLine)]
 
     async def look(self, rows: Iterable[Row], patience: float = PATIENCE) -> dict[str, StateLine | Unsure]:
         """What there is of each, or why nobody can say: one question for each lane and so many members."""

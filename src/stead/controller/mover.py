@@ -11,9 +11,11 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import batched
 from typing import Any
 
 from stead.controller.notes import note_of
+from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import asks_as
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
@@ -35,6 +37,9 @@ REMEMBERED = 20_000
 
 BATCH = 100
 """Events that are brought together, of those that come one by one."""
+
+MOST = 1000
+"""Events in one commit. Larger ones are no cheaper for each, and hold what they write for longer."""
 
 OLD = Fence(-1, -1)
 """A fence that is not the resource's."""
@@ -106,10 +111,14 @@ class Mover:
         self, told: Sequence[Told], expansion: Callable[[Sequence[Answer]], Expansion] | None = None
     ) -> list[Answer]:
         """Bring events to resources, one event to each at a time; with an `expansion` all are written or none."""
+        if expansion is None and len(told) > MOST:
+            return [answer for part in batched(told, MOST) for answer in await self.move(part)]
         answers: list[Answer] = [None] * len(told)
         todo = list(range(len(told)))
         in_the_way: set[int] = set()
-        for attempt in range(TRIES):
+        # Those that share a resource, a key or a claim go one after the other, each in a round of its own.
+        rounds = TRIES + (len(told) if expansion is None else 0)
+        for attempt in range(rounds):
             todo = await self._round(told, todo, answers, expansion, in_the_way, first=attempt == 0)
             if not todo:
                 break
@@ -139,6 +148,7 @@ class Mover:
             if brief is None:
                 answers[i] = None
                 continue
+            answers[i] = Conflict("version")  # unless it comes to more
             if not taken.free(said.path):
                 later.append(i)
                 continue
@@ -148,10 +158,11 @@ class Mover:
                 answers[i] = answer
                 continue
             wrote = not _unchanged(brief, answer, said)
-            answers[i] = Moved(brief, answer, wrote)
             if wrote and taken.meets(said, answer):
                 later.append(i)
-            elif wrote:
+                continue
+            answers[i] = Moved(brief, answer, wrote)
+            if wrote:
                 places.append(i)
                 changes.append(_change(brief, answer, said, row))
         if changes or expansion:
@@ -246,17 +257,17 @@ class Taken:
     def meets(self, said: Told, answer: Template) -> bool:
         """Whether it has to wait for another; otherwise it is counted in."""
         claims = answer.body["claim"] == "take"
-        ancestors = above(said.path) if claims else ()
+        above = ancestors(said.path) if claims else ()
         keys = _keys(said)
         if not self.keys.isdisjoint(keys):
             return True
-        if claims and (said.path in self.above or not self.claimed.isdisjoint(ancestors)):
+        if claims and (said.path in self.above or not self.claimed.isdisjoint(above)):
             return True
         self.paths.add(said.path)
         self.keys |= keys
         if claims:
             self.claimed.add(said.path)
-            self.above.update(ancestors)
+            self.above.update(above)
         return False
 
 
@@ -267,11 +278,6 @@ def _keys(said: Told) -> set[tuple[str, str]]:
         return set()
     keys = {("queue", begin.queue)} if begin.queue else set()
     return keys | {(said.principal, begin.key)} if begin.key else keys
-
-
-def above(path: str) -> list[str]:
-    """The paths above a path, the root apart."""
-    return [path[:i] for i, letter in enumerate(path) if letter == "/" and i]
 
 
 def _counted(changes: Sequence[Change]) -> list[str]:

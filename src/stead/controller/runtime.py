@@ -118,8 +118,9 @@ class Controller:
         now = self.mover.clock()
         paths = await self.store.roster(roster.lane, roster.after, PAGE)
         rows = await self.store.read_many(paths)
-        members = [member_of(rows[path]) for path in paths if path in rows and self._may_be(rows[path])]
-        return RosterReply(members, paths[-1] if len(paths) == PAGE else "", now)
+        there = [rows[path] for path in paths if path in rows and self._may_be(rows[path])]
+        taken = [row.path for row in there if row.snapshot.taken]
+        return RosterReply(list(map(member_of, there)), paths[-1] if len(paths) == PAGE else "", now, taken)
 
     def _may_be(self, row: Row) -> bool:
         moving = row.snapshot.operation is not None or row.snapshot.hidden is not None

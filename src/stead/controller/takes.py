@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.mover import MOST, Answer, Moved, Mover, Told
 from stead.lifecycle.events import Take
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.snapshot import Fence
 from stead.store.change import Custody
 from stead.together import Together
-
-BATCH = 20
-"""Questions that are answered together; each may be about many members."""
 
 
 class Takes:
@@ -27,7 +24,7 @@ class Takes:
     def __init__(self, mover: Mover, pace: Pace = DEFAULT) -> None:
         self.mover = mover
         self.pace = pace
-        self._together = Together(self._move, BATCH)
+        self._together = Together(self._move, MOST, size=len)
 
     async def take(self, who: Custody, members: Mapping[str, Fence]) -> dict[str, Fence]:
         """Custody of orders' members, as far as it can be had: the fences to work under."""

@@ -145,3 +145,8 @@ class Snapshot:
     """The notify-id under which its agent connected last."""
     successor: int = 0
     """The notify-id of the new agent during an upgrade."""
+
+    @property
+    def taken(self) -> bool:
+        """Whether somebody has custody of an order for it."""
+        return self.work is not None and self.work.taken

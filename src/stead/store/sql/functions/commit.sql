@@ -131,29 +131,26 @@ BEGIN
 
     -- Those that are not there yet.
     IF array_position(ids, NULL) IS NOT NULL AND NOT (whole AND cardinality(bad) > 0) THEN
-        WITH fresh AS (
-            INSERT INTO resources (path, kind, state, fence, lane, token, spec)
-            SELECT u.extra ->> 'path', (ts[u.t]).kind, '', (u.extra ->> 'fence')::bigint, u.extra ->> 'lane',
-                   (u.extra ->> 'token')::uuid, u.extra -> 'spec'
-              FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
-             WHERE u.id IS NULL AND u.n <> ALL (bad) ORDER BY u.extra ->> 'path'
-            ON CONFLICT (path) DO NOTHING
-            RETURNING id, path, lane
-        )
+        INSERT INTO resources (path, kind, state, fence, lane, token, spec)
+        SELECT u.extra ->> 'path', (ts[u.t]).kind, '', (u.extra ->> 'fence')::bigint, u.extra ->> 'lane',
+               (u.extra ->> 'token')::uuid, u.extra -> 'spec'
+          FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
+         WHERE u.id IS NULL AND u.n <> ALL (bad) ORDER BY u.extra ->> 'path'
+        ON CONFLICT (path) DO NOTHING;
         SELECT works || coalesce(array_agg(
                    ROW(u.n, u.t, f.id, f.path, f.lane, NULL, NULL, NULL, CASE x.operation WHEN 'new' THEN x.new END,
                        CASE x.hidden WHEN 'new' THEN x.new END, x.arms, NULL, false, NULL, u.extra -> 'change', u.extra)::work
                    ORDER BY f.id), '{}')
           INTO works
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
-          JOIN fresh f ON u.id IS NULL AND f.path = u.extra ->> 'path'
+          JOIN resources f ON u.id IS NULL AND f.path = u.extra ->> 'path' AND f.state = ''  -- none but the new ones
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t;
     END IF;
 
     IF cardinality(works) < cardinality(which) THEN
         SELECT conflicts || coalesce(jsonb_agg(jsonb_build_object('n', n, 'conflict', 'version')), '[]') INTO conflicts
           FROM generate_series(1, cardinality(which)) n
-         WHERE n <> ALL (bad) AND n <> ALL (SELECT w.n FROM unnest(works) w);
+         WHERE n <> ALL (bad) AND n NOT IN (SELECT w.n FROM unnest(works) w);
         IF whole THEN  -- all or nothing: what was written so far is taken back
             RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001', DETAIL = conflicts::text;
         END IF;

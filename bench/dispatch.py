@@ -17,7 +17,7 @@ from nats import connect
 
 from bench import bare_bus
 from bench.figure import Figure, middle
-from bench.ground import ROOT, background, filled, path_of, postgres
+from bench.ground import LIKE_THE_FIRST, ROOT, background, filled, path_of, postgres
 from stead.bus import Bus
 from stead.bus.wire import encode
 from stead.catalog import KINDS
@@ -30,23 +30,6 @@ from stead.store.template import Begin
 from tests.servers import Nats, Postgres
 
 BAR, LANES_BAR = 0.25, 1.5
-
-LIKE_THE_FIRST = """
-WITH sample AS (SELECT * FROM resources WHERE path = $1), numbered AS (
-    UPDATE resources r SET state = s.state, condition = s.condition, fence = s.fence, version = s.version,
-           operation = gen_random_uuid(), order_id = r.id, timers = s.timers, due = s.due
-      FROM sample s WHERE r.kind = 'vm' AND r.id <> s.id AND r.id <= $2
-    RETURNING r.id, r.path, r.operation, r.lane
-), begun AS (
-    INSERT INTO operations (id, action, kind, path, principal)
-    SELECT operation, 'suspend', 'vm', path, 'ann' FROM numbered
-), claimed AS (
-    INSERT INTO claims (path, mode, operation) SELECT path, 'x', operation FROM numbered
-)
-INSERT INTO orders (id, operation, lane, kind, verb, members)
-SELECT id, operation, lane, 'vm', 'suspend', ARRAY[id] FROM numbered
-"""
-"""All others are where the first is: its order stands, and nobody has been told of it."""
 
 
 async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]) -> str:
@@ -62,7 +45,7 @@ async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]
     connection = await asyncpg.connect(dsn)
     await connection.execute("DELETE FROM orders")
     await connection.execute("SELECT setval('orders_id_seq', 100000000)")
-    await connection.execute(LIKE_THE_FIRST, path_of(orders), orders)
+    await connection.execute(LIKE_THE_FIRST, path_of(orders), orders, "", 0)
     await connection.execute("UPDATE resources SET timers = '{}', due = NULL")
     await connection.execute("VACUUM ANALYZE")
     await connection.close()

@@ -37,6 +37,23 @@ SELECT '/bench/fleet/g' || lpad((i % 100)::text, 2, '0') || '/' || lpad(i::text,
 """
 """VMs that run; their paths follow from their numbers."""
 
+LIKE_THE_FIRST = """
+WITH sample AS (SELECT * FROM resources WHERE path = $1), numbered AS (
+    UPDATE resources r SET state = s.state, condition = s.condition, fence = s.fence, version = s.version,
+           operation = gen_random_uuid(), order_id = r.id, timers = s.timers, due = s.due
+      FROM sample s WHERE r.kind = 'vm' AND r.id <> s.id AND r.id <= $2
+    RETURNING r.id, r.path, r.operation, r.lane
+), begun AS (
+    INSERT INTO operations (id, action, kind, path, principal)
+    SELECT operation, 'suspend', 'vm', path, 'ann' FROM numbered
+), claimed AS (
+    INSERT INTO claims (path, mode, operation) SELECT path, 'x', operation FROM numbered
+)
+INSERT INTO orders (id, operation, lane, kind, verb, members, agent, epoch)
+SELECT id, operation, lane, 'vm', 'suspend', ARRAY[id], $3, $4 FROM numbered
+"""
+"""All others are where the first is: its order stands, and an agent has it, or nobody was told."""
+
 
 def path_of(i: int) -> str:
     """Where a VM with that number is."""

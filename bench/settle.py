@@ -9,7 +9,7 @@ from uuid import uuid4
 import asyncpg
 
 from bench.figure import Figure, middle
-from bench.ground import filled, path_of, pgbench, postgres
+from bench.ground import LIKE_THE_FIRST, filled, path_of, pgbench, postgres
 from bench.statement import kept, literal
 from stead.bus.messages import Report, ReportResult
 from stead.bus.wire import Form, encode
@@ -30,23 +30,6 @@ BATCH = 100
 
 LANES = ["sim.a"]
 
-LIKE_THE_FIRST = """
-WITH sample AS (SELECT * FROM resources WHERE path = $1), numbered AS (
-    UPDATE resources r SET state = s.state, condition = s.condition, fence = s.fence, version = s.version,
-           operation = gen_random_uuid(), order_id = r.id, timers = s.timers, due = s.due
-      FROM sample s WHERE r.kind = 'vm' AND r.id <> s.id
-    RETURNING r.id, r.path, r.operation
-), begun AS (
-    INSERT INTO operations (id, action, kind, path, principal)
-    SELECT operation, 'suspend', 'vm', path, 'ann' FROM numbered
-), claimed AS (
-    INSERT INTO claims (path, mode, operation) SELECT path, 'x', operation FROM numbered
-)
-INSERT INTO orders (id, operation, lane, kind, verb, members, agent, epoch)
-SELECT id, operation, 'sim.a', 'vm', 'suspend', ARRAY[id], 'me', 1 FROM numbered
-"""
-"""All others are where the first is: an agent has taken its order."""
-
 
 async def taken(server: Postgres, name: str, vms: int) -> tuple[str, Fence]:
     """A database whose VMs are all being suspended, each by an operation of its own."""
@@ -62,7 +45,7 @@ async def taken(server: Postgres, name: str, vms: int) -> tuple[str, Fence]:
         assert isinstance(took, Moved), took
     connection = await asyncpg.connect(dsn)
     await connection.execute("SELECT setval('orders_id_seq', 100000000)")
-    await connection.execute(LIKE_THE_FIRST, first)
+    await connection.execute(LIKE_THE_FIRST, first, vms, "me", 1)
     await connection.execute("VACUUM ANALYZE")
     await connection.close()
     return dsn, took.fence

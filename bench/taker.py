@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -49,4 +50,5 @@ async def main(nats: str, cell: str, name: str, lanes: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(50_000, 50, 100)  # as agents do
     uvloop.run(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4].split(",")))

@@ -25,6 +25,7 @@ from stead.api import create_app
 from stead.catalog import KINDS
 from stead.controller.admission import Admission
 from stead.controller.grants import Grants
+from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
 from stead.controller.takes import Takes
@@ -87,6 +88,8 @@ class Cell:
                 self.admission = Admission(self.mover)
                 self.queues = Queues(self.admission)
                 self.mover.follow(self.queues)
+                self.groups = Groups(self.mover)
+                self.mover.follow(self.groups)
                 self.view = View(self.store, KINDS)
                 service = Service(self.admission, self.view, self.checks, grants=Grants(self.mover, self.send))
                 app = create_app(service, identify=by_header, heartbeat=HEARTBEAT)
@@ -134,8 +137,8 @@ class Cell:
         self.run(self.idle())
 
     async def idle(self) -> None:
-        """Whoever waited for what was settled has been tried."""
-        while tasks := set(self.queues.tasks):
+        """Whoever waited for what was settled has been tried, and groups have been asked and counted."""
+        while tasks := self.queues.tasks | self.groups.tasks:
             await asyncio.gather(*tasks)
 
     def shows(self, namespace: str, seen: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.api.cell import Cell
-from tests.api.fixtures import cell, ns
+from tests.api.fixtures import cell, ns, web
 from tests.cli.remote import Stead, command
 
-__all__ = ["cell", "ns"]
+__all__ = ["cell", "ns", "web"]
 
 
 @pytest.fixture

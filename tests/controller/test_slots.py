@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission import Accepted, Wish
+from stead.controller.clock import Clock
 from stead.controller.grants import Grants
 from stead.controller.mover import Told
 from stead.lifecycle.decide.draft import PROBE
@@ -185,3 +186,65 @@ async def test_limits_can_be_changed_while_it_runs(migrated: str) -> None:
         await settle(e, grants)
         assert (await in_flight(e))["aws.a"] <= 12
         await e.send(Written({}, [], []))
+
+
+async def test_regions_take_turns_where_a_provider_bears_only_one(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 2, regions=1)
+        await e.make(["Running"] * 12, lanes=["aws.a", "aws.b"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        served = []
+        while e.sent:
+            (lane,) = await in_flight(e)
+            served.append(lane)
+            await finish(e)
+            await settle(e, grants)
+        assert served == ["aws.a", "aws.b"] * 3
+
+
+async def test_a_region_that_is_never_empty_gives_way_when_it_had_its_share(migrated: str) -> None:
+    """Single VMs, of which one is done at a time: there is always one under way in the first region."""
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 2, regions=1)
+        await e.make(["Running"] * 12, lanes=["aws.a", "aws.b"])
+        for i in range(12):
+            await e.admission.ask(Wish("vm", f"{GROUP}/g/{i:05}", Request("suspend"), "ann"))
+        await settle(e, grants)
+        assert await in_flight(e) == {"aws.a": 2}
+        await finish(e, most=1)
+        await settle(e, grants)
+        assert await in_flight(e) == {"aws.a": 2}  # within its share it goes on
+        await e.store._pool.execute("UPDATE lanes SET since = now() - interval '31 seconds' WHERE name = 'aws.a'")
+        await finish(e, most=1)
+        await settle(e, grants)
+        assert await in_flight(e) == {"aws.a": 1}
+        await finish(e, most=1)
+        await settle(e, grants)
+        assert await in_flight(e) == {"aws.b": 2}
+
+
+async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 1)
+        await e.make(["Running"] * 2, lanes=["aws.a"])
+        await e.ask("suspend")
+        await settle(e, grants)
+        ((path, at),) = await e.store._pool.fetch(
+            "SELECT path, (timers ->> 'waiting')::float8 AS at FROM resources WHERE timers ? 'waiting'"
+        )
+        assert at == 1000.0 + 86400
+        (brief,) = (await e.store.briefs([path])).values()
+        await e.mover.move([Clock(e.mover).told(brief, "waiting")])
+        await finish(e)
+        await settle(e, grants)
+        (order,) = e.sent  # nobody does it any more; it is looked at, as soon as there is room
+        assert (order["verb"], [member["path"] for member in order["members"]]) == (PROBE, [path])
+        fences = await e.takes.take(ME, {path: Fence(*order["members"][0]["fence"])})
+        await e.mover.move([Told(path, Report(Trigger.SEEN, fences[path], seen="Running"))])
+        await settle(e, grants)
+        assert await e.states() == {"Suspended": 1, "Running": 1}
+        assert (await e.group()).snapshot.operation is None

@@ -8,6 +8,7 @@ the caller or the lifecycle says so, a further statement lets it wait its turn.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -259,8 +260,9 @@ class Admission:
         row = await self.mover.store.read(wish.path)
         if row is None:
             return None
-        counted = await self.mover.store.classes(member.kind, wish.path, wish.failed_of)
-        classes = {snapshot_of(brief.likeness): count for brief, count in counted.items()}
+        classes: Counter[Snapshot] = Counter()
+        for (brief, _), count in (await self.mover.store.classes(member.kind, wish.path, wish.failed_of)).items():
+            classes[snapshot_of(brief.likeness)] += count
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
         return answer if isinstance(answer, Refusal) and answer.code is Code.NO_MEMBER else None
 

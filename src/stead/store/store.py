@@ -246,13 +246,13 @@ class Store:
 
     # Groups
 
-    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[Brief]:
-        """The members of a group, counted by class: a brief of each class, with nobody's own in it.
+    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[Brief, str]]:
+        """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
 
         With `failed`, only those that an operation asked and that did not do it.
         """
         rows = await self._fetch("count_classes", kind, below, UUID(failed) if failed else None)
-        return Counter({brief_of(r): r["members"] for r in rows})
+        return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
 
     async def expansion(self, operation: str) -> Mapping[str, Any] | None:
         """What an operation still asks of the members of its group."""

@@ -37,9 +37,7 @@ from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
-
-CHUNK = 1000
-"""Members of a group that are read in one go."""
+from stead.store.brief import snapshot_of
 
 type Classes = Counter[tuple[Snapshot, str]]
 """How many members are in which class, by lane."""
@@ -203,11 +201,8 @@ async def _said(view: View, row: Row, request: Request) -> tuple[Decision, Group
 
 async def _classes(view: View, kind: str, below: str) -> Classes:
     classes: Classes = Counter()
-    after = ""
-    while paths := await view.store.paths(kind, f"{below}/", after, CHUNK):
-        rows = await view.store.read_many(paths)
-        classes.update((as_class(row.snapshot), row.lane) for row in rows.values())
-        after = paths[-1]
+    for (brief, lane), count in (await view.store.classes(kind, below)).items():
+        classes[as_class(snapshot_of(brief.likeness)), lane] += count
     return classes
 
 

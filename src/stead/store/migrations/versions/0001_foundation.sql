@@ -176,7 +176,7 @@ CREATE TABLE lanes (
     name      text COLLATE "C" PRIMARY KEY,
     members   integer CHECK (members > 0),        -- at once; as its provider has it, where it says nothing
     served    bigint NOT NULL DEFAULT 0,          -- the turn of the last order that was given room
-    since     timestamptz NOT NULL DEFAULT now(), -- when it was last given a region
+    since     timestamptz NOT NULL DEFAULT '-infinity', -- when it was last given a region
     throttled bigint NOT NULL DEFAULT 0,          -- calls that the provider refused because there were too many
     throttled_at timestamptz,
     survey_at timestamptz NOT NULL DEFAULT now()

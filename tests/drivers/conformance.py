@@ -75,10 +75,16 @@ def known(members: list[Member], results: list[Result]) -> list[Member]:
     return [msgspec.structs.replace(m, facts=r.facts) for m, r in zip(members, results, strict=True)]
 
 
+async def perform(driver: Driver, verb: str, members: list[Member], token: str) -> list[Result]:
+    """In as many calls as the driver needs."""
+    limit = driver.batch_limit(verb)
+    return [result for batch in batches(members, limit) for result in await driver.perform(verb, batch, token)]
+
+
 async def create(driver: Driver, world: World, count: int = 1) -> list[Member]:
     """Members that exist and run, with their facts."""
     members = [world.member() for _ in range(count)]
-    made = known(members, await driver.perform("create", members, "order-create"))
+    made = known(members, await perform(driver, "create", members, "order-create"))
     await until(driver, "Running", *made)
     return made
 
@@ -94,20 +100,20 @@ class Conformance:
     async def test_create_again_returns_the_same(self, driver: Driver, world: World) -> None:
         made = await create(driver, world, 2)
         bare = [msgspec.structs.replace(member, facts={}) for member in made]
-        again = known(bare, await driver.perform("create", bare, "order-create"))
-        other_order = known(bare, await driver.perform("create", bare, "order-other"))
+        again = known(bare, await perform(driver, "create", bare, "order-create"))
+        other_order = known(bare, await perform(driver, "create", bare, "order-other"))
         assert [m.facts for m in again] == [m.facts for m in other_order] == [m.facts for m in made]
         assert [await world.made(member.token) for member in made] == [1, 1]
 
     async def test_sixteen_creates_at_once_make_one(self, driver: Driver, world: World) -> None:
         members = [world.member() for _ in range(3)]
-        orders = [driver.perform("create", members, f"order-{i}") for i in range(16)]
+        orders = [perform(driver, "create", members, f"order-{i}") for i in range(16)]
         facts = [[m.facts for m in known(members, results)] for results in await asyncio.gather(*orders)]
         assert facts == [facts[0]] * 16
         assert [await world.made(member.token) for member in members] == [1, 1, 1]
 
     async def test_create_after_a_lost_reply_adopts_what_was_made(self, driver: Driver, world: World) -> None:
-        members = [world.member() for _ in range(2)]
+        members = [world.member() for _ in range(min(2, driver.batch_limit("create")))]
         await world.lose_reply("create")
         with pytest.raises(TryAgain) as lost:
             await driver.perform("create", members, "order-create")
@@ -115,7 +121,7 @@ class Conformance:
         found = await until(driver, "Running", *members)
         adopted = known(members, await driver.perform("create", members, "order-create"))
         assert [member.facts for member in adopted] == [seen.facts for seen in found]
-        assert [await world.made(member.token) for member in members] == [1, 1]
+        assert {await world.made(member.token) for member in members} == {1}
 
     async def test_a_token_used_for_another_spec_is_refused(self, driver: Driver, world: World) -> None:
         (made,) = await create(driver, world)

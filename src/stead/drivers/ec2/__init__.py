@@ -1,0 +1,1 @@
+"""Amazon EC2, and whatever else speaks its interface."""

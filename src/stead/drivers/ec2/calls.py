@@ -1,0 +1,117 @@
+"""Calls to EC2 through boto, which blocks: each runs in a thread, of which there are only so many.
+
+A thread cannot be cancelled, so giving up on it is not enough: it could still send its call later, when somebody else
+has long been allowed to act. Therefore every task (one `perform`, or one look) has a time after which none of its calls
+is sent, checked in the thread at the last moment, and boto's own timeouts end a call that was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import boto3
+import msgspec
+from botocore.config import Config as BotoConfig
+
+from stead.drivers.base import Error, TryAgain
+from stead.drivers.ec2.errors import TooLate, meaning
+
+THREADS = 16
+"""Calls at a time. EC2 grants fewer in the long run."""
+
+CONNECT = 3.0
+"""Seconds for a connection to come about, or half the time of a call, if that is less."""
+
+AGENT = "User-Agent"
+"""The header in which the order stands: EC2's own audit log, CloudTrail, keeps it with every call."""
+
+
+class Task:
+    """The calls that are made for one `perform` or one look."""
+
+    def __init__(self, timeout: float, order: str = "") -> None:
+        began = time.monotonic()
+        self.latest = began + timeout
+        """No call is sent later."""
+        self.end = began + 2 * timeout
+        """Every call has ended."""
+        self.order = re.sub(r"[^\w.:-]", "_", order, flags=re.ASCII)
+        self.sent = False
+        """Whether a call is, or may be, on its way."""
+
+    def send(self) -> None:
+        """Called in the thread, right before a call is sent."""
+        if time.monotonic() > self.latest:
+            raise TooLate
+        self.sent = True
+
+
+class Calls:
+    """One region of EC2, for one user."""
+
+    def __init__(self, *, region: str, profile: str, endpoint_url: str, timeout: float) -> None:
+        connect = min(CONNECT, timeout / 2)
+        self._timeout = timeout
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ec2")
+        self._here = threading.local()
+        config = BotoConfig(
+            connect_timeout=connect,
+            read_timeout=timeout - connect,
+            retries={"total_max_attempts": 1},  # whoever has custody tries again, and nobody else
+            max_pool_connections=THREADS,
+            user_agent_extra="stead",
+        )
+        session = boto3.Session(profile_name=profile or None, region_name=region)
+        self._client = session.client("ec2", endpoint_url=endpoint_url or None, config=config)
+        self._client.meta.events.register("before-send.ec2", self._before)
+
+    @property
+    def longest(self) -> float:
+        """Seconds after which a task has ended, and everything it sent with it."""
+        return 2 * self._timeout
+
+    def task(self, order: str = "") -> Task:
+        """A task that begins now."""
+        return Task(self._timeout, order)
+
+    async def ask[T](self, task: Task, kind: type[T], operation: str, **parameters: Any) -> T:
+        """One call. Raises an `Error` where it has no answer, or one that is an error."""
+        task.sent = False
+        work = asyncio.get_running_loop().run_in_executor(self._pool, self._work, task, operation, parameters)
+        try:
+            # Boto's timeouts are for one wait each; a slow trickle would outlast them.
+            async with asyncio.timeout(max(0.0, task.end - time.monotonic())):
+                answer = await work
+        except TimeoutError as error:
+            raise TryAgain("the provider's answer did not come", unknown=task.sent, detail=repr(error)) from error
+        except Error:
+            raise
+        except Exception as error:
+            raise meaning(error) from error
+        try:
+            return msgspec.convert(answer, kind)
+        except msgspec.ValidationError as error:
+            raise TryAgain("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
+
+    def close(self) -> None:
+        """What waits for a thread is dropped; what was sent ends by itself, in its time."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._client.close()
+
+    def _work(self, task: Task, operation: str, parameters: dict[str, Any]) -> Any:
+        self._here.task = task
+        return getattr(self._client, operation)(**parameters)
+
+    def _before(self, request: Any, **_: Any) -> None:
+        task: Task = self._here.task
+        if task.order:
+            agent = request.headers.get(AGENT, "")
+            agent = agent.decode() if isinstance(agent, bytes) else agent
+            del request.headers[AGENT]
+            request.headers[AGENT] = f"{agent} stead-order/{task.order}"
+        task.send()

@@ -1,0 +1,133 @@
+"""What EC2's errors mean for whoever made the call: was it done, may it be done, and will it ever work.
+
+EC2 says so by codes, not by status: an account that asks too often and a server that fell over both answer 503.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from botocore import exceptions as boto
+from msgspec import Struct
+
+from stead.drivers.base import Error, Permanent, Throttled, TryAgain
+
+THROTTLING = frozenset(
+    (
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "PriorRequestNotComplete",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    )
+)
+"""There were too many calls, and this one was not looked at."""
+
+FULL = frozenset(
+    (
+        "InsufficientCapacity",
+        "InsufficientHostCapacity",
+        "InsufficientInstanceCapacity",
+        "InsufficientReservedInstanceCapacity",
+    )
+)
+"""There is no room at the moment, and nothing was made. It comes with a status that says less."""
+
+STALE = frozenset(("ExpiredToken", "ExpiredTokenException", "RequestExpired"))
+"""The credentials ran out under way, and are renewed before the next call."""
+
+SOME = frozenset(
+    (
+        "IncorrectInstanceState",
+        "IncorrectState",
+        "InvalidInstanceID.Malformed",
+        "InvalidInstanceID.NotFound",
+        "OperationNotPermitted",
+        "UnsupportedOperation",
+    )
+)
+"""Some instance of the call is at fault, and all of them were refused for it."""
+
+REMOVED = "IdempotentInstanceTerminated"
+"""The instance of this client token has been there, and was terminated."""
+
+PAUSE = 2.0
+"""Seconds to wait where there were too many calls and EC2 did not say how long; in them it grants four launches."""
+
+PAUSE_FULL = 10.0
+"""Seconds to wait where there was no room."""
+
+# Raised before anything was sent.
+_UNSENT = (
+    boto.ConnectTimeoutError,
+    boto.EndpointConnectionError,
+    boto.ProxyConnectionError,
+    boto.NoCredentialsError,
+    boto.PartialCredentialsError,
+    boto.CredentialRetrievalError,
+    boto.TokenRetrievalError,
+)
+
+# Our own mistake, or that of whoever wrote the spec; boto finds it before anything is sent.
+_WRONG = (boto.ParamValidationError, boto.UnknownEndpointError, boto.InvalidEndpointDiscoveryConfigurationError)
+
+
+class TooLate(Exception):
+    """The time in which a call may be sent was over before it was sent."""
+
+
+class Refused(Permanent):
+    """EC2 answered with an error, and did nothing."""
+
+    def __init__(self, code: str, said: str, *, detail: str = "") -> None:
+        super().__init__(f"{code}: {said}", detail=detail)
+        self.code = code
+
+
+class _Said(Struct, rename="pascal"):
+    code: str = "Unknown"
+    message: str = ""
+
+
+class _About(Struct):
+    status: int = msgspec.field(name="HTTPStatusCode", default=0)
+    headers: dict[str, str] = msgspec.field(name="HTTPHeaders", default_factory=dict)
+    request: str = msgspec.field(name="RequestId", default="")
+
+
+def meaning(error: Exception) -> Error:
+    """What an exception of boto's means."""
+    if isinstance(error, boto.ClientError):
+        return _answered(error.response)
+    if isinstance(error, TooLate):
+        return TryAgain("there was no time left to ask the provider", detail=repr(error))
+    if isinstance(error, _WRONG):
+        return Permanent(f"the provider cannot be asked for this: {error}", detail=repr(error))
+    if isinstance(error, _UNSENT):
+        return TryAgain("the provider cannot be reached", detail=repr(error))
+    return TryAgain("the provider's answer did not come", unknown=True, detail=repr(error))
+
+
+def _answered(response: Any) -> Error:
+    said = msgspec.convert(response.get("Error", {}), _Said)
+    about = msgspec.convert(response.get("ResponseMetadata", {}), _About)
+    message = f"{said.code}: {said.message}"
+    detail = f"{about.status} {said.code}, request {about.request}"
+    if said.code in THROTTLING:
+        asked = about.headers.get("retry-after", "")
+        return Throttled(message, after=float(asked) if asked.isdecimal() else PAUSE, detail=detail)
+    if said.code in FULL:
+        return TryAgain(message, after=PAUSE_FULL, detail=detail)
+    if said.code in STALE:
+        return TryAgain(message, detail=detail)
+    if about.status >= 500:
+        # An error on their side says nothing about how far they had come.
+        return TryAgain(message, unknown=True, detail=detail)
+    return Refused(said.code, said.message, detail=detail)

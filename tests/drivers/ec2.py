@@ -1,0 +1,114 @@
+"""A strict EC2 for tests: a real server process, and the hand behind it."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from stead.drivers.base import PROBE, Member
+from stead.drivers.ec2.driver import Config, Ec2Driver
+from stead.drivers.ec2.wire import client_token
+from tests.servers import Server
+
+ROOT = Path(__file__).parents[2]
+REGION = "eu-central-1"
+
+ACTIONS = {
+    "create": "RunInstances",
+    "suspend": "StopInstances",
+    "resume": "StartInstances",
+    "reboot": "RebootInstances",
+    "terminate": "TerminateInstances",
+    PROBE: "DescribeInstances",
+}
+
+
+class Ec2Cloud(Server):
+    """The server. Tests keep apart by account, since any account exists."""
+
+    def __init__(self) -> None:
+        super().__init__("ec2")
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self) -> Sequence[str | Path]:
+        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        settings = [f"PYTHONPATH={path}", "MOTO_EC2_LOAD_DEFAULT_AMIS=false"]
+        return ["/usr/bin/env", *settings, sys.executable, "-m", "tests.drivers.strict_ec2", str(self.port)]
+
+    def ready(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
+class Ec2World:
+    """One account, from behind."""
+
+    def __init__(self, cloud: Ec2Cloud, patch: pytest.MonkeyPatch) -> None:
+        self.cloud = cloud
+        self.key = f"AKIA{secrets.token_hex(8).upper()}"
+        self.client = httpx.AsyncClient(base_url=cloud.url, trust_env=False, verify=False, timeout=30)
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patch.delenv(name)
+        patch.setenv("AWS_ACCESS_KEY_ID", self.key)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+            patch.setenv(name, str(cloud.folder / "none"))
+
+    async def close(self) -> None:
+        await self.heal()
+        await self.client.aclose()
+
+    def driver(self, **config: Any) -> Ec2Driver:
+        return Ec2Driver(Config(**{"region": REGION, "endpoint_url": self.cloud.url, **config}))
+
+    def member(self) -> Member:
+        name = secrets.token_hex(4)
+        spec = {"image": "ami-12345678", "spec": "t3.micro", "cpu": 2}
+        return Member(path=f"/ns/mci/sub/{name}", token=f"token-{name}", spec=spec)
+
+    def other_spec(self) -> Mapping[str, Any]:
+        return {"image": "ami-12345678", "spec": "t3.large", "cpu": 2}
+
+    async def made(self, token: str) -> int:
+        return len((await self.hand())["launched"].get(client_token(token), []))
+
+    async def calls(self, verb: str) -> int:
+        return len(await self.recorded(verb))
+
+    async def lose_reply(self, verb: str) -> None:
+        await self.fault(verb, do="lose", times=1)
+
+    async def throttle(self, after: float) -> None:
+        await self.fault("*", do="refuse", status=503, code="RequestLimitExceeded", after=math.ceil(after))
+
+    async def silence(self) -> None:
+        await self.fault("*", do="drop")
+
+    async def heal(self) -> None:
+        await self.hand(faults={}, delay=0, page=0)
+
+    async def fault(self, verb: str, **fault: Any) -> None:
+        await self.hand(faults={ACTIONS.get(verb, verb): [fault]})
+
+    async def recorded(self, verb: str) -> list[dict[str, Any]]:
+        return [call for call in (await self.hand())["calls"] if call["action"] == ACTIONS[verb]]
+
+    async def hand(self, **settings: Any) -> dict[str, Any]:
+        answer = await self.client.post(f"/_hand/{self.key}", json=settings)
+        hand: dict[str, Any] = answer.raise_for_status().json()
+        return hand

@@ -1,14 +1,15 @@
-"""moto's server with the manners of the real EC2, run as a process of its own: `python -m tests.drivers.strict_ec2 PORT`.
+"""moto's server with the manners of the real EC2, run as a process of its own, with a port as its argument.
 
 As it comes, moto forgives what EC2 does not: it ignores client tokens, changes states at once, starts what was
-terminated, and carries out half of a call that it then refuses. All this matters to a driver, so it is put right here,
-inside moto; which is why moto's version is pinned.
+terminated, and carries out half of a call that it then refuses. All this matters to a driver, so it is put right
+here, inside moto; which is why moto's version is pinned.
 
 Each access key is an account of its own, with its own bad days. `POST /_hand/<key>` sets them, `GET` tells what came:
 
     delay   seconds that a state takes to change
     page    instances on a page, whatever was asked for
-    faults  by action, or `*` for any, a list of faults, used up one by one; the last stays if it has no `times`
+    guarded instances that must not be touched
+    faults  by action, or `*` for any, a list of faults: the first that has any `times` left strikes
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Hand:
     def __init__(self) -> None:
         self.delay = 0.0
         self.page = 0
+        self.guarded: list[str] = []
         self.faults: dict[str, list[dict[str, Any]]] = {}
         self.calls: list[dict[str, Any]] = []
         self.launched: dict[str, list[str]] = {}
@@ -138,8 +140,8 @@ def checked(verb: str, plain: Callable[..., Any]) -> Callable[..., Any]:
                 if instance.state not in {*allowed, way, end}:
                     says = f"The instance '{instance.id}' is not in a state from which it can {verb}."
                     raise refusal("IncorrectInstanceState", says)
-                if verb == "stop" and instance.disable_api_stop is True:
-                    says = f"The instance '{instance.id}' may not be stopped."
+                if instance.id in accounts[self.account_id].guarded:
+                    says = f"The instance '{instance.id}' is protected."
                     raise refusal("OperationNotPermitted", says)
             return plain(self, instance_ids)
 

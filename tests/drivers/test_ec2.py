@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from stead.drivers.ec2.driver import Ec2Driver
-from tests.drivers.conformance import Conformance
-from tests.drivers.ec2 import Ec2Cloud, Ec2World
+from stead.drivers import registry
+from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
+from stead.drivers.ec2.driver import LIMIT, Ec2Driver
+from stead.drivers.ec2.errors import PAUSE, THROTTLING
+from stead.lifecycle.pace import Pace
+from stead.lifecycle.rows import ABSENT
+from tests.drivers.conformance import Conformance, create, known, look, until
+from tests.drivers.ec2 import REGION, Ec2Cloud, Ec2World
+from tests.drivers.test_sim import saying
+from tests.servers import free_port
+
+NOWHERE = {"id": "i-0123456789abcdef0"}
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +49,361 @@ async def driver(world: Ec2World) -> AsyncIterator[Ec2Driver]:
 
 class TestConformance(Conformance):
     """On a real server."""
+
+
+class TestStates:
+    """What instances go through."""
+
+    async def test_a_slow_move_is_pending_and_arrives(self, driver: Ec2Driver, world: Ec2World) -> None:
+        await world.hand(delay=0.2)
+        member = world.member()
+        for verb, state in (
+            ("create", "Running"),
+            ("suspend", "Suspended"),
+            ("resume", "Running"),
+            ("terminate", ABSENT),
+        ):
+            (result,) = await driver.perform(verb, [member], f"order-{verb}")
+            assert (result.ok, result.pending) == (True, True)
+            await until(driver, state, member)
+
+    async def test_what_is_on_its_way_is_seen_moving(self, driver: Ec2Driver, world: Ec2World) -> None:
+        (made,) = await create(driver, world)
+        await world.hand(delay=3600)
+        new = world.member()
+        await driver.perform("create", [new], "order-create")
+        for verb in ("suspend", "terminate"):
+            await driver.perform(verb, [made], f"order-{verb}")
+            assert await look(driver, made, new) == [MOVING, MOVING]
+            assert [found.state for found in await driver.inventory()] == [MOVING, MOVING]
+
+    async def test_what_is_repeated_too_early_is_still_pending(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world)
+        await world.hand(delay=3600)
+        for _ in range(2):
+            (result,) = await driver.perform("suspend", made, "order-suspend")
+            assert (result.ok, result.pending) == (True, True)
+
+    async def test_one_that_was_stopped_is_not_created_again_and_not_called_finished(
+        self, driver: Ec2Driver, world: Ec2World
+    ) -> None:
+        made = await create(driver, world)
+        await driver.perform("suspend", made, "order-suspend")
+        await until(driver, "Suspended", *made)
+        (result,) = await driver.perform("create", made, "order-create")
+        assert (result.ok, result.pending, result.facts) == (True, True, made[0].facts)
+
+
+class TestBatches:
+    """EC2 refuses all for one; each member has its own answer all the same."""
+
+    async def test_where_all_is_well_it_is_one_call_and_no_look(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world, 3)
+        looks = await world.calls(PROBE)
+        for verb in ("reboot", "suspend", "terminate"):
+            known(made, await driver.perform(verb, made, f"order-{verb}"))
+            assert await world.calls(verb) == 1
+        assert await world.calls(PROBE) == looks
+
+    async def test_a_wrong_state_is_final_and_a_moving_one_is_not(self, driver: Ec2Driver, world: Ec2World) -> None:
+        stopped, running = await create(driver, world, 2)
+        await driver.perform("suspend", [stopped], "order-suspend")
+        await until(driver, "Suspended", stopped)
+        await world.hand(delay=3600)
+        moving = world.member()
+        await driver.perform("create", [moving], "order-create")
+        results = await driver.perform("reboot", [stopped, moving, running], "order-reboot")
+        assert [(r.ok, r.permanent) for r in results[:2]] == [(False, True), (False, False)]
+        assert all(r.error.startswith("IncorrectInstanceState") for r in results[:2])
+        assert (results[2].ok, results[2].pending) == (True, False)
+        asked = [call["asked"] for call in await world.recorded("reboot")]
+        assert len(asked) == 2
+        assert [asked[1]["InstanceId.1"], "InstanceId.2" in asked[1]] == [running.facts["id"], False]
+
+    async def test_those_already_there_are_done_though_another_is_refused(
+        self, driver: Ec2Driver, world: Ec2World
+    ) -> None:
+        stopped, running, gone = await create(driver, world, 3)
+        await driver.perform("suspend", [stopped], "order-suspend")
+        await driver.perform("terminate", [gone], "order-terminate")
+        await until(driver, "Suspended", stopped)
+        results = await driver.perform("suspend", [stopped, gone, running], "order-again")
+        assert [(r.ok, r.permanent) for r in results] == [(True, True), (False, True), (True, True)]
+        await until(driver, "Suspended", stopped, running)
+
+    async def test_an_id_that_nobody_has_hides_nobody(self, driver: Ec2Driver, world: Ec2World) -> None:
+        lost, first, last = await create(driver, world, 3)
+        never = msgspec.structs.replace(world.member(), facts=NOWHERE)
+        wrong = msgspec.structs.replace(lost, facts=NOWHERE)
+        assert await look(driver, never, first, wrong, last) == [ABSENT, "Running", "Running", "Running"]
+        results = await driver.perform("suspend", [never, first, wrong, last], "order-suspend")
+        assert [r.ok for r in results] == [False, True, True, True]
+        assert results[2].facts == lost.facts
+        await until(driver, "Suspended", lost, first, last)
+        results = await driver.perform("terminate", [never, first, wrong, last], "order-terminate")
+        assert [r.ok for r in results] == [True] * 4
+        await until(driver, ABSENT, lost, first, last)
+
+    async def test_what_terminate_does_not_find_is_looked_for_again(self, driver: Ec2Driver, world: Ec2World) -> None:
+        never = world.member()
+        results = await driver.perform(
+            "terminate", [never, msgspec.structs.replace(never, facts=NOWHERE)], "order-terminate"
+        )
+        assert [(r.ok, r.pending) for r in results] == [(True, True)] * 2
+
+    async def test_one_that_is_protected_does_not_protect_the_others(
+        self, driver: Ec2Driver, world: Ec2World
+    ) -> None:
+        first, guarded, last = await create(driver, world, 3)
+        await world.hand(guarded=[guarded.facts["id"]])
+        results = await driver.perform("suspend", [first, guarded, last], "order-suspend")
+        assert [(r.ok, r.permanent) for r in results] == [(True, True), (False, True), (True, True)]
+        assert results[1].error.startswith("OperationNotPermitted")
+        await until(driver, "Suspended", first, last)
+        assert await look(driver, guarded) == ["Running"]
+
+    async def test_a_refusal_that_names_nobody_is_told_to_all(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world, 2)
+        await world.fault("suspend", do="refuse", status=400, code="IncorrectInstanceState")
+        results = await driver.perform("suspend", made, "order-suspend")
+        assert [(r.ok, r.permanent) for r in results] == [(False, False)] * 2
+        assert await world.calls("suspend") == 1
+
+    async def test_one_instance_named_twice_is_asked_for_once(self, driver: Ec2Driver, world: Ec2World) -> None:
+        (made,) = await create(driver, world)
+        results = await driver.perform("reboot", [made, made], "order-reboot")
+        assert [r.ok for r in results] == [True, True]
+        assert "InstanceId.2" not in (await world.recorded("reboot"))[0]["asked"]
+
+    async def test_the_largest_batch_is_one_call(self, driver: Ec2Driver, world: Ec2World) -> None:
+        (made,) = await create(driver, world)
+        others = [msgspec.structs.replace(world.member(), facts=NOWHERE) for _ in range(LIMIT - 1)]
+        before = await world.calls(PROBE)
+        assert await look(driver, made, *others) == ["Running"] + [ABSENT] * (LIMIT - 1)
+        assert await world.calls(PROBE) - before == 2  # by id, and by token
+
+
+def refusal(status: int, code: str) -> dict[str, Any]:
+    return {"do": "refuse", "status": status, "code": code}
+
+
+class TestErrors:
+    """What EC2's errors mean."""
+
+    @pytest.mark.parametrize("code", sorted(THROTTLING))
+    async def test_every_code_for_too_many_calls_is_throttling(
+        self, driver: Ec2Driver, world: Ec2World, code: str
+    ) -> None:
+        await world.fault("*", **refusal(400, code))
+        with pytest.raises(Throttled, match=code) as raised:
+            await driver.describe([world.member()])
+        assert (raised.value.after, raised.value.unknown) == (PAUSE, False)
+
+    @pytest.mark.parametrize(
+        ("fault", "unknown"),
+        [
+            (refusal(500, "InternalError"), True),
+            (refusal(503, "Unavailable"), True),
+            ({"do": "drop"}, True),
+            ({"do": "lose"}, True),
+            (refusal(500, "InsufficientInstanceCapacity"), False),
+            (refusal(400, "ExpiredToken"), False),
+        ],
+        ids=str,
+    )
+    async def test_what_may_work_later_tells_whether_it_may_have_been_done(
+        self, driver: Ec2Driver, world: Ec2World, fault: Mapping[str, Any], unknown: bool
+    ) -> None:
+        await world.fault("create", **fault)
+        with pytest.raises(TryAgain) as raised:
+            await driver.perform("create", [world.member()], "order-create")
+        assert raised.value.unknown == unknown
+        assert not isinstance(raised.value, Throttled)
+        assert await world.calls("create") == 1  # nobody but us tries again
+
+    async def test_what_is_not_allowed_is_permanent(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world)
+        await world.fault("*", **refusal(403, "UnauthorizedOperation"))
+        with pytest.raises(Permanent, match="UnauthorizedOperation"):
+            await driver.perform("suspend", made, "order-suspend")
+        with pytest.raises(Permanent, match="UnauthorizedOperation"):
+            await driver.describe(made)
+        (result,) = await driver.perform("create", [world.member()], "order-create")
+        assert (result.ok, result.permanent) == (False, True)
+        assert result.error.startswith("UnauthorizedOperation")
+
+    async def test_a_server_that_is_not_there_did_nothing(self, world: Ec2World) -> None:
+        driver = world.driver(endpoint_url=f"http://127.0.0.1:{free_port()}")
+        with pytest.raises(TryAgain, match="cannot be reached") as raised:
+            await driver.perform("create", [world.member()], "order-create")
+        assert not raised.value.unknown
+        await driver.close()
+
+    async def test_a_slow_trickle_ends_in_time(self, world: Ec2World) -> None:
+        async def trickle(writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                writer.write(b"x-more: and more\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+
+        async with saying(trickle) as url:
+            driver = world.driver(endpoint_url=url, timeout=0.5)
+            began = time.monotonic()
+            with pytest.raises(TryAgain) as raised:
+                await driver.perform("create", [world.member()], "order-create")
+            assert time.monotonic() - began < 2
+            assert raised.value.unknown
+            await driver.close()
+
+    async def test_what_had_to_wait_too_long_is_never_sent(self, world: Ec2World) -> None:
+        await world.fault("create", do="hang", seconds=3)
+        driver = world.driver(timeout=2)
+        began = time.monotonic()
+        orders = [driver.perform("create", [world.member()], "order-create") for _ in range(20)]
+        raised = await asyncio.gather(*orders, return_exceptions=True)
+        assert time.monotonic() - began < 2 * driver.longest_call
+        errors = [error for error in raised if isinstance(error, TryAgain)]
+        assert len(errors) == 20
+        unsent = [error for error in errors if not error.unknown]
+        assert 4 <= len(unsent) < 20
+        assert await world.calls("create") == 20 - len(unsent)
+        await driver.close()
+
+
+class TestLaunch:
+    """What is asked for."""
+
+    async def test_the_spec_and_the_tags_are_in_the_one_call(self, driver: Ec2Driver, world: Ec2World) -> None:
+        network = {"subnet": "subnet-1", "securitygroups": ["sg-1", "sg-2"], "sshkey": "mine", "name": "web"}
+        member = world.member()
+        member = msgspec.structs.replace(member, spec={**member.spec, **network})
+        (result,) = await driver.perform("create", [member], "order-create")
+        assert (result.ok, result.permanent) == (False, True)  # there are no such groups
+        assert result.error.startswith("InvalidGroup.NotFound")
+        (call,) = await world.recorded("create")
+        asked = call["asked"]
+        tags = {
+            asked[f"TagSpecification.1.Tag.{n}.Key"]: asked[f"TagSpecification.1.Tag.{n}.Value"] for n in range(1, 5)
+        }
+        assert tags == {
+            "stead:owner": "stead",
+            "stead:token": member.token,
+            "stead:path": member.path,
+            "Name": "web",
+        }
+        names = "ImageId InstanceType SubnetId SecurityGroupId.1 SecurityGroupId.2 KeyName MaxCount ClientToken"
+        assert [asked[name] for name in names.split()] == [
+            "ami-12345678",
+            "t3.micro",
+            "subnet-1",
+            "sg-1",
+            "sg-2",
+            "mine",
+            "1",
+            member.token,
+        ]
+
+    async def test_a_spec_without_an_image_is_never_sent(self, driver: Ec2Driver, world: Ec2World) -> None:
+        member = msgspec.structs.replace(world.member(), spec={"cpu": 2})
+        (result,) = await driver.perform("create", [member], "order-create")
+        assert (result.ok, result.permanent, result.error) == (False, True, "the spec lacks image and spec")
+        assert await world.calls("create") == 0
+
+    async def test_a_spec_that_is_no_text_is_never_sent(self, driver: Ec2Driver, world: Ec2World) -> None:
+        member = msgspec.structs.replace(world.member(), spec={"image": 7, "spec": "t3.micro"})
+        with pytest.raises(Permanent, match="ImageId"):
+            await driver.perform("create", [member], "order-create")
+        assert await world.calls("create") == 0
+
+    @pytest.mark.parametrize("token", ["t" * 200, "ein schöner Name"])
+    async def test_any_token_makes_one(self, driver: Ec2Driver, world: Ec2World, token: str) -> None:
+        member = msgspec.structs.replace(world.member(), token=token)
+        first = known([member], await driver.perform("create", [member], "order-create"))
+        again = known([member], await driver.perform("create", [member], "order-create"))
+        assert first == again
+        assert await world.made(token) == 1
+        assert [seen.facts for seen in await until(driver, "Running", member)] == [first[0].facts]
+
+    async def test_the_order_stands_in_the_calls(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world)
+        await driver.perform("suspend", made, "order/7 \r\n")
+        (call,) = await world.recorded("suspend")
+        assert call["agent"].endswith(" stead stead-order/order_7___")
+        assert "stead-order/order-create" in (await world.recorded("create"))[0]["agent"]
+
+
+class TestInventory:
+    """What is there."""
+
+    async def test_lists_of_many_pages_are_whole(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world, 5)
+        await world.hand(page=2)
+        before = await world.calls(PROBE)
+        assert {found.id for found in await driver.inventory()} == {member.facts["id"] for member in made}
+        assert await world.calls(PROBE) - before == 3
+        bare = [msgspec.structs.replace(member, facts={}) for member in made]
+        assert [seen.facts for seen in await driver.describe(bare)] == [member.facts for member in made]
+
+    async def test_it_has_what_its_owner_has_and_nothing_else(self, driver: Ec2Driver, world: Ec2World) -> None:
+        (ours,) = await create(driver, world)
+        other = world.driver(owner="somebody")
+        (theirs,) = await create(other, world)
+        assert [found.id for found in await driver.inventory()] == [ours.facts["id"]]
+        assert [found.id for found in await other.inventory()] == [theirs.facts["id"]]
+        await other.close()
+
+
+class TestConfig:
+    """How it is set up."""
+
+    async def test_the_registry_makes_it_from_text(self, world: Ec2World) -> None:
+        place = {"provider": "aws", "region": REGION, "endpoint_url": world.cloud.url, "timeout": "5"}
+        driver = registry.make("ec2", place)
+        assert driver.longest_call == 5
+        assert await driver.inventory() == []
+        assert await world.calls(PROBE) == 1
+        await driver.close()
+
+    async def test_a_profile_brings_its_credentials(
+        self, world: Ec2World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "credentials").write_text(
+            f"[robot]\naws_access_key_id = {world.key}\naws_secret_access_key = secret\n"
+        )
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASOMEBODYELSE")
+        driver = world.driver(profile="robot")
+        await driver.inventory()
+        assert await world.calls(PROBE) == 1
+        await driver.close()
+
+    async def test_without_credentials_nothing_is_sent(
+        self, world: Ec2World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        driver = world.driver()
+        with pytest.raises(TryAgain) as raised:
+            await driver.perform("create", [world.member()], "order-create")
+        assert not raised.value.unknown
+        assert await world.calls("create") == 0
+        await driver.close()
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"profile": "nobody"},
+            {"colour": "red"},
+            {"timeout": "0"},
+            {"region": "no region"},
+            {"endpoint_url": "here"},
+        ],
+        ids=str,
+    )
+    def test_a_wrong_one_is_told(self, world: Ec2World, wrong: Mapping[str, str]) -> None:
+        with pytest.raises(ValueError, match="the configuration of EC2 is wrong"):
+            registry.make("ec2", {"provider": "aws", "region": REGION, **wrong})
+
+    def test_a_call_fits_into_what_a_cell_allows(self, world: Ec2World) -> None:
+        assert world.driver().longest_call <= Pace().call

@@ -1,8 +1,8 @@
-"""Calls to EC2 through boto, which blocks: each runs in a thread, of which there are only so many.
+"""Calls to EC2 through botocore, the core of boto3, which blocks: each runs in a thread, of which there are so many.
 
 A thread cannot be cancelled, so giving up on it is not enough: it could still send its call later, when somebody else
-has long been allowed to act. Therefore every task (one `perform`, or one look) has a time after which none of its calls
-is sent, checked in the thread at the last moment, and boto's own timeouts end a call that was sent.
+has long been allowed to act. Therefore every task (one `perform`, or one look) has a time after which none of its
+calls is sent, checked in the thread at the last moment, and botocore's own timeouts end a call that was sent.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
-import boto3
 import msgspec
 from botocore.config import Config as BotoConfig
+from botocore.loaders import create_loader
+from botocore.session import Session
 
 from stead.drivers.base import Error, TryAgain
 from stead.drivers.ec2.errors import TooLate, meaning
@@ -24,8 +26,11 @@ from stead.drivers.ec2.errors import TooLate, meaning
 THREADS = 16
 """Calls at a time. EC2 grants fewer in the long run."""
 
-CONNECT = 3.0
-"""Seconds for a connection to come about, or half the time of a call, if that is less."""
+SENDING = 0.3
+"""The share of a task's time in which its calls are sent; the rest is for the last of them to end."""
+
+CONNECTING = 0.2
+"""The share of a task's time in which a connection must come about."""
 
 AGENT = "User-Agent"
 """The header in which the order stands: EC2's own audit log, CloudTrail, keeps it with every call."""
@@ -36,9 +41,9 @@ class Task:
 
     def __init__(self, timeout: float, order: str = "") -> None:
         began = time.monotonic()
-        self.latest = began + timeout
+        self.latest = began + SENDING * timeout
         """No call is sent later."""
-        self.end = began + 2 * timeout
+        self.end = began + timeout
         """Every call has ended."""
         self.order = re.sub(r"[^\w.:-]", "_", order, flags=re.ASCII)
         self.sent = False
@@ -55,25 +60,20 @@ class Calls:
     """One region of EC2, for one user."""
 
     def __init__(self, *, region: str, profile: str, endpoint_url: str, timeout: float) -> None:
-        connect = min(CONNECT, timeout / 2)
         self._timeout = timeout
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ec2")
         self._here = threading.local()
         config = BotoConfig(
-            connect_timeout=connect,
-            read_timeout=timeout - connect,
+            connect_timeout=CONNECTING * timeout,
+            read_timeout=(1 - SENDING - CONNECTING) * timeout,
             retries={"total_max_attempts": 1},  # whoever has custody tries again, and nobody else
             max_pool_connections=THREADS,
             user_agent_extra="stead",
         )
-        session = boto3.Session(profile_name=profile or None, region_name=region)
-        self._client = session.client("ec2", endpoint_url=endpoint_url or None, config=config)
+        session = Session(profile=profile or None)
+        session.register_component("data_loader", _loader())
+        self._client = session.create_client("ec2", region, endpoint_url=endpoint_url or None, config=config)
         self._client.meta.events.register("before-send.ec2", self._before)
-
-    @property
-    def longest(self) -> float:
-        """Seconds after which a task has ended, and everything it sent with it."""
-        return 2 * self._timeout
 
     def task(self, order: str = "") -> Task:
         """A task that begins now."""
@@ -84,7 +84,7 @@ class Calls:
         task.sent = False
         work = asyncio.get_running_loop().run_in_executor(self._pool, self._work, task, operation, parameters)
         try:
-            # Boto's timeouts are for one wait each; a slow trickle would outlast them.
+            # Botocore's timeouts are for one wait each; a slow trickle would outlast them.
             async with asyncio.timeout(max(0.0, task.end - time.monotonic())):
                 answer = await work
         except TimeoutError as error:
@@ -115,3 +115,9 @@ class Calls:
             del request.headers[AGENT]
             request.headers[AGENT] = f"{agent} stead-order/{task.order}"
         task.send()
+
+
+@cache
+def _loader() -> Any:
+    """What knows EC2's interface: slow to read, and the same for all lanes."""
+    return create_loader()

@@ -1,13 +1,13 @@
 """The driver of Amazon EC2, for the kind `vm`.
 
-A creation is one launch of one member. EC2 can launch many at once, but under one client token, all alike and with the
-same tags. A member that comes again in another batch, after an answer was lost, would come under another client token
-and be made twice; and no look beforehand could prevent that, since EC2 is slow to show what it has made. Under a client
-token of its own a member is made once, whoever asks at the same time, and its tags are there from its first moment. EC2
-keeps a client token as long as the instance lives, and a day longer.
+A creation is one launch of one member. EC2 can launch many at once, but under one client token, all alike and with
+the same tags. A member that comes again in another batch, after an answer was lost, would come under another client
+token and be made twice; and no look beforehand could prevent that, since EC2 is slow to show what it has made. Under
+a client token of its own a member is made once, whoever asks at the same time, and its tags are there from its first
+moment. EC2 keeps a client token as long as the instance lives, and a day longer.
 
-All other verbs, and looks, take a hundred members in a call. EC2 refuses a whole call for one instance that is gone or
-in the wrong state. Then, and only then, the driver looks at all of them, and calls again for those that are ready.
+All other verbs, and looks, take a hundred members in a call. EC2 refuses a whole call for one instance that is gone
+or in the wrong state. Then, and only then, the driver looks at all of them, and calls again for those that are ready.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     provider: str = ""
     """As the lane has it; it makes no difference here."""
     profile: str = ""
-    """Of the shared credentials and configuration files; without it, boto's default chain of credentials is used."""
+    """Of the shared credentials and configuration files; without it, the default chain of boto3 is used."""
     endpoint_url: str = ""
     """Where the interface is, if not at Amazon's own address for the region."""
     owner: str = "stead"
     """What our instances are tagged with; two who share an account differ in it."""
     timeout: Annotated[float, Meta(gt=0)] = 10.0
-    """Seconds that one call may last. No call of a task is sent later than this after it began."""
+    """Seconds that a `perform` or a look may last, with all the calls it takes."""
 
 
 def from_config(config: Mapping[str, Any]) -> Ec2Driver:
@@ -83,7 +83,7 @@ class Ec2Driver:
     @property
     def longest_call(self) -> float:
         """The time in which calls are sent, and the time that the last of them may take."""
-        return self._calls.longest
+        return self._config.timeout
 
     def batch_limit(self, verb: str) -> int:
         """One for a creation, many for all else."""
@@ -102,7 +102,7 @@ class Ec2Driver:
         return await self._act(task, rules.VERBS[verb], members)
 
     async def describe(self, members: Sequence[Member]) -> list[Seen]:
-        """One call for those whose id is known, and one by token for those who have none or are not there under it."""
+        """One call for those whose id is known, and one by token for those who have none or are not there by it."""
         check_batch(self, PROBE, members)
         there = await self._look(self._calls.task(), members)
         return [_seen(member, instance) for member, instance in zip(members, there, strict=True)]

@@ -75,7 +75,7 @@ _UNSENT = (
     boto.TokenRetrievalError,
 )
 
-# Our own mistake, or that of whoever wrote the spec; boto finds it before anything is sent.
+# Our own mistake, or that of whoever wrote the spec; botocore finds it before anything is sent.
 _WRONG = (boto.ParamValidationError, boto.UnknownEndpointError, boto.InvalidEndpointDiscoveryConfigurationError)
 
 
@@ -103,7 +103,7 @@ class _About(Struct):
 
 
 def meaning(error: Exception) -> Error:
-    """What an exception of boto's means."""
+    """What an exception of botocore's means."""
     if isinstance(error, boto.ClientError):
         return _answered(error.response)
     if isinstance(error, TooLate):

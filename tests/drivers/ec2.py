@@ -74,7 +74,8 @@ class Ec2World:
         await self.client.aclose()
 
     def driver(self, **config: Any) -> Ec2Driver:
-        return Ec2Driver(Config(**{"region": REGION, "endpoint_url": self.cloud.url, **config}))
+        """With much time, for a machine that has other work; what is about time says so."""
+        return Ec2Driver(Config(**{"region": REGION, "endpoint_url": self.cloud.url, "timeout": 30, **config}))
 
     def member(self) -> Member:
         name = secrets.token_hex(4)

@@ -156,6 +156,8 @@ def launching(plain: Callable[..., Any]) -> Callable[..., Any]:
         token = rest.get("client_token") or ""
         key = (self.account_id, self.region_name, token)
         asked = repr((image_id, count, user_data, security_group_names, sorted(rest.items(), key=lambda i: i[0])))
+        if len(token) > 64 or not token.isascii():
+            raise refusal("InvalidParameterValue", "A client token has 64 ASCII characters at most.")
         with lock:
             if token and key in known:
                 before, reservation = known[key]

@@ -42,4 +42,8 @@ def make(name: str, config: Mapping[str, Any]) -> Driver:
     if name not in _BUILT_IN:
         raise ValueError(f"there is no driver {name}; there are {', '.join(names())}")
     module, _, attribute = _BUILT_IN[name].partition(":")
-    return cast(Factory, getattr(import_module(module), attribute))(config)
+    try:
+        imported = import_module(module)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"the driver {name} needs {error.name}, which comes with stead[{name}]") from error
+    return cast(Factory, getattr(imported, attribute))(config)

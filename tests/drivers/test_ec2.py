@@ -12,16 +12,21 @@ from typing import Any
 import msgspec
 import pytest
 
+from stead.agent import Agent
+from stead.bus import Bus
+from stead.controller.admission import Accepted, Wish
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
 from stead.drivers.ec2.driver import LIMIT, Config, Ec2Driver
 from stead.drivers.ec2.errors import PAUSE, THROTTLING
+from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.conformance import Conformance, create, known, look, until
 from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World
 from tests.drivers.test_sim import saying
-from tests.servers import free_port
+from tests.integration.whole import PATH, controller, running, settled
+from tests.servers import Nats, free_port
 
 NOWHERE = {"id": "i-0123456789abcdef0"}
 
@@ -425,3 +430,39 @@ class TestConfig:
         driver = registry.make("ec2", {"region": REGION})
         assert driver.longest_call <= Pace().call
         await driver.close()
+
+
+async def test_a_vm_through_every_layer(
+    migrated: str, nats_server: Nats, cell: str, driver: Ec2Driver, world: Ec2World
+) -> None:
+    """On real PostgreSQL and NATS, with slow moves, calls that are turned away, and an answer that gets lost."""
+    lane = f"aws.{REGION}"
+    faults = {
+        "RunInstances": [
+            {"do": "refuse", "status": 503, "code": "RequestLimitExceeded", "after": 1, "times": 1},
+            {"do": "lose", "times": 1},
+        ],
+        "StopInstances": [{"do": "lose", "times": 1}],
+    }
+    await world.hand(delay=0.3, faults=faults)
+    steps = {
+        "create": "Running",
+        "suspend": "Suspended",
+        "resume": "Running",
+        "reboot": "Running",
+        "terminate": "Terminated",
+    }
+    async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell) as bus:
+        await bus.connect(5)
+        brisk = world.driver(timeout=Pace().call)
+        async with running(Agent(bus, "a1", 1, {lane: brisk}).run()):
+            for action, state in steps.items():
+                wish = Wish("vm", PATH, Request(action), "ann", world.other_spec(), lane)
+                assert isinstance(await one.admission.ask(wish), Accepted)
+                await settled(one, state)
+        await brisk.close()
+        row = await one.store.read(PATH)
+    assert row is not None
+    assert await world.made(str(row.token)) == 1
+    assert [await world.calls(verb) for verb in steps] == [3, 2, 1, 1, 1]
+    assert await driver.inventory() == []

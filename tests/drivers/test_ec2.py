@@ -99,6 +99,13 @@ class TestStates:
         (result,) = await driver.perform("create", made, "order-create")
         assert (result.ok, result.pending, result.facts) == (True, True, made[0].facts)
 
+    async def test_one_that_is_going_is_not_created_again(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world)
+        await world.hand(delay=3600)
+        await driver.perform("terminate", made, "order-terminate")
+        (result,) = await driver.perform("create", made, "order-create")
+        assert (result.ok, result.permanent, result.facts) == (False, True, made[0].facts)
+
 
 class TestBatches:
     """EC2 refuses all for one; each member has its own answer all the same."""

@@ -29,6 +29,7 @@ from urllib.parse import parse_qs, urlencode
 from moto.core.exceptions import ServiceException
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models import instances as models
+from moto.ec2.responses.instances import InstanceResponse
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, run_simple
 
@@ -177,11 +178,29 @@ def launching(plain: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def telling(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The answer of a verb tells the state that there is, not the one that there usually is."""
+
+    def told(self: Any) -> Any:
+        answer = plain(self)
+        for changes in answer.result.values():
+            for change in changes:
+                state = self.ec2_backend.get_instance(change["InstanceId"])._state
+                change["CurrentState"] = {"Code": state.code, "Name": state.name}
+        return answer
+
+    return told
+
+
 def make_strict() -> None:
+    # As it comes, every launch is answered with `pending`, also one that is repeated after a year.
+    del InstanceResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER["RunInstances.Reservation.Instances.Instance.State"]
     for verb in MOVES:
         setattr(models.Instance, verb, move(verb, getattr(models.Instance, verb)))
         name = f"{verb}_instances"
         setattr(models.InstanceBackend, name, checked(verb, getattr(models.InstanceBackend, name)))
+        if verb != "reboot":
+            setattr(InstanceResponse, name, telling(getattr(InstanceResponse, name)))
     models.InstanceBackend.run_instances = launching(models.InstanceBackend.run_instances)  # type: ignore[method-assign]
 
 

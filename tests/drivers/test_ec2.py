@@ -90,6 +90,13 @@ class TestStates:
             (result,) = await driver.perform("suspend", made, "order-suspend")
             assert (result.ok, result.pending) == (True, True)
 
+    async def test_what_is_there_already_is_not_pending(self, driver: Ec2Driver, world: Ec2World) -> None:
+        made = await create(driver, world)
+        for verb in ("create", "resume", "suspend", "terminate"):
+            for _ in range(2 if verb in ("suspend", "terminate") else 1):
+                (result,) = await driver.perform(verb, made, f"order-{verb}")
+                assert (result.ok, result.pending) == (True, False)
+
     async def test_one_that_was_stopped_is_not_created_again_and_not_called_finished(
         self, driver: Ec2Driver, world: Ec2World
     ) -> None:

@@ -21,6 +21,7 @@ from stead.drivers.base import (
     TryAgain,
     batches,
 )
+from stead.lifecycle.rows import ABSENT
 from stead.lifecycle.snapshot import Fence
 
 TRIES = 6
@@ -29,8 +30,14 @@ TRIES = 6
 LOOK = 1.0
 """Seconds between looks at something that is on its way."""
 
+MISSES = 3
+"""Looks that have to miss what was to be there, before it counts as gone."""
+
 ONCE = ("reboot",)
 """Verbs that are never repeated when nobody knows whether they were done."""
+
+ENDS = {"create": "Running", "resume": "Running", "reboot": "Running", "suspend": "Suspended", "terminate": ABSENT}
+"""What a look shows after a verb that has worked."""
 
 Fences = Mapping[str, Fence]
 
@@ -84,8 +91,8 @@ class Work:
             results = await self._call(order.verb, batch, order.token, may)
             pending = {r.path for r in results if r.ok and r.pending}
             waiting = [m for m in _with_facts(batch, results) if m.path in pending]
-            looked = {s.path: s for s in await self._look(waiting)} if waiting else {}
-            return [_said(r, looked.get(r.path), fences) for r in results]
+            looked = {s.path: s for s in await self._look(waiting, ENDS.get(order.verb, ""))} if waiting else {}
+            return [_said(order.verb, r, looked.get(r.path), fences) for r in results]
         except Error as error:
             if isinstance(error, TryAgain) and error.unknown:
                 return []  # custody runs out, and then somebody looks
@@ -104,9 +111,13 @@ class Work:
                 await self._pause(error)
         raise AssertionError("unreachable")
 
-    async def _look(self, members: Sequence[Member]) -> list[Seen]:
-        """Look until nothing is on its way any more; custody ends this if nothing else does."""
+    async def _look(self, members: Sequence[Member], end: str = ABSENT) -> list[Seen]:
+        """Look until nothing is on its way any more; custody ends this if nothing else does.
+
+        Where something is to be there in the end, a provider may be slow to show it: one miss says nothing.
+        """
         failures = 0
+        missed = MISSES if end == ABSENT else 0
         while True:
             await self._wait_for_lane()
             try:
@@ -117,7 +128,8 @@ class Work:
                     raise
                 await self._pause(error)
                 continue
-            if all(s.state != MOVING for s in seen):
+            missed += any(s.state == ABSENT for s in seen)
+            if all(s.state != MOVING and (s.state != ABSENT or missed >= MISSES) for s in seen):
                 return seen
             await asyncio.sleep(LOOK)
 
@@ -152,14 +164,17 @@ def _seen(seen: Seen, fences: Fences) -> ReportResult:
     )
 
 
-def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
+def _said(verb: str, result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
+    """What became of one: the provider may have accepted it, and what is there afterwards be another thing."""
     facts = {**result.facts, **(looked.facts if looked is not None else {})}
-    ok = result.ok and (looked is None or looked.state != "broken")
+    error = result.error
+    if looked is not None and looked.state != ENDS.get(verb, looked.state):
+        error = f"the provider accepted it, and afterwards it was {looked.state}"
     return ReportResult(
         result.path,
         fences[result.path],
-        "done" if ok else "failed",
+        "done" if result.ok and not error else "failed",
         facts=facts,
-        error=result.error,
+        error=error,
         permanent=result.permanent,
     )

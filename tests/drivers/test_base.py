@@ -59,6 +59,6 @@ async def test_a_driver_of_ones_own_can_be_registered(monkeypatch: pytest.Monkey
         return registry.make("sim", PLACE)
 
     registry.register("own", own)
-    assert registry.names() == ["own", "sim"]
+    assert registry.names() == ["lxd", "own", "sim"]
     await registry.make("own", {"any": "thing"}).close()
     assert made == [{"any": "thing"}]

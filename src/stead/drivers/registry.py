@@ -18,6 +18,7 @@ Factory = Callable[[Mapping[str, Any]], Driver]
 Raises `ValueError` where the configuration is wrong."""
 
 _BUILT_IN = {
+    "lxd": "stead.drivers.lxd.driver:from_config",
     "sim": "stead.drivers.sim.driver:from_config",
 }
 

@@ -1,7 +1,7 @@
 """A real LXD for tests: a daemon with namespaces of its own, a pool in a folder, and an image of one shell.
 
-Its processes, mounts and network live in namespaces that end with the first process in them; so whatever it started is
-ended with it, also where the test run itself is killed.
+Its processes, mounts and network live in namespaces that end with the first process in them; so whatever it started
+ends with it, also where the test run itself is killed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,21 @@ from typing import Any
 
 import httpx
 
-from tests.servers import PATIENCE, Server
+from tests.servers import PATIENCE, Server, children
 
-PROGRAMS = ("lxd", "lxc", "busybox", "unshare", "ip")
+PROGRAMS = ("lxd", "lxc", "busybox", "unshare", "nsenter", "ip")
 
-# The first process of the namespaces reaps what loses its parent.
-FIRST = "ip link set lo up && { lxd --group root & wait $!; }"
+# The devices of this network are to be found under /sys. The first process stays, to reap what loses its parent.
+FIRST = """
+set -e
+mkdir -p cgroups
+mount --rbind /sys/fs/cgroup cgroups
+mount -t sysfs sysfs /sys
+mount --rbind cgroups /sys/fs/cgroup
+ip link set lo up
+lxd --group root &
+wait $!
+"""
 
 # It ends when it is asked to power off, unless there is a file that says that it is deaf.
 INIT = """#!/bin/sh
@@ -122,12 +131,17 @@ class Lxd(Server):
                 raise RuntimeError(f"{method} {path}: {said}")
             return said["metadata"]
 
-    def made(self, name: str) -> int:
-        """How many instances of that name LXD has ever made, by its own word."""
+    def inside(self, *command: str) -> str:
+        """What a program says that is run in LXD's network."""
+        (first,) = children(self.pid)
+        enter = ["nsenter", "--net", "--target", str(first), *command]
+        return subprocess.run(enter, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+
+    def happened(self, action: str, name: str) -> int:
+        """How often LXD did this to instances of that name, by its own word."""
         self.settle_events()
-        return sum(
-            event["action"] == "instance-created" and f"/instances/{name}" in event["source"] for event in self.told()
-        )
+        events = [event["source"] for event in self.told() if event["action"] == action]
+        return sum(f"/instances/{name}" in source for source in events)
 
     def settle_events(self) -> None:
         """Wait until the monitor has written what happened so far: it has, when it has what happens now."""

@@ -147,7 +147,7 @@ class LxdWorld:
         return {"image": "tiny", "spec": {"cpu": 2}}
 
     async def made(self, token: str) -> int:
-        return await asyncio.to_thread(self.lxd.made, name_of("stead", token))
+        return await asyncio.to_thread(self.lxd.happened, "instance-created", name_of("stead", token))
 
     async def calls(self, verb: str) -> int:
         return sum(request.verb == verb for request in self.proxy.seen)
@@ -169,10 +169,25 @@ class LxdWorld:
 
     async def instance(self, member: Member) -> dict[str, Any]:
         """What LXD has of it, with its state."""
-        path = f"/1.0/instances/{name_of('stead', member.token)}"
-        both = [await self.ask("GET", path), await self.ask("GET", f"{path}/state")]
-        return both[0] | {"state": both[1]}
+        path = self.path(member)
+        return {**await self.ask("GET", path), "state": await self.ask("GET", f"{path}/state")}
 
     async def ask(self, method: str, path: str, **content: Any) -> Any:
         """Ask LXD itself."""
         return await asyncio.to_thread(self.lxd.request, method, f"{path}?project={self.project}", **content)
+
+    def path(self, member: Member) -> str:
+        return f"/1.0/instances/{name_of('stead', member.token)}"
+
+    async def change(self, member: Member, action: str) -> None:
+        """Do something to it behind everybody's back."""
+        await self.ask("PUT", f"{self.path(member)}/state", json={"action": action})
+
+    async def deafen(self, member: Member) -> None:
+        """From now on it does not shut down when it is asked to."""
+        wish = {"command": ["sh", "-c", "echo > /deaf"], "wait-for-websocket": False, "interactive": False}
+        await self.ask("POST", f"{self.path(member)}/exec", json=wish)
+
+    async def happened(self, action: str, member: Member) -> int:
+        """How often LXD says that it did this to it."""
+        return await asyncio.to_thread(self.lxd.happened, action, name_of("stead", member.token))

@@ -37,9 +37,9 @@ lxd --group root &
 wait $!
 """
 
-# It ends when it is asked to power off, unless there is a file that says that it is deaf.
+# It ends when it is asked to power off, unless there is a file that says that it is deaf, or slow.
 INIT = """#!/bin/sh
-trap 'test -e /deaf || exit 0' PWR
+trap 'test -e /slow && sleep 2; test -e /deaf || exit 0' PWR
 while :; do sleep 3600 & wait $!; done
 """
 
@@ -49,6 +49,8 @@ def missing() -> str:
     lacking = [program for program in PROGRAMS if not shutil.which(program)]
     if lacking:
         return f"LXD cannot be started: {', '.join(lacking)} not installed"
+    if b"/ld-" in Path(shutil.which("busybox") or "").read_bytes()[:4096]:
+        return "LXD cannot be started: this busybox needs libraries, and its image has none"
     return "" if os.geteuid() == 0 else "LXD cannot be started: only root may"
 
 

@@ -129,13 +129,7 @@ class LxdWorld:
         self.project = f"p{secrets.token_hex(4)}"
 
     def driver(self, **config: Any) -> LxdDriver:
-        place = {
-            "provider": "lxd",
-            "region": self.project,
-            "socket": str(self.proxy.socket),
-            "grace": 5,
-            "timeout": 20,
-        }
+        place = {"provider": "lxd", "region": self.project, "socket": str(self.proxy.socket)}
         return LxdDriver(Config(**{**place, **config}))
 
     def member(self, **spec: Any) -> Member:
@@ -183,9 +177,9 @@ class LxdWorld:
         """Do something to it behind everybody's back."""
         await self.ask("PUT", f"{self.path(member)}/state", json={"action": action})
 
-    async def deafen(self, member: Member) -> None:
-        """From now on it does not shut down when it is asked to."""
-        wish = {"command": ["sh", "-c", "echo > /deaf"], "wait-for-websocket": False, "interactive": False}
+    async def become(self, member: Member, how: str) -> None:
+        """From now on, when it is asked to shut down, it does not (`deaf`) or takes two seconds to (`slow`)."""
+        wish = {"command": ["sh", "-c", f"echo > /{how}"], "wait-for-websocket": False, "interactive": False}
         await self.ask("POST", f"{self.path(member)}/exec", json=wish)
 
     async def happened(self, action: str, member: Member) -> int:

@@ -14,14 +14,29 @@ from typing import Any
 import msgspec
 import pytest
 
+from stead.agent import Agent
+from stead.bus import Bus
+from stead.controller.admission import Accepted, Wish
 from stead.drivers import registry
-from stead.drivers.base import MOVING, Permanent, Throttled, TryAgain
+from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
 from stead.drivers.lxd.driver import LxdDriver
 from stead.drivers.lxd.making import name_of
+from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.conformance import Conformance, create, known, look, until
 from tests.drivers.lxd_server import Lxd, missing
-from tests.drivers.lxd_world import LxdWorld, Proxy, Request, saying, with_verb
+from tests.drivers.lxd_world import LxdWorld, Proxy, saying, with_verb
+from tests.drivers.lxd_world import Request as Sent
+from tests.integration.whole import PATH, controller, running, settled
+from tests.servers import Nats
+
+LIFE = {
+    "create": "Running",
+    "suspend": "Suspended",
+    "resume": "Running",
+    "reboot": "Running",
+    "terminate": "Terminated",
+}
 
 # Where everything is to be tested, what is missing is an error.
 pytestmark = pytest.mark.skipif(bool(missing()) and not os.environ.get("CI"), reason=missing())
@@ -54,15 +69,15 @@ class TestConformance(Conformance):
     """On a real daemon."""
 
 
-def of_wait(request: Request) -> bool:
+def of_wait(request: Sent) -> bool:
     return request.path.endswith("/wait")
 
 
-def of_second_wait() -> Callable[[Request], bool]:
+def of_second_wait() -> Callable[[Sent], bool]:
     """A creation waits twice: until it is made, and until it runs."""
     seen = 0
 
-    def second(request: Request) -> bool:
+    def second(request: Sent) -> bool:
         nonlocal seen
         seen += of_wait(request)
         return seen == 2 and of_wait(request)
@@ -79,7 +94,7 @@ class TestCreate:
         ids=["made", "1st", "start", "2nd"],
     )
     async def test_whichever_answer_is_lost_it_is_made_once_and_finished(
-        self, driver: LxdDriver, world: LxdWorld, lost: Callable[[Request], bool]
+        self, driver: LxdDriver, world: LxdWorld, lost: Callable[[Sent], bool]
     ) -> None:
         member = world.member()
         world.proxy.lost.append(lost)
@@ -181,7 +196,7 @@ class TestChange:
     async def test_what_does_not_shut_down_is_stopped_by_force(self, world: LxdWorld) -> None:
         driver = world.driver(grace=1)
         (made,) = await create(driver, world)
-        await world.deafen(made)
+        await world.become(made, "deaf")
         began = time.monotonic()
         known([made], await driver.perform("suspend", [made], "order-suspend"))
         assert time.monotonic() - began >= 1
@@ -193,19 +208,41 @@ class TestChange:
     async def test_what_is_shutting_down_is_seen_moving(self, world: LxdWorld) -> None:
         driver = world.driver(grace=1)
         (made,) = await create(driver, world)
-        await world.deafen(made)
+        await world.become(made, "deaf")
         stopping = asyncio.create_task(driver.perform("suspend", [made], "order-suspend"))
         await until(driver, MOVING, made)
         assert [found.state for found in await driver.inventory()] == [MOVING]
         known([made], await stopping)
         await driver.close()
 
+    async def test_what_somebody_else_is_at_is_waited_for(self, driver: LxdDriver, world: LxdWorld) -> None:
+        (made,) = await create(driver, world)
+        await world.become(made, "slow")
+        stopping = asyncio.create_task(world.change(made, "stop"))
+        await until(driver, MOVING, made)
+        known([made], await driver.perform("resume", [made], "order-resume"))
+        await stopping
+        assert await look(driver, made) == ["Running"]
+
+    async def test_what_takes_longer_than_the_call_is_not_begun(self, driver: LxdDriver, world: LxdWorld) -> None:
+        (made,) = await create(driver, world)
+        await world.become(made, "slow")
+        hasty = world.driver(grace=0, timeout=1.2)
+        stopping = asyncio.create_task(world.change(made, "stop"))
+        await until(driver, MOVING, made)
+        with pytest.raises(TryAgain, match="still at it") as raised:
+            await hasty.perform("reboot", [made], "order-reboot")
+        assert not raised.value.unknown
+        await stopping
+        assert await look(driver, made) == ["Suspended"]
+        await hasty.close()
+
     @pytest.mark.parametrize(("deaf", "ways"), [(False, [False]), (True, [False, True])])
     async def test_a_reboot_is_one_start(self, world: LxdWorld, deaf: bool, ways: list[bool]) -> None:
         driver = world.driver(grace=1)
         (made,) = await create(driver, world)
         if deaf:
-            await world.deafen(made)
+            await world.become(made, "deaf")
         before = (await world.instance(made))["state"]["pid"]
         known([made], await driver.perform("reboot", [made], "order-reboot"))
         assert await look(driver, made) == ["Running"]
@@ -322,7 +359,8 @@ class TestAnswers:
         self, driver: LxdDriver, world: LxdWorld, status: str
     ) -> None:
         (made,) = await create(driver, world)
-        world.proxy.instead = lambda _: saying(status, "Content-Length: 4", body="what")
+        answer = saying(status, "Content-Length: 4", body="what")
+        world.proxy.instead = lambda request: answer if request.verb == PROBE else None
         with pytest.raises((Permanent, TryAgain)):
             await driver.describe([made])
 
@@ -352,6 +390,31 @@ class TestAnswers:
         assert await look(driver, made) == ["Suspended"]
 
 
+class TestThroughEveryLayer:
+    """A VM at LXD, with a controller and an agent."""
+
+    @pytest.mark.parametrize("lost", ["", "create", "resume", "suspend", "terminate"])
+    async def test_it_goes_through_its_life_whatever_answer_is_lost(
+        self, migrated: str, nats_server: Nats, cell: str, driver: LxdDriver, world: LxdWorld, lost: str
+    ) -> None:
+        lane = f"lxd.{world.project}"
+        spec = dict(world.member().spec)
+        if lost:
+            world.proxy.lost.append(with_verb(lost))
+        async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell) as bus:
+            await bus.connect(5)
+            async with running(Agent(bus, "a1", 1, {lane: driver}).run()):
+                for action, state in LIFE.items():
+                    answer = await one.admission.ask(Wish("vm", PATH, Request(action), "ann", spec, lane))
+                    assert isinstance(answer, Accepted)
+                    await settled(one, state)
+            row = await one.store.read(PATH)
+        assert row is not None
+        assert world.proxy.lost == []
+        assert await world.made(str(row.token)) == 1
+        assert await world.ask("GET", "/1.0/instances") == []
+
+
 HTTPS = """
 import asyncio, json, sys
 from stead.drivers import registry
@@ -368,7 +431,7 @@ asyncio.run(main())
 async def test_https_with_a_certificate_that_lxd_trusts(driver: LxdDriver, world: LxdWorld) -> None:
     (made,) = await create(driver, world)
     own = world.lxd.home / "server.crt"
-    address = f"127.0.0.1:{world.lxd.port}"
+    address = f"127.0.0.2:{world.lxd.port}"  # the certificate has another
     await asyncio.to_thread(world.lxd.request, "PATCH", "/1.0", json={"config": {"core.https_address": address}})
     place = {"provider": "lxd", "region": world.project, "url": f"https://{address}", "server_certificate": str(own)}
     place |= {"certificate": str(own), "key": str(own.with_suffix(".key"))}

@@ -83,7 +83,7 @@ class Call:
         """The instance once nothing is under way with it. Where that takes longer than the call: try again."""
         while (operation := (await self.under_way()).get(name)) is not None:
             if not (await self.wait(operation)).over:
-                raise TryAgain("LXD is still at it", unknown=True, detail=f"{operation.description} {name}")
+                raise TryAgain("LXD is still at it", unknown=self.acted, detail=f"{operation.description} {name}")
         return await self.instance(name)
 
     async def do(self, method: str, path: str, content: Any = None) -> Operation:

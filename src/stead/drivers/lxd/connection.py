@@ -32,10 +32,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What our instances are marked with; two who share a project differ in it."""
     type: Literal["container", "virtual-machine"] = "container"
     """What kind of instance is made."""
-    grace: Annotated[float, Meta(ge=0)] = 10.0
+    grace: Annotated[float, Meta(ge=0)] = 5.0
     """Seconds that an instance has to shut down before it is stopped by force; 0: at once."""
-    timeout: Annotated[float, Meta(gt=0)] = 30.0
-    """Seconds that a call may last."""
+    timeout: Annotated[float, Meta(gt=0)] = 10.0
+    """Seconds that a call may last. A cell has a limit for that, which its pace makes longer."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot work."""

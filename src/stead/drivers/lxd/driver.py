@@ -147,7 +147,6 @@ class LxdDriver:
             return _result(verb, member, name, await restart(call, name, self._config.grace))
         if verb == "terminate":
             await self._spend(call, name_of(self._config.owner, member.token))
-            await call.settled(name)  # what is being made right now is not yet there
         return _result(verb, member, name, await lead(call, name, verb, self._config.grace))
 
     async def _pick(self, call: Call, member: Member) -> str:

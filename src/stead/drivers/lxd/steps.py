@@ -81,10 +81,10 @@ class Led(Struct, frozen=True, kw_only=True):
 
 
 async def lead(call: Call, name: str, verb: str, grace: float) -> Led:
-    """Take the steps that are needed, one after the other."""
+    """Take the steps that are needed, one after the other, each when nobody else is at it."""
     failed: Failed = Counter()
     error = ""
-    while (instance := await call.instance(name)) is not None:
+    while (instance := await call.settled(name)) is not None:
         step = NEXT[verb](instance, failed, grace)
         if step is None:
             return Led(end="there")
@@ -96,7 +96,6 @@ async def lead(call: Call, name: str, verb: str, grace: float) -> Led:
         if said:
             error = said
             failed[step] += 1
-            await call.settled(name)  # somebody else may be at it, and have come first
     return Led(end="gone")
 
 

@@ -55,7 +55,7 @@ async def world(lxd: Lxd) -> AsyncIterator[LxdWorld]:
         place = LxdWorld(lxd, proxy)
         lxd.add_project(place.project)
         yield place
-        await asyncio.to_thread(lxd.empty_project, place.project)
+        lxd.sweepers.submit(lxd.empty_project, place.project)
 
 
 @pytest.fixture

@@ -173,9 +173,9 @@ class LxdWorld:
     def path(self, member: Member) -> str:
         return f"/1.0/instances/{name_of('stead', member.token)}"
 
-    async def change(self, member: Member, action: str) -> None:
+    async def change(self, member: Member, action: str, **how: int) -> None:
         """Do something to it behind everybody's back."""
-        await self.ask("PUT", f"{self.path(member)}/state", json={"action": action})
+        await self.ask("PUT", f"{self.path(member)}/state", json={"action": action, **how})
 
     async def become(self, member: Member, how: str) -> None:
         """From now on, when it is asked to shut down, it does not (`deaf`) or takes two seconds to (`slow`)."""

@@ -306,6 +306,15 @@ class TestTerminate:
         known([made], await driver.perform("terminate", [made], "order-terminate"))
         assert await look(driver, made) == [ABSENT]
 
+    async def test_it_does_not_wait_for_what_never_shuts_down(self, driver: LxdDriver, world: LxdWorld) -> None:
+        (made,) = await create(driver, world)
+        await world.become(made, "deaf")
+        endless = asyncio.create_task(world.change(made, "stop", timeout=-1))
+        await until(driver, MOVING, made)
+        known([made], await driver.perform("terminate", [made], "order-terminate"))
+        assert await look(driver, made) == [ABSENT]
+        await asyncio.gather(endless, return_exceptions=True)
+
     async def test_an_open_shell_is_no_move(self, driver: LxdDriver, world: LxdWorld) -> None:
         (made,) = await create(driver, world)
         wish = {"command": ["sleep", "60"], "wait-for-websocket": False, "interactive": False}

@@ -18,7 +18,7 @@ import httpx
 import msgspec
 
 from stead.drivers.base import Permanent, Throttled, TryAgain
-from stead.drivers.lxd.wire import MOVES, UNDER_WAY, Envelope, Instance, Operation
+from stead.drivers.lxd.wire import MOVES, STOPPING, UNDER_WAY, Envelope, Instance, Operation
 
 # The request was never sent: nothing can have been done by it.
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -79,9 +79,13 @@ class Call:
         moves = [op for state in UNDER_WAY & lists.keys() for op in lists[state] if op.description in MOVES]
         return {name: op for op in moves for name in op.instances}
 
-    async def settled(self, name: str) -> Instance | None:
-        """The instance once nothing is under way with it. Where that takes longer than the call: try again."""
+    async def settled(self, name: str, *, heedless: bool = False) -> Instance | None:
+        """The instance once nothing is under way with it. Where that takes longer than the call: try again.
+
+        Whoever is heedless does not wait for one to shut down, which can take forever: they stop it by force."""
         while (operation := (await self.under_way()).get(name)) is not None:
+            if heedless and operation.description == STOPPING:
+                break
             if not (await self.wait(operation)).over:
                 raise TryAgain("LXD is still at it", unknown=self.acted, detail=f"{operation.description} {name}")
         return await self.instance(name)

@@ -84,7 +84,7 @@ async def lead(call: Call, name: str, verb: str, grace: float) -> Led:
     """Take the steps that are needed, one after the other, each when nobody else is at it."""
     failed: Failed = Counter()
     error = ""
-    while (instance := await call.settled(name)) is not None:
+    while (instance := await call.settled(name, heedless=verb == "terminate")) is not None:
         step = NEXT[verb](instance, failed, grace)
         if step is None:
             return Led(end="there")

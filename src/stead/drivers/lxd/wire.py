@@ -49,6 +49,8 @@ MOVES = frozenset(
 )
 """Operations that lead from one state to another. A shell that is open in an instance is an operation as well."""
 
+STOPPING = "Stopping instance"
+
 UNDER_WAY = frozenset({"pending", "running", "cancelling"})
 """The lists of operations that have not ended."""
 

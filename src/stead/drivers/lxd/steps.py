@@ -84,7 +84,11 @@ async def lead(call: Call, name: str, verb: str, grace: float) -> Led:
     """Take the steps that are needed, one after the other, each when nobody else is at it."""
     failed: Failed = Counter()
     error = ""
-    while (instance := await call.settled(name, heedless=verb == "terminate")) is not None:
+    while True:
+        # Where force has failed, a stop may be under way that an earlier call asked for: that one is waited for.
+        instance = await call.settled(name, heedless=verb == "terminate" and not failed)
+        if instance is None:
+            return Led(end="gone")
         step = NEXT[verb](instance, failed, grace)
         if step is None:
             return Led(end="there")
@@ -96,7 +100,6 @@ async def lead(call: Call, name: str, verb: str, grace: float) -> Led:
         if said:
             error = said
             failed[step] += 1
-    return Led(end="gone")
 
 
 async def restart(call: Call, name: str, grace: float) -> Led:

@@ -31,6 +31,7 @@ def test_members_that_failed_are_shown_and_tried_once_more(
     assert "it could be forced, with a reason" in refused.err
     again = stead("operation", "retry", id, "--force", "--reason", "mended", "--detach")
     assert again.code == Code.DONE
+    cell.run(cell.idle())
     assert [member["path"] for member in cell.sent[-1]["members"]] == [f"{path}/g/1"]
 
 

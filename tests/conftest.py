@@ -24,6 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first: at the end, nobody is to wait for one that still runs."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """One PostgreSQL for the run, or for each worker of a parallel one. Whoever stops it starts one of their own."""

@@ -25,6 +25,7 @@ FEWER = Bounds(crashes=0, repeats=0)
 """Enough where a fault shows only when everything has been visited."""
 
 
+@pytest.mark.slow
 @pytest.mark.req("X-06")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_holds_within_the_full_bounds(kind: str) -> None:

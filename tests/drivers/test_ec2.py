@@ -70,7 +70,7 @@ class TestStates:
             ("terminate", ABSENT),
         ):
             (result,) = await driver.perform(verb, [member], f"order-{verb}")
-            assert (result.ok, result.pending) == (True, True)
+            assert (result.ok, result.pending) == (True, state)
             await until(driver, state, member)
 
     async def test_what_is_on_its_way_is_seen_moving(self, driver: Ec2Driver, world: Ec2World) -> None:
@@ -88,14 +88,14 @@ class TestStates:
         await world.hand(delay=3600)
         for _ in range(2):
             (result,) = await driver.perform("suspend", made, "order-suspend")
-            assert (result.ok, result.pending) == (True, True)
+            assert (result.ok, result.pending) == (True, "Suspended")
 
     async def test_what_is_there_already_is_not_pending(self, driver: Ec2Driver, world: Ec2World) -> None:
         made = await create(driver, world)
         for verb in ("create", "resume", "suspend", "terminate"):
             for _ in range(2 if verb in ("suspend", "terminate") else 1):
                 (result,) = await driver.perform(verb, made, f"order-{verb}")
-                assert (result.ok, result.pending) == (True, False)
+                assert (result.ok, result.pending) == (True, "")
 
     async def test_one_that_was_stopped_is_not_created_again_and_not_called_finished(
         self, driver: Ec2Driver, world: Ec2World
@@ -104,7 +104,7 @@ class TestStates:
         await driver.perform("suspend", made, "order-suspend")
         await until(driver, "Suspended", *made)
         (result,) = await driver.perform("create", made, "order-create")
-        assert (result.ok, result.pending, result.facts) == (True, True, made[0].facts)
+        assert (result.ok, result.pending, result.facts) == (True, "Running", made[0].facts)
 
     async def test_one_that_is_going_is_not_created_again(self, driver: Ec2Driver, world: Ec2World) -> None:
         made = await create(driver, world)
@@ -135,7 +135,7 @@ class TestBatches:
         results = await driver.perform("reboot", [stopped, moving, running], "order-reboot")
         assert [(r.ok, r.permanent) for r in results[:2]] == [(False, True), (False, False)]
         assert all(r.error.startswith("IncorrectInstanceState") for r in results[:2])
-        assert (results[2].ok, results[2].pending) == (True, False)
+        assert (results[2].ok, results[2].pending) == (True, "")
         asked = [call["asked"] for call in await world.recorded("reboot")]
         assert len(asked) == 2
         assert [asked[1]["InstanceId.1"], "InstanceId.2" in asked[1]] == [running.facts["id"], False]
@@ -169,7 +169,7 @@ class TestBatches:
         results = await driver.perform(
             "terminate", [never, msgspec.structs.replace(never, facts=NOWHERE)], "order-terminate"
         )
-        assert [(r.ok, r.pending) for r in results] == [(True, True)] * 2
+        assert [(r.ok, r.pending) for r in results] == [(True, ABSENT)] * 2
 
     async def test_one_that_is_protected_does_not_protect_the_others(
         self, driver: Ec2Driver, world: Ec2World

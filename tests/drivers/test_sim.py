@@ -55,7 +55,7 @@ class TestStates:
             ("terminate", ABSENT),
         ):
             (result,) = await driver.perform(verb, [member], f"order-{verb}")
-            assert (result.ok, result.pending) == (True, True)
+            assert (result.ok, result.pending) == (True, state)
             await until(driver, state, member)
         (instance,) = await world.history(member.token)
         assert [(deed["verb"], deed["after"]) for deed in instance["history"]] == [
@@ -78,7 +78,7 @@ class TestStates:
 
     async def test_without_faults_nothing_is_pending(self, driver: SimDriver, world: SimWorld) -> None:
         (result,) = await driver.perform("create", [world.member()], "order-create")
-        assert (result.ok, result.pending) == (True, False)
+        assert (result.ok, result.pending) == (True, "")
 
     async def test_a_wrong_state_is_final_and_a_moving_one_is_not(self, driver: SimDriver, world: SimWorld) -> None:
         (stopped,) = await create(driver, world)
@@ -130,7 +130,7 @@ class TestDrift:
         (made,) = await create(driver, world)
         await world.drift("stop", tokens=[made.token])
         (result,) = await driver.perform("create", [made], "order-create")
-        assert (result.ok, result.pending, result.facts) == (True, True, made.facts)
+        assert (result.ok, result.pending, result.facts) == (True, "Running", made.facts)
 
     async def test_a_broken_one_can_be_terminated_and_nothing_else(self, driver: SimDriver, world: SimWorld) -> None:
         (broken,) = await create(driver, world)

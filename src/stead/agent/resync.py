@@ -39,7 +39,8 @@ class Resync:
             page = await self.bus.roster(Roster(self.lane, after))
             began = began or page.now
             tokens |= {member.token for member in page.members}
-            free = [member for member in page.members if member.path not in page.taken]
+            taken = set(page.taken)
+            free = [member for member in page.members if member.path not in taken]
             seen = {s.path: s for s in await self.work.look(members_of(free))}
             lines = [_line(member, seen[member.path]) for member in free if member.path in seen]
             missing += [line for line in lines if line.seen == ABSENT]

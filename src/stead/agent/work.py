@@ -21,7 +21,7 @@ from stead.drivers.base import (
     TryAgain,
     batches,
 )
-from stead.lifecycle.rows import ABSENT
+from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.lifecycle.snapshot import Fence
 
 TRIES = 6
@@ -36,9 +36,6 @@ MISSES = 3
 ONCE = ("reboot",)
 """Verbs that are never repeated when nobody knows whether they were done."""
 
-ENDS = {"create": "Running", "resume": "Running", "reboot": "Running", "suspend": "Suspended", "terminate": ABSENT}
-"""What a look shows after a verb that has worked."""
-
 Fences = Mapping[str, Fence]
 
 
@@ -47,8 +44,6 @@ class Work:
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
-        self.busy: dict[str, Fence] = {}
-        """What is being worked on, under which fence."""
         self._slow_until = 0.0
         self.throttled = 0
         """Calls that the provider refused because there were too many, since somebody was told."""
@@ -60,15 +55,9 @@ class Work:
         """
         members = members_of(m for m in order.members if m.path in fences)
         said: list[ReportResult] = []
-        self.busy |= fences
-        try:
-            for batch in batches(members, self.driver.batch_limit(order.verb)):
-                said += await self._batch(order, batch, fences, may)
-            return said
-        finally:
-            for path, fence in fences.items():
-                if self.busy.get(path) == fence:
-                    del self.busy[path]
+        for batch in batches(members, self.driver.batch_limit(order.verb)):
+            said += await self._batch(order, batch, fences, may)
+        return said
 
     async def look(self, members: Sequence[Member]) -> list[Seen]:
         """What is there of some members; those on their way are left out."""
@@ -89,10 +78,10 @@ class Work:
             if order.verb == PROBE:
                 return [_seen(s, fences) for s in await self._look(batch)]
             results = await self._call(order.verb, batch, order.token, may)
-            pending = {r.path for r in results if r.ok and r.pending}
-            waiting = [m for m in _with_facts(batch, results) if m.path in pending]
-            looked = {s.path: s for s in await self._look(waiting, ENDS.get(order.verb, ""))} if waiting else {}
-            return [_said(order.verb, r, looked.get(r.path), fences) for r in results]
+            ends = {r.path: r.pending for r in results if r.ok and r.pending}
+            waiting = [m for m in _with_facts(batch, results) if m.path in ends]
+            looked = {s.path: s for s in await self._look(waiting, ends)} if waiting else {}
+            return [_said(r, looked.get(r.path), fences) for r in results if _certain(r, looked.get(r.path))]
         except Error as error:
             if isinstance(error, TryAgain) and error.unknown:
                 return []  # custody runs out, and then somebody looks
@@ -111,13 +100,13 @@ class Work:
                 await self._pause(error)
         raise AssertionError("unreachable")
 
-    async def _look(self, members: Sequence[Member], end: str = ABSENT) -> list[Seen]:
+    async def _look(self, members: Sequence[Member], ends: Mapping[str, str] | None = None) -> list[Seen]:
         """Look until nothing is on its way any more; custody ends this if nothing else does.
 
         Where something is to be there in the end, a provider may be slow to show it: one miss says nothing.
         """
-        failures = 0
-        missed = MISSES if end == ABSENT else 0
+        failures = missed = 0
+        there = {path for path, end in (ends or {}).items() if end != ABSENT}
         while True:
             await self._wait_for_lane()
             try:
@@ -128,8 +117,9 @@ class Work:
                     raise
                 await self._pause(error)
                 continue
-            missed += any(s.state == ABSENT for s in seen)
-            if all(s.state != MOVING and (s.state != ABSENT or missed >= MISSES) for s in seen):
+            misses = any(s.state == ABSENT and s.path in there for s in seen)
+            missed += misses
+            if all(s.state != MOVING for s in seen) and not (misses and missed < MISSES):
                 return seen
             await asyncio.sleep(LOOK)
 
@@ -164,17 +154,20 @@ def _seen(seen: Seen, fences: Fences) -> ReportResult:
     )
 
 
-def _said(verb: str, result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
-    """What became of one: the provider may have accepted it, and what is there afterwards be another thing."""
+def _certain(result: Result, looked: Seen | None) -> bool:
+    """Whether it can be said what became of one. What was accepted and came to something else is left unsaid, as what
+    nobody knows is: custody runs out, and then somebody looks."""
+    return looked is None or looked.state in (result.pending, BROKEN)
+
+
+def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
     facts = {**result.facts, **(looked.facts if looked is not None else {})}
-    error = result.error
-    if looked is not None and looked.state != ENDS.get(verb, looked.state):
-        error = f"the provider accepted it, and afterwards it was {looked.state}"
+    broken = looked is not None and looked.state == BROKEN
     return ReportResult(
         result.path,
         fences[result.path],
-        "done" if result.ok and not error else "failed",
+        "done" if result.ok and not broken else "failed",
         facts=facts,
-        error=error,
+        error="the provider accepted it, and it is broken" if broken else result.error,
         permanent=result.permanent,
     )

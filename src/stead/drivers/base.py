@@ -43,8 +43,8 @@ class Result(Struct, frozen=True, kw_only=True):
 
     path: str
     ok: bool
-    pending: bool = False
-    """Accepted, but not finished: done when a look shows the state that was asked for."""
+    pending: str = ""
+    """Accepted, but not finished: done when a look shows this."""
     facts: Mapping[str, Any] = {}
     """To be kept with the resource, also where it failed: what was made must be found again."""
     error: str = ""

@@ -98,16 +98,14 @@ class Service:
 
     async def cancel(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
         """End an operation before it is done."""
-        answer = await self.admission.cancel(id, caller.name, Actor(caller.actor))
-        if isinstance(answer, NotFound):
-            return Missing(answer.what)
-        if isinstance(answer, Refusal):
-            return answer
-        return await self.view.operation(id) or Missing(f"there is no operation {id}")
+        return await self._shown(id, await self.admission.cancel(id, caller.name, Actor(caller.actor)))
 
     async def promote(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
         """Put an operation that waits its turn first."""
-        answer = await self.admission.promote(id, caller.name, Actor(caller.actor))
+        return await self._shown(id, await self.admission.promote(id, caller.name, Actor(caller.actor)))
+
+    async def _shown(self, id: UUID, answer: Accepted | Refusal | NotFound) -> Operation | Refusal | Missing:
+        """An operation as it is after a word to it."""
         if isinstance(answer, NotFound):
             return Missing(answer.what)
         if isinstance(answer, Refusal):

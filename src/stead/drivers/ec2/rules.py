@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from stead.drivers.base import Member, Result
 from stead.drivers.ec2.wire import GOING, WORDS, Instance
+from stead.lifecycle.rows import ABSENT
 
 
 class Verb(Struct, frozen=True, kw_only=True):
@@ -35,7 +36,8 @@ VERBS = {
 
 def accepted(verb: Verb, member: Member, id: str, state: str) -> Result:
     """EC2 did it, or there was nothing to do."""
-    return Result(path=member.path, ok=True, pending=bool(verb.end) and state != verb.end, facts={"id": id})
+    pending = WORDS[verb.end] if verb.end and state != verb.end else ""
+    return Result(path=member.path, ok=True, pending=pending, facts={"id": id})
 
 
 def refused(member: Member, id: str, error: str, *, permanent: bool = True) -> Result:
@@ -49,7 +51,7 @@ def missing(verb: Verb, member: Member) -> Result:
     What was made a moment ago may not be shown yet; so whoever terminates is asked to look once more.
     """
     if verb.end == "terminated":
-        return Result(path=member.path, ok=True, pending=True)
+        return Result(path=member.path, ok=True, pending=ABSENT)
     return refused(member, "", "InvalidInstanceID.NotFound: the provider does not have it")
 
 
@@ -75,4 +77,4 @@ def launched(member: Member, instance: Instance) -> Result:
         return refused(member, id, "it was made, and has been removed since")
     if state not in WORDS:
         return refused(member, id, f"it was made, and is {state}")
-    return Result(path=member.path, ok=True, pending=state != "running", facts={"id": id})
+    return Result(path=member.path, ok=True, pending="" if state == "running" else "Running", facts={"id": id})

@@ -22,7 +22,7 @@ from stead.drivers.lxd.connection import Config, connect
 from stead.drivers.lxd.making import body, digest, mark_of, name_of
 from stead.drivers.lxd.steps import Led, lead, restart
 from stead.drivers.lxd.wire import OWNER, PATH, SPEC, TOKEN, WORDS, Instance, Operation, never_started, word
-from stead.lifecycle.rows import BROKEN
+from stead.lifecycle.rows import ABSENT, BROKEN
 
 LIMIT = 100
 """Members in one look."""
@@ -30,7 +30,8 @@ LIMIT = 100
 FEW = 2
 """So many are asked for by name; for more, the whole list is shorter."""
 
-VERBS = ("create", "suspend", "resume", "reboot", "terminate")
+ENDS = {"create": "Running", "suspend": "Suspended", "resume": "Running", "reboot": "Running", "terminate": ABSENT}
+"""What a look shows at the end of each verb."""
 
 REMOVED = "it was made, and has been removed since"
 
@@ -59,7 +60,7 @@ class LxdDriver:
 
     def batch_limit(self, verb: str) -> int:
         """One for what is done; a look takes many."""
-        if verb not in (PROBE, *VERBS):
+        if verb not in (PROBE, *ENDS):
             raise ValueError(f"LXD does not know {verb}")
         return LIMIT if verb == PROBE else 1
 
@@ -137,7 +138,7 @@ class LxdDriver:
             return _failed(member, name, "it was made, and is broken")
         if not never_started(instance):
             # An earlier call made it. Where it does not run, somebody has stopped it since, who meant it.
-            pending = WORDS[instance.status] != "Running"
+            pending = "" if WORDS[instance.status] == "Running" else "Running"
             return Result(path=member.path, ok=True, pending=pending, facts={"id": name})
         return _result("create", member, name, await lead(call, name, "create", self._config.grace))
 
@@ -206,7 +207,7 @@ def _result(verb: str, member: Member, name: str, led: Led) -> Result:
     facts = {"id": name}
     match led.end:
         case "there" | "pending":
-            return Result(path=member.path, ok=True, pending=led.end == "pending", facts=facts)
+            return Result(path=member.path, ok=True, pending=ENDS[verb] if led.end == "pending" else "", facts=facts)
         case "gone" if verb == "terminate":
             return Result(path=member.path, ok=True, facts=facts)
         case "gone":

@@ -198,7 +198,8 @@ def _result(verb: str, member: Member, answer: Answer) -> Result:
         return Result(path=member.path, ok=False, facts=facts, error="it was made, and has been removed since")
     if verb == "create" and answer.state == rules.BROKEN:
         return Result(path=member.path, ok=False, facts=facts, error="it was made, and is broken")
-    return Result(path=member.path, ok=True, pending=answer.state not in ("", ENDS[verb]), facts=facts)
+    end = ENDS[verb]
+    return Result(path=member.path, ok=True, pending="" if answer.state in ("", end) else WORDS[end], facts=facts)
 
 
 def _seen(member: Member, instance: Instance | None) -> Seen:

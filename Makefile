@@ -1,13 +1,15 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test requirements docs fmt lock bench chaos chaos-planted dev clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs fmt lock bench chaos chaos-planted dev clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PYTEST := $(BIN)/python -m pytest -n auto
-LOCK := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.12 --generate-hashes --no-header --quiet
+COMPILE := $(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --quiet
+LOCK := $(COMPILE) pyproject.toml
+HEAVY := tests/heavy/openstack/requirements
 ARGS ?=
 
 setup: $(READY)
@@ -39,6 +41,11 @@ docs-check: $(READY)
 test: $(READY)
 	$(PYTEST) $(ARGS)
 
+# On whole clouds that it brings up first, which takes minutes; needs mariadb-server-core, mariadb-client-core and
+# rabbitmq-server, and what the tests of LXD need. Fewer: make test-heavy ARGS="-k conformance"
+test-heavy: $(READY)
+	$(BIN)/python -m pytest -m heavy tests/heavy $(ARGS)
+
 # Every requirement with the tests that prove it. Fails where the list says more than the tests show.
 requirements: $(READY)
 	@status=0; $(PYTEST) -m req || status=$$?; $(BIN)/python -m tools.requirements && exit $$status
@@ -56,6 +63,7 @@ lock: $(READY)
 	$(LOCK) -o requirements.lock $(ARGS)
 	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
 	$(LOCK) -o requirements-bench.lock --group bench -c requirements-dev.lock $(ARGS)
+	$(COMPILE) $(HEAVY).in -o $(HEAVY).lock $(ARGS)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.
 # Shorter: make chaos ARGS="--seconds 60 --seed 7"

@@ -17,9 +17,10 @@ from stead.drivers.base import Found, Member, Result, Seen
 class Silent:
     """A driver whose calls do not return."""
 
+    kinds = frozenset({"vm"})
     longest_call = 1.0
 
-    def batch_limit(self, verb: str) -> int:
+    def batch_limit(self, verb: str, kind: str = "vm") -> int:
         """As many as there are."""
         return 1_000_000
 
@@ -37,6 +38,10 @@ class Silent:
         """Never: nobody is to be told what is there."""
         await asyncio.Event().wait()
         return []
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """Nothing."""
+        return None
 
     async def close(self) -> None:
         """Nothing to close."""

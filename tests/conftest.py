@@ -24,8 +24,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first: at the end, nobody is to wait for one that still runs."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long begins first: at the end, nobody is to wait for one that still runs.
+
+    What brings up a whole cloud runs only where it is asked for, with `-m heavy`."""
+    if "heavy" not in config.option.markexpr:
+        heavy = [item for item in items if item.get_closest_marker("heavy")]
+        config.hook.pytest_deselected(items=heavy)
+        items[:] = [item for item in items if not item.get_closest_marker("heavy")]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

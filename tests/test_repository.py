@@ -41,7 +41,7 @@ def test_a_place_would_be_found(place: str) -> None:
     assert named_places(f"see {place}simple") == [place]
 
 
-@pytest.mark.parametrize("name", LOCKS)
+@pytest.mark.parametrize("name", [*LOCKS, "tests/heavy/openstack/requirements.lock"])
 def test_the_lock_has_a_hash_for_every_package_and_no_address(name: str) -> None:
     text = (ROOT / name).read_text()
     entries = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from stead.api import openapi
-from stead.catalog import FAMILIES, KINDS
+from stead.catalog import FAMILIES, KINDS, infrastructure
 from stead.cli import tables
 from stead.cli.output import Code
 from stead.lifecycle.definition import Lifecycle
@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 LIFECYCLES = Path("docs/reference/lifecycles")
 CLI = Path("docs/reference/cli.md")
 OPENAPI = Path("docs/reference/openapi.json")
+SCHEMA = Path("docs/reference/infrastructure.schema.json")
 MADE = "<!-- Made from the code by `make docs`. Change the code, not this page. -->"
 
 TITLES = {
@@ -48,6 +49,7 @@ CODES = {
 def pages() -> dict[Path, str]:
     """Every made file with what it should hold."""
     made = {LIFECYCLES / "README.md": _index(), CLI: _cli(), OPENAPI: _openapi()}
+    made[SCHEMA] = json.dumps(infrastructure.schema(), indent=2) + "\n"
     for kind, lifecycle in KINDS.items():
         made[LIFECYCLES / f"{kind}.md"] = _page(lifecycle)
         made[LIFECYCLES / f"{kind}.svg"] = render(lifecycle)

@@ -23,7 +23,7 @@ from fastapi import Request
 
 from stead.api import create_app
 from stead.catalog import KINDS
-from stead.controller.admission import Admission
+from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.grants import Grants
 from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
@@ -32,9 +32,16 @@ from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
 from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Children, Report
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.events import Request as LifecycleRequest
+from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.change import Custody, Written
+
+INFRASTRUCTURE = {
+    "subgroups": [{"name": "g", "provider": "sim", "region": "a", "spec": "small", "image": "debian-12", "size": 2}]
+}
+MCI = {"kind": "mci", "spec": INFRASTRUCTURE}
+"""What makes an infrastructure that nobody prepares here: `prepared` does it by hand."""
 
 HEARTBEAT = 0.3
 AGENT = Custody("agent", 1)
@@ -114,8 +121,7 @@ class Cell:
 
     async def _numbered(self) -> int:
         async with self._numberer:  # there is one numberer at a time
-            position, _ = await self.store.number_journal()
-            return position
+            return (await self.store.number_journal())[0]
 
     # What a test does to the engine
 
@@ -164,6 +170,26 @@ class Cell:
         row = await self.store.read(path)
         assert row is not None
         await self.mover.move([Told(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)])
+
+    def subgroup(self, path: str) -> None:
+        """There is a subgroup, as its infrastructure makes it."""
+        wish = Wish("subgroup", path, LifecycleRequest("create", Actor.CONTROLLER), "controller")
+        assert isinstance(self.run(self.admission.ask(wish)), Accepted)
+
+    def orphan(self, lane: str, token: str) -> None:
+        """A provider has something that nobody owns."""
+        self.run(self.store.note_orphans(lane, [{"token": token, "path": "", "state": "Running", "facts": {}}]))
+
+    def prepared(self, path: str) -> None:
+        """The controller has prepared an infrastructure."""
+        self.run(self._prepared(path))
+        self.run(self.idle())
+
+    async def _prepared(self, path: str) -> None:
+        row = await self.store.read(path)
+        assert row is not None
+        done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
+        await self.mover.move([Told(path, done, principal="controller")])
 
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""

@@ -167,10 +167,7 @@ def test_a_dry_run_of_a_group_counts_its_members_by_what_they_would_do(
     make(web, f"{group}/4")
     cell.settle(f"{group}/4", Trigger.FAILED)
     running(cell, web, f"/{ns}/m/g-x/0")  # of another group
-    # Groups cannot be made yet; asked about as if one were to be, it is the members that count.
-    made = web.post(f"/v1/resources{group}", json={"kind": "mci"})
-    assert made.status_code == 202
-    cell.rest(group, "Running")
+    cell.subgroup(group)
     said = web.post(f"/v1/resources{group}?action=suspend&dry_run=true").json()
     assert sorted(said["orders"], key=lambda o: o["lane"]) == [
         {"verb": "suspend", "lane": "sim.a", "members": 3},

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from stead.lifecycle.rows import Trigger
-from tests.api.cell import Cell
+from tests.api.cell import MCI, Cell
 from tests.api.test_journal import stream
 from tests.api.test_resources import make, problem, running
 
@@ -62,8 +62,6 @@ def test_what_has_ended_or_never_was_is_not_cancelled(cell: Cell, web: httpx.Cli
     assert "ended done" in said["detail"]
     problem(web.post(f"/v1/operations/{uuid4()}/cancel"), 404, "not-found")
     problem(web.post("/v1/operations/nonsense/cancel"), 422, "invalid")
-    group = web.post(f"/v1/resources/{ns}/n", json={"kind": "mci"}).json()["operation"]["id"]
-    problem(web.post(f"/v1/operations/{group}/cancel"), 409, "not-cancellable")
 
 
 def test_who_may_cancel(cell: Cell, web: httpx.Client, ns: str) -> None:
@@ -179,12 +177,12 @@ def test_what_is_reached_by_now_is_idle(cell: Cell, web: httpx.Client, ns: str) 
 @pytest.mark.req("X-10")
 def test_a_word_to_what_is_held_is_let_in_once(cell: Cell, web: httpx.Client, ns: str) -> None:
     path, key = f"/{ns}/m", {"Idempotency-Key": f"{ns}-1"}
-    id = web.post(f"/v1/resources{path}", json={"kind": "mci", "hold": True}).json()["operation"]["id"]
-    cell.childless(path)
+    id = web.post(f"/v1/resources{path}", json={**MCI, "hold": True}).json()["operation"]["id"]
+    cell.prepared(path)
     assert web.get(f"/v1/resources{path}").json()["state"] == "Prepared"
     first = web.post(f"/v1/resources{path}?action=withdraw", headers=key)
     assert (first.status_code, first.json()["operation"]["id"]) == (202, id)
-    cell.childless(path)
+    cell.run(cell.idle())
     problem(web.get(f"/v1/resources{path}"), 404, "not-found")
     again = web.post(f"/v1/resources{path}?action=withdraw", headers=key)
     assert (again.json()["operation"]["id"], again.json()["repeated"]) == (id, True)

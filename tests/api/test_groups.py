@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from stead.lifecycle.rows import Trigger
-from tests.api.cell import Cell
+from tests.api.cell import MCI, Cell
 from tests.api.test_resources import problem, running
 
 
@@ -15,7 +15,7 @@ def group(cell: Cell, web: httpx.Client, ns: str, vms: int) -> str:
     path = f"/{ns}/m"
     for i in range(vms):
         running(cell, web, f"{path}/g/{i}")
-    assert web.post(f"/v1/resources{path}", json={"kind": "mci"}).status_code == 202
+    assert web.post(f"/v1/resources{path}", json=MCI).status_code == 202
     cell.rest(path, "Running")
     return path
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.cell import Cell
+from tests.api.cell import MCI, Cell
 from tests.api.test_resources import problem, running
 
 QUEUE = {"on_conflict": "queue"}
@@ -224,7 +224,7 @@ def test_a_disk_would_wait_for_its_machine(cell: Cell, web: httpx.Client, ns: st
 
 
 def test_what_waits_to_be_made_was_never_there(cell: Cell, web: httpx.Client, ns: str) -> None:
-    web.post(f"/v1/resources/{ns}/m", json={"kind": "mci"})  # under way, and holds all below it
+    web.post(f"/v1/resources/{ns}/m", json=MCI)  # under way, and holds all below it
     path = f"/{ns}/m/x"
     assert ask(web, path, "deploy", kind="machine", lane="dc.1").json()["queued"]
     problem(web.get(f"/v1/resources{path}"), 404, "not-found")
@@ -232,7 +232,7 @@ def test_what_waits_to_be_made_was_never_there(cell: Cell, web: httpx.Client, ns
 
 
 def test_a_group_waits_for_its_member(cell: Cell, web: httpx.Client, ns: str) -> None:
-    web.post(f"/v1/resources/{ns}/m", json={"kind": "mci"})
+    web.post(f"/v1/resources/{ns}/m", json=MCI)
     cell.rest(f"/{ns}/m", "Running")
     running(cell, web, f"/{ns}/m/g/1")
     ask(web, f"/{ns}/m/g/1", "reboot")

@@ -9,7 +9,7 @@ from threading import Barrier
 import httpx
 import pytest
 
-from tests.api.cell import Cell, http
+from tests.api.cell import MCI, Cell, http
 from tests.api.test_resources import problem, running
 
 ROUNDS = 25
@@ -54,7 +54,7 @@ def test_a_refusal_names_everybody_in_the_way(cell: Cell, web: httpx.Client, ns:
     for path in paths:
         running(cell, web, path)
         ids.append(web.post(f"/v1/resources{path}?action=suspend").json()["operation"]["id"])
-    answer = web.post(f"/v1/resources/{ns}/m", json={"kind": "mci"})
+    answer = web.post(f"/v1/resources/{ns}/m", json=MCI)
     said = problem(answer, 409, "held")
     assert [(h["path"], h["operation"], h["action"]) for h in said["holders"]] == [
         (path, id, "suspend") for path, id in zip(paths, ids, strict=True)

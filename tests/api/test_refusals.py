@@ -11,7 +11,7 @@ import pytest
 from stead.api.problems import TITLES
 from stead.lifecycle.decision import Code
 from stead.store.migrate import migrate_now
-from tests.api.cell import Cell, http
+from tests.api.cell import MCI, Cell, http
 from tests.api.test_resources import make, problem, running
 from tests.servers import Postgres
 
@@ -44,7 +44,7 @@ def test_a_wrong_state_names_what_could_be_asked(cell: Cell, web: httpx.Client, 
 
 def test_a_claim_below_is_in_the_way_and_its_holder_is_named(web: httpx.Client, ns: str) -> None:
     make(web, f"/{ns}/m/g/1")
-    answer = web.post(f"/v1/resources/{ns}/m", json={"kind": "mci"})
+    answer = web.post(f"/v1/resources/{ns}/m", json=MCI)
     said = problem(answer, 409, "held")
     assert (said["holder"]["path"], said["holder"]["by"]) == (f"/{ns}/m/g/1", "ann")
     assert answer.headers["retry-after"]

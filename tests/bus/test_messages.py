@@ -13,10 +13,14 @@ from stead.bus.messages import (
     Fault,
     FullState,
     Hello,
+    Lack,
     Look,
     LookReply,
     Message,
+    Offers,
+    OffersReply,
     OrderMember,
+    Poke,
     RenewReply,
     Report,
     ReportResult,
@@ -26,6 +30,7 @@ from stead.bus.messages import (
     Survey,
     SurveyReply,
     TakeReply,
+    Want,
 )
 from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
 from stead.lifecycle.snapshot import Fence
@@ -58,6 +63,9 @@ ALL: list[Message] = [
     Look("aws.us-east-1", [OrderMember("/a", FENCE, "t-1", {}, {"id": "i-1"})]),
     LookReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})]),
     LookReply([], "the provider cannot be reached"),
+    Offers("aws.us-east-1", [Want("image", "debian-12")]),
+    OffersReply(["vm"], [Lack(Want("image", "debian-12"), ["debian-11"])]),
+    Poke(["op"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
     Survey("aws.us-east-1"),
     SurveyReply(),
     presence(),

@@ -13,8 +13,8 @@ from stead.lifecycle.snapshot import Operation, Snapshot
 from tests.catalog.tables import coded, lines
 
 ORDER = (
-    "vm subgroup mci clusterinst appinst cloudlet machine cloudspace account disk image node "
-    "lease reservation event system service"
+    "vm subgroup mci network securitygroup sshkey clusterinst appinst cloudlet "
+    "machine cloudspace account disk image node lease reservation event system service"
 )
 
 # A dash where a kind has no state of the class. The private cloud calls static what does not change unless asked,
@@ -27,7 +27,7 @@ vm              settled   Running/Suspended/Undefined
 vm              final     Terminated/Failed
 
 subgroup        absent    Absent
-subgroup        moving    Creating/ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
+subgroup        moving    ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
 subgroup        settled   Running/Suspended/Undefined
 subgroup        final     Terminated/Failed
 
@@ -35,6 +35,21 @@ mci             absent    Absent
 mci             moving    Preparing/Prepared/Creating/Suspending/Resuming/Rebooting/Terminating
 mci             settled   Running/Suspended/Undefined
 mci             final     Terminated/Failed
+
+network         absent    Absent
+network         moving    Creating/Deleting
+network         settled   Available/Failed/Undefined
+network         final     -
+
+securitygroup   absent    Absent
+securitygroup   moving    Creating/Deleting
+securitygroup   settled   Available/Failed/Undefined
+securitygroup   final     -
+
+sshkey          absent    Absent
+sshkey          moving    Creating/Deleting
+sshkey          settled   Available/Failed/Undefined
+sshkey          final     -
 
 clusterinst     absent    NotPresent
 clusterinst     moving    CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
@@ -112,6 +127,9 @@ BEGINS = """
 vm            Absent
 subgroup      Absent
 mci           Absent
+network       Absent
+securitygroup Absent
+sshkey        Absent
 clusterinst   NotPresent
 appinst       NotPresent
 cloudlet      Offline

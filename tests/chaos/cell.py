@@ -22,14 +22,21 @@ from typing import Any
 
 import httpx
 
+from stead.drivers.ec2.calls import Calls
 from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimCloud
+from tests.drivers.ec2 import Ec2Cloud
 from tests.servers import Nats, Postgres, Server
 
 ROOT = Path(__file__).parents[2]
 
 PLACES = [(provider, region) for provider in ("aws", "azure", "gcp") for region in ("east", "west")]
 LANES = [f"{provider}.{region}" for provider, region in PLACES]
+
+EC2 = ("ec2", "eu-central-1")
+"""A place that is not the simulated cloud's: a strict EC2."""
+ACCOUNT = "AKIACHAOSCHAOSCHAOS0"
+IMAGE = "debian-12"
 
 NAME = "chaos"
 """Of the cell."""
@@ -43,11 +50,13 @@ START = 60.0
 class Process(Server):
     """A `stead` process, as its supervisor sees it."""
 
-    def __init__(self, name: str, arguments: Sequence[str], planted: str = "") -> None:
+    def __init__(self, name: str, arguments: Sequence[str], planted: str = "", env: Sequence[str] = ()) -> None:
         super().__init__(f"chaos-{name}")
         self.name = name
         self.arguments = arguments
         self.planted = planted
+        self.env = env
+        """Settings of its environment."""
         self.paused = False
         self.down_until = 0.0
         """When it is to be started again, once it has ended."""
@@ -58,7 +67,7 @@ class Process(Server):
 
     def command(self) -> Sequence[str | Path]:
         if not self.planted:
-            return [sys.executable, "-m", "stead", *self.words()]
+            return ["env", *self.env, sys.executable, "-m", "stead", *self.words()]
         # It runs in a folder of its own, and the bugs are a module of the tests.
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         start = ["env", f"PYTHONPATH={path}", sys.executable, "-m", "tests.chaos.planted", self.planted]
@@ -78,13 +87,26 @@ class Process(Server):
     def pause(self) -> None:
         """It stops in the middle of whatever it does, and knows nothing of it."""
         self.paused = True
-        os.kill(self.pid, signal.SIGSTOP)
+        for pid in self.family():
+            os.kill(pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         """It finds itself some seconds later."""
         if self.paused and self.running:
-            os.kill(self.pid, signal.SIGCONT)
+            for pid in self.family():
+                os.kill(pid, signal.SIGCONT)
         self.paused = False
+
+    def family(self) -> list[int]:
+        """Its own number, and that of a process that it has beside it."""
+        return [self.pid, *self.beside()]
+
+    def beside(self) -> list[int]:
+        """What it has started."""
+        try:
+            return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+        except OSError:
+            return []
 
     @property
     def well(self) -> bool:
@@ -99,6 +121,7 @@ class Cell:
     postgres: Postgres
     nats: Nats
     cloud: SimCloud
+    ec2: Ec2Cloud | None
     controllers: list[Process]
     agents: list[Process]
     dsn: str
@@ -172,8 +195,11 @@ def lanes_of(agent: int) -> list[str]:
 
 
 @asynccontextmanager
-async def running(seed: int, *, planted: str = "", pace: float = 1.0) -> AsyncIterator[Cell]:
-    """A cell, ready to be used. `pace` is how long its protocol waits, as a part of what it waits by default."""
+async def running(seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool = False) -> AsyncIterator[Cell]:
+    """A cell, ready to be used, with a strict EC2 beside its cloud or without.
+
+    `pace` is how long its protocol waits, as a part of what it waits by default.
+    """
     with ExitStack() as stack:
         # Commits have to survive a crash of the server, as they do anywhere; a crash of the machine is not tried.
         settings = {"synchronous_commit": "on", "log_min_duration_statement": "1000"}
@@ -188,7 +214,14 @@ async def running(seed: int, *, planted: str = "", pace: float = 1.0) -> AsyncIt
             Process(f"agent-{i + 1}", ["agent", *bus, *_agent(i), *_driver(cloud, pace)], planted)
             for i in range(AGENTS)
         ]
-        cell = Cell(postgres, nats, cloud, controllers, agents, dsn, Random(seed))
+        strict = stack.enter_context(Ec2Cloud()) if ec2 else None
+        if strict is not None:
+            await register(strict)
+            words = [*bus, "--lane", ".".join(EC2), "--driver", "ec2", *_driver(strict, pace, "endpoint_url")]
+            names = [f"agent-{AGENTS + i}" for i in (1, 2)]
+            env = credentials(strict)
+            agents += [Process(name, ["agent", *words, "--name", name], planted, env) for name in names]
+        cell = Cell(postgres, nats, cloud, strict, controllers, agents, dsn, Random(seed))
         for one in cell.processes:
             stack.callback(one.close)
         supervisor = asyncio.create_task(cell.supervise())
@@ -206,10 +239,30 @@ def _agent(number: int) -> list[str]:
     return [*lanes, "--name", f"agent-{number + 1}"]
 
 
-def _driver(cloud: SimCloud, pace: float) -> list[str]:
+def _driver(cloud: SimCloud | Ec2Cloud, pace: float, name: str = "url") -> list[str]:
     """Where the cloud is, and a time for its calls that fits into what custody keeps for them."""
     timeout = 0.9 * DEFAULT.scaled(pace).call
-    return ["--set", f"url={cloud.url}", "--set", f"timeout={timeout:.1f}"]
+    return ["--set", f"{name}={cloud.url}", "--set", f"timeout={timeout:.1f}"]
+
+
+def credentials(strict: Ec2Cloud) -> list[str]:
+    """Whoever speaks to the strict EC2, as settings of an environment."""
+    none = strict.folder / "none"
+    files = [f"AWS_CONFIG_FILE={none}", f"AWS_SHARED_CREDENTIALS_FILE={none}"]
+    return [f"AWS_ACCESS_KEY_ID={ACCOUNT}", "AWS_SECRET_ACCESS_KEY=secret", *files]
+
+
+def calls(strict: Ec2Cloud) -> Calls:
+    """The way to the strict EC2, for whoever looks at it from outside."""
+    os.environ |= dict(setting.split("=", 1) for setting in credentials(strict))
+    return Calls(region=EC2[1], profile="", endpoint_url=strict.url, timeout=30)
+
+
+async def register(strict: Ec2Cloud) -> None:
+    """Have an image that VMs can be made of."""
+    ways = calls(strict)
+    await ways.ask(ways.task(), dict[str, Any], "register_image", Name=IMAGE)
+    ways.close()
 
 
 async def in_thread[**P](work: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> None:

@@ -71,8 +71,12 @@ def lost(history: History) -> Iterator[str]:
 def left(history: History) -> Iterator[str]:
     """When all has ended, nothing is left of it."""
     running = {str(op["id"]) for op in history.running}
+    there = {resource.path for resource in history.resources}
     for claim in history.claims:
-        if claim["operation"] not in running:
+        if claim.get("used_by"):
+            if claim["used_by"] not in there:
+                yield f"{claim['path']} is in use by {claim['used_by']}, which is gone"
+        elif claim["operation"] not in running:
             yield f"a claim on {claim['path']} is left of operation {claim['operation']}"
     for order in history.orders:
         if order["operation"] not in running:
@@ -163,7 +167,7 @@ RULES: list[Rule] = [
     slots.regions,
 ]
 
-MENDED: list[Rule] = [truth.orphans, truth.beliefs]
+MENDED: list[Rule] = [truth.orphans, truth.beliefs, truth.strict]
 """What drifted apart, somebody finds who looks; from time to time somebody does."""
 
 

@@ -6,6 +6,8 @@ time was over or the run is. Some last longer than custody, so that whoever was 
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ import httpx
 from nats.errors import Error
 
 from stead.bus.consumer import ACK_WAIT
-from tests.chaos.cell import NAME, Cell, Process, in_thread
+from tests.chaos.cell import ACCOUNT, NAME, Cell, Process, in_thread
 from tests.chaos.echo import LATEST, echoing
 
 
@@ -98,6 +100,42 @@ async def _stopped(world: World, processes: Sequence[Process], seconds: float) -
 
 def controller_killed(world: World) -> AbstractAsyncContextManager[Struck | None]:
     return _killed(world, world.cell.controllers)
+
+
+@asynccontextmanager
+async def carrier_killed(world: World) -> AsyncIterator[Struck | None]:
+    """The process beside an HTTP interface ends; that one goes on, and starts another."""
+    one = _some(world, world.cell.controllers)
+    pids = one.beside() if one is not None else []
+    if one is None or not pids:
+        yield None
+        return
+    os.kill(pids[0], signal.SIGKILL)
+    yield Struck(f"what {one.name} has beside it killed", 1.0)
+
+
+@asynccontextmanager
+async def ec2_troubled(world: World) -> AsyncIterator[Struck | None]:
+    """The strict EC2 throttles, loses answers, or shows what it has made late."""
+    strict = world.cell.ec2
+    if strict is None:
+        yield None
+        return
+    says, settings = world.random.choice(TROUBLES)
+    async with httpx.AsyncClient(base_url=strict.url, trust_env=False, verify=False, timeout=30) as client:
+        await client.post(f"/_hand/{ACCOUNT}", json=settings)
+        try:
+            yield Struck(f"EC2 {says}", world.short())
+        finally:
+            await client.post(f"/_hand/{ACCOUNT}", json={"faults": {}, "hidden": False})
+
+
+TROUBLES: list[tuple[str, dict[str, Any]]] = [
+    ("throttles", {"faults": {"*": [{"do": "refuse", "status": 503, "code": "RequestLimitExceeded", "after": 1}]}}),
+    ("loses answers to launches", {"faults": {"RunInstances": [{"do": "lose", "times": 3}]}}),
+    ("loses answers to terminations", {"faults": {"TerminateInstances": [{"do": "lose", "times": 3}]}}),
+    ("breaks connections", {"faults": {"*": [{"do": "drop", "times": 5}]}}),
+]
 
 
 def controller_stopped(world: World) -> AbstractAsyncContextManager[Struck | None]:
@@ -198,6 +236,7 @@ def _cloud(says: str, most: float, *faults: dict[str, Any], where: str = "provid
 
 KINDS: dict[str, Strike] = {
     "controller-killed": controller_killed,
+    "carrier-killed": carrier_killed,
     "controller-stopped": controller_stopped,
     "controller-oversleeps": controller_oversleeps,
     "agent-killed": agent_killed,
@@ -207,6 +246,7 @@ KINDS: dict[str, Strike] = {
     "bus-lost": bus_lost,
     "bus-repeats": bus_repeats,
     "database-restarted": database_restarted,
+    "ec2-troubled": ec2_troubled,
     "cloud-throttles": _cloud("throttles", 8, {"kind": "throttle", "rate": 2, "burst": 2}),
     "cloud-drops": _cloud("breaks connections", 8, {"kind": "drop", "fraction": 0.3}, where="anywhere"),
     "cloud-loses": _cloud("does things and does not say so", 8, {"kind": "lost", "fraction": 0.3}, where="anywhere"),

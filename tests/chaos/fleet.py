@@ -60,7 +60,7 @@ FASTER = 0.1
 
 GROUP_WALK = [
     ("user", "request", "Absent", "Preparing"),
-    ("controller", "children", "Preparing", "Prepared"),
+    ("controller", "next", "Preparing", "Prepared"),
     ("controller", "next", "Prepared", "Creating"),
     ("controller", "children", "Creating", "Running"),
 ]

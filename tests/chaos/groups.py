@@ -9,12 +9,17 @@ from stead.lifecycle.decision import Outcome
 from tests.chaos.history import History, Line
 
 SKIPPED = "skipped"
+REFINE = "refine"
 
 
 def done_by_all(history: History) -> Iterator[str]:
     """Where an operation on a group is done, no member failed at it, and each that began has come where it leads."""
     failed = [one for one in history.members if one["outcome"] not in (Outcome.DONE, SKIPPED)]
-    done = {op.id: op for op in history.ended if op.outcome == Outcome.DONE and KINDS[op.kind].members}
+    done = {
+        op.id: op
+        for op in history.ended
+        if op.outcome == Outcome.DONE and KINDS[op.kind].members and op.partial != REFINE
+    }
     for one in failed:
         if (op := done.get(one["operation"])) is not None:
             yield f"{op.action} of {op.path} ({op.id}) is done, and {one['path']} ended {one['outcome']}"

@@ -9,11 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import UUID, uuid5
 
 import asyncpg
 import httpx
 
+from stead.drivers.ec2.wire import LAUNCH_TAG, TOKEN_TAG
+from tests.chaos.cell import EC2, calls
 from tests.chaos.load import Asked
+from tests.drivers.ec2 import Ec2Cloud
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class Ended:
     principal: str = "anonymous"
     forced: bool = False
     kind: str = "vm"
+    partial: str = ""
+    """What was to be done about members of a new group that failed."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,7 @@ class Instance:
     lane: str
     state: str
     deeds: Sequence[Deed] = ()
+    kind: str = "vm"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +105,8 @@ class History:
     """By key, the operation that it began."""
     resources: Sequence[Resource] = ()
     instances: Sequence[Instance] = ()
+    strict: Sequence[Instance] = ()
+    """What the strict EC2 has, of which nobody knows what happened to it."""
     twice: Sequence[Mapping[str, Any]] = ()
     """What an order did to an instance more than once, in the words of the ledger."""
     members: Sequence[Mapping[str, Any]] = ()
@@ -112,10 +121,11 @@ _JOURNAL = """SELECT position, path, source, target, trigger, word, actor, coale
     extract(epoch FROM at)::float8 AS at, refused, kind FROM journal ORDER BY position NULLS LAST, id"""
 _ENDED = """SELECT id::text, path, action, outcome, extract(epoch FROM created_at)::float8 AS created_at,
     extract(epoch FROM ended_at)::float8 AS ended_at, principal,
-    coalesce((request ->> 'force')::boolean, false) AS forced, kind FROM ended_operations ORDER BY created_at"""
+    coalesce((request ->> 'force')::boolean, false) AS forced, kind,
+    coalesce(request ->> 'on_partial', '') AS partial FROM ended_operations ORDER BY created_at"""
 _RUNNING = """SELECT id::text, path, action, coalesce((request ->> 'force')::boolean, false) AS forced,
     total, remaining, failed, expanded, created_at::text FROM operations ORDER BY created_at"""
-_CLAIMS = "SELECT path, mode::text, operation::text FROM claims"
+_CLAIMS = "SELECT path, mode::text, operation::text, used_by FROM claims"
 _ORDERS = "SELECT id, lane, verb, members, attempt, agent, operation::text, created_at::text FROM orders"
 _KEYS = "SELECT key, operation::text FROM idempotency_keys"
 _MEMBERS = "SELECT operation::text, path, outcome, says FROM operation_members ORDER BY operation, path"
@@ -123,7 +133,7 @@ _EXPANSIONS = "SELECT operation::text, path, after FROM expansions"
 _LIMITS = "SELECT name, members, regions FROM providers"
 _RESOURCES = """SELECT path, kind, state, token::text, lane, facts, condition, operation::text, hidden::text,
     order_id, timers FROM resources ORDER BY path"""
-_UNSETTLED = """SELECT (SELECT count(*) FROM operations) + (SELECT count(*) FROM claims)
+_UNSETTLED = """SELECT (SELECT count(*) FROM operations) + (SELECT count(*) FROM claims WHERE used_by = '')
     + (SELECT count(*) FROM orders) + (SELECT count(*) FROM journal WHERE position IS NULL)"""
 
 
@@ -147,7 +157,7 @@ async def ended(dsn: str) -> int:
         await connection.close()
 
 
-async def read(dsn: str, cloud: str, accepted: Sequence[Asked]) -> History:
+async def read(dsn: str, cloud: str, strict: Ec2Cloud | None, accepted: Sequence[Asked]) -> History:
     """The history of a run, as it stands."""
     connection = await asyncpg.connect(dsn, timeout=5)
     try:
@@ -172,7 +182,7 @@ async def read(dsn: str, cloud: str, accepted: Sequence[Asked]) -> History:
     finally:
         await connection.close()
     instances, twice = await _ledger(cloud)
-    return replace(believed, instances=instances, twice=twice)
+    return replace(believed, instances=instances, twice=twice, strict=await _strict(strict) if strict else ())
 
 
 def _resource(row: Mapping[str, Any]) -> Resource:
@@ -199,4 +209,19 @@ async def _ledger(cloud: str) -> tuple[list[Instance], list[Mapping[str, Any]]]:
 def _instance(said: Mapping[str, Any]) -> Instance:
     deeds = [Deed(line["at"], line["verb"], line["after"], line["order"]) for line in said["history"]]
     lane = f"{said['provider']}.{said['region']}"
-    return Instance(said["id"], said["token"], said["tags"].get("path", ""), lane, said["state"], deeds)
+    path = said["tags"].get("path", "")
+    return Instance(said["id"], said["token"], path, lane, said["state"], deeds, said["kind"])
+
+
+async def _strict(strict: Ec2Cloud) -> list[Instance]:
+    """All that the strict EC2 has ever made and still shows, each with the token that its member has."""
+    ways = calls(strict)
+    pages = await ways.list(None, dict[str, Any], "describe_instances", "Reservations")
+    ways.close()
+    found = []
+    for one in (instance for page in pages for instance in page["Instances"]):
+        tags = {tag["Key"]: tag["Value"] for tag in one.get("Tags", [])}
+        launch = tags.get(LAUNCH_TAG, "")
+        token = str(uuid5(UUID(launch), str(one["AmiLaunchIndex"]))) if launch else tags.get(TOKEN_TAG, "")
+        found.append(Instance(one["InstanceId"], token, "", ".".join(EC2), one["State"]["Name"]))
+    return found

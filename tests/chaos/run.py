@@ -20,6 +20,7 @@ from tests.chaos.cell import Cell
 from tests.chaos.checker import Verdict, judge
 from tests.chaos.faults import World
 from tests.chaos.fleet import FleetLoad
+from tests.chaos.infra import InfraLoad
 from tests.chaos.load import Load
 from tests.chaos.plans import Plan
 from tests.chaos.storm import Storm
@@ -63,6 +64,7 @@ class Run:
     cell: Cell
     load: Load
     fleet: FleetLoad
+    infra: InfraLoad
     storm: Storm
     tell: Callable[[str], None]
     ended: int = 0
@@ -87,7 +89,8 @@ class Run:
             await asyncio.wait([asking, telling])
 
     async def _ask(self) -> None:
-        await asyncio.gather(self.load.run(self.plan.seconds), self.fleet.run(self.plan.seconds))
+        asking = (self.load.run, self.fleet.run, self.infra.run)
+        await asyncio.gather(*(run(self.plan.seconds) for run in asking))
 
     async def _settle(self, quiet: float, asking: asyncio.Task[None]) -> Result:
         """Wait until nothing is under way, and judge; what has drifted may take as long as looks do."""
@@ -96,7 +99,7 @@ class Run:
         while True:
             over = time.monotonic() > end
             if over or (asking.done() and await self._still()):
-                past = await history.read(self.cell.dsn, self.cell.cloud.url, self.load.accepted)
+                past = await history.read(self.cell.dsn, self.cell.cloud.url, self.cell.ec2, self.load.accepted)
                 result.verdict = judge(past, self.plan.calm)
                 result.settled = time.monotonic() - quiet
                 if over or result.verdict.final:
@@ -134,12 +137,14 @@ class Run:
 async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
     """Do all of it; keeps the logs where something is wrong."""
     random = Random(plan.seed)
-    async with cell.running(plan.seed, planted=plan.planted, pace=plan.pace) as one:
+    async with cell.running(plan.seed, planted=plan.planted, pace=plan.pace, ec2=plan.people > 0) as one:
         tell(f"a cell of {len(one.controllers)} controllers and {len(one.agents)} agents is ready, seed {plan.seed}")
         load = Load(one.addresses, Random(random.random()), plan.vms, plan.rate)
         world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody)
         storm = Storm(world, plan.every, plan.quiet, plan.kinds)
-        under_way = Run(plan, one, load, FleetLoad(load, Random(random.random()), plan.fleet), storm, tell)
+        everybody = FleetLoad(load, Random(random.random()), plan.fleet)
+        people = InfraLoad(load, Random(random.random()), plan.people)
+        under_way = Run(plan, one, load, everybody, people, storm, tell)
         try:
             result = await under_way.go()
         except Exception:

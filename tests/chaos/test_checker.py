@@ -137,7 +137,7 @@ def grouped() -> History:
 
     vms = [f"{GROUP}/g/{n}" for n in (1, 2)]
     line(GROUP, "mci", "Absent", "Preparing", "request create user", "", 5.0)
-    line(GROUP, "mci", "Preparing", "Prepared", "children create controller", "", 5.1)
+    line(GROUP, "mci", "Preparing", "Prepared", "next create controller", "", 5.1)
     line(GROUP, "mci", "Prepared", "Creating", "next create controller", "", 5.2)
     line(GROUP, "mci", "Creating", "Running", "children create controller", "", 5.3)
     for path in vms:
@@ -356,7 +356,10 @@ GROUPS: dict[str, tuple[Callable[[History], History], str]] = {
     ),
     "done, and a member failed": (lambda h: replace(h, members=[failed_member("failed")]), "/ns/f/g/1 ended failed"),
     "done, and a member is elsewhere": (lambda h: line(h, 19, target="Failed", trigger="failed"), "led /ns/f/g/1 to"),
-    "a member asked twice": (lambda h: line(h, 19, trigger="request"), "has asked /ns/f/g/1 2 times"),
+    "a member asked twice": (
+        lambda h: line(h, 19, trigger="request", word="suspend"),
+        "has asked /ns/f/g/1 to suspend 2 times",
+    ),
     "never begun": (lambda h: line(h, 16, operation=""), "was begun 2 times"),
     "members not asked": (
         lambda h: replace(h, expansions=[{"operation": "op-7", "path": GROUP, "after": ""}]),

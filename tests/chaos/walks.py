@@ -87,12 +87,13 @@ def requests(history: History) -> Iterator[str]:
             begun[line.operation].append(line)
     for op in history.ended:
         lines = begun[op.id]
-        asked = Counter(line.path for line in lines if KINDS[op.kind].members and line.path.startswith(f"{op.path}/"))
-        if [(line.path, line.word) for line in lines if line.path not in asked] != [(op.path, op.action)]:
+        below = [line for line in lines if KINDS[op.kind].members and line.path.startswith(f"{op.path}/")]
+        asked = Counter((line.path, line.word) for line in below)
+        if [(line.path, line.word) for line in lines if line not in below] != [(op.path, op.action)]:
             yield f"{op.action} of {op.path} ({op.id}) was begun {len(lines)} times in the journal"
-        for path, times in asked.items():
+        for (path, word), times in asked.items():
             if times > 1:
-                yield f"{op.action} of {op.path} ({op.id}) has asked {path} {times} times"
+                yield f"{op.action} of {op.path} ({op.id}) has asked {path} to {word} {times} times"
 
 
 def interleaved(history: History) -> Iterator[str]:

@@ -58,11 +58,21 @@ def command(server: Reached, monkeypatch: pytest.MonkeyPatch) -> Stead:
     return stead
 
 
+LISTENS = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[0] = "stead"
+runpy.run_module("stead", run_name="__main__")
+"""
+"""The command, stopped by hand also where whoever runs the tests has made them deaf to that, as shells do with what
+runs in the background."""
+
+
 @contextmanager
 def process(cell: Cell, *words: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, stopped by hand at the end."""
     env = {**os.environ, "STEAD_SERVER": cell.url}
-    arguments = [sys.executable, "-m", "stead", *words]
+    arguments = [sys.executable, "-c", LISTENS, *words]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as child:
         guard = threading.Timer(60, child.kill)  # so that a test that waits for its output comes to an end
         guard.start()

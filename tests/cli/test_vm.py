@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import typer
@@ -350,6 +351,13 @@ def test_the_example_in_the_help_works(cell: Cell, stead: Stead, ns: str, exampl
         made = stead("vm", "resume", path, "--queue", "--detach", "-o", "name").out.strip()
     if "queue" in words:
         stead("queue", "open", path)
+    if "orphan" in words:
+        made = str(uuid4())
+        cell.orphan("sim.a", made)
+        cell.obey("orphans")
+        cell.shows("orphans", "Running")
     places = {"shop/web/front/1": path, "shop/web": f"{ns}/m", "shop": ns}
+    if "orphan" in words:
+        places["aws.us-east-1"] = "sim.a"  # which has no limits
     words = [places.get(word, made if word.count("-") == 4 else word) for word in words if word != "--follow"]
     assert stead(*words).code == Code.DONE

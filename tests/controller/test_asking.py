@@ -19,13 +19,13 @@ from stead.controller.takes import Takes
 from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, View
 from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Report
-from stead.lifecycle.rows import StateClass, Trigger
+from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.change import Custody
 
 VM = KINDS["vm"]
 ME = Custody("me", 1)
-BEGUN_BY = {action.through[0]: action for action in VM.actions if action.by and action.name != "refine"}
+BEGUN_BY = {action.through[0]: action for action in VM.actions if Actor.USER in action.by}
 """The moving states, each with the action that leads there."""
 STATES = tuple(state.name for state in VM.states)
 ACTIONS = (*(action.name for action in VM.actions), "explode")

@@ -11,9 +11,9 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, NotFound, Wish
-from stead.controller.mover import Moved
+from stead.controller.mover import Moved, Told
 from stead.lifecycle.decision import Code, Refusal
-from stead.lifecycle.events import Request
+from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Phase
 from tests.controller.test_carrying import CUSTODY, PATH, YOU, Engine, engine
@@ -191,9 +191,14 @@ async def test_only_who_may_ask_may_cancel(migrated: str) -> None:
         assert await e.admission.cancel(id, "root", ADMIN) == Accepted(str(id))
 
 
-async def test_what_awaits_its_members_cannot_be_cancelled_yet(migrated: str) -> None:
+async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: str) -> None:
     async with engine(migrated) as e:
-        id = await begun(e, "create", "/ns/m", "mci")
+        await begun(e, "create", "/ns/lease", "lease")
+        row = await e.store.read("/ns/lease")
+        assert row is not None
+        done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
+        await e.mover.move([Told("/ns/lease", done_creating)])
+        id = await begun(e, "update", "/ns/lease", "lease")
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
 
 

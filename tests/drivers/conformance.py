@@ -18,6 +18,8 @@ from stead.drivers.base import MOVING, PROBE, Driver, Member, Permanent, Result,
 from stead.lifecycle.rows import ABSENT
 
 DEADLINE = 10.0
+PAUSE = 0.02
+"""Seconds between two looks."""
 
 
 class World(Protocol):
@@ -53,7 +55,7 @@ async def eventually[T](look: Callable[[], Awaitable[T]], good: Callable[[T], ob
     try:
         async with asyncio.timeout(DEADLINE):
             while not good(value := await look()):
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(PAUSE)
             return value
     except TimeoutError:
         pytest.fail(f"after {DEADLINE} seconds there was still {await look()}")

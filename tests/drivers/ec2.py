@@ -10,11 +10,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import uuid4, uuid5
 
 import httpx
 import pytest
 
 from stead.drivers.base import PROBE, Member
+from stead.drivers.ec2.calls import Calls
 from stead.drivers.ec2.driver import Config, Ec2Driver
 from stead.drivers.ec2.wire import client_token
 from tests.servers import Server
@@ -69,9 +71,13 @@ class Ec2World:
         for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
             patch.setenv(name, str(cloud.folder / "none"))
 
+        self.behind = Calls(region=REGION, profile="", endpoint_url=cloud.url, timeout=30)
+        """Whoever does something behind our backs."""
+
     async def close(self) -> None:
         await self.heal()
         await self.client.aclose()
+        self.behind.close()
 
     def driver(self, **config: Any) -> Ec2Driver:
         """With much time, for a machine that has other work; what is about time says so."""
@@ -81,6 +87,29 @@ class Ec2World:
         name = secrets.token_hex(4)
         spec = {"image": "ami-12345678", "spec": "t3.micro", "cpu": 2}
         return Member(path=f"/ns/mci/sub/{name}", token=f"token-{name}", spec=spec)
+
+    def launch(self, count: int, **spec: Any) -> list[Member]:
+        """Alike members that are planned as one launch."""
+        token = uuid4()
+        path = f"/ns/mci/sub-{token.hex[:4]}"
+        return [
+            Member(
+                path=f"{path}/{index}",
+                token=str(uuid5(token, str(index))),
+                spec={
+                    **self.other_spec(),
+                    "name": f"vm-{index}",
+                    **spec,
+                    "launch": {"token": str(token), "index": index, "count": count, "path": path},
+                },
+            )
+            for index in range(count)
+        ]
+
+    def thing(self, kind: str, **spec: Any) -> Member:
+        """Something that VMs share."""
+        name = secrets.token_hex(4)
+        return Member(path=f"/ns/{kind}-{name}", token=f"token-{name}", spec=spec, kind=kind)
 
     def other_spec(self) -> Mapping[str, Any]:
         return {"image": "ami-12345678", "spec": "t3.large", "cpu": 2}
@@ -101,15 +130,48 @@ class Ec2World:
         await self.fault("*", do="drop")
 
     async def heal(self) -> None:
-        await self.hand(faults={}, delay=0, page=0)
+        await self.hand(faults={}, delay=0, page=0, room=None, picky=False, hidden=False)
 
     async def fault(self, verb: str, **fault: Any) -> None:
         await self.hand(faults={ACTIONS.get(verb, verb): [fault]})
 
     async def recorded(self, verb: str) -> list[dict[str, Any]]:
-        return [call for call in (await self.hand())["calls"] if call["action"] == ACTIONS[verb]]
+        return [call for call in (await self.hand())["calls"] if call["action"] == ACTIONS.get(verb, verb)]
 
     async def hand(self, **settings: Any) -> dict[str, Any]:
         answer = await self.client.post(f"/_hand/{self.key}", json=settings)
         hand: dict[str, Any] = answer.raise_for_status().json()
         return hand
+
+    async def do(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        """One call, behind everybody's back."""
+        return await self.behind.ask(self.behind.task(), dict[str, Any], operation, **parameters)
+
+    async def things(self, operation: str, field: str) -> list[dict[str, Any]]:
+        """Everything of a sort that we have made, by EC2's own list."""
+        ours = [{"Name": "tag:stead:owner", "Values": ["stead"]}]
+        return await self.behind.list(None, dict[str, Any], operation, field, Filters=ours)
+
+    async def launched(self, member: Member) -> list[str]:
+        """Every instance that was ever made by the launch that a member is planned in."""
+        instances: list[str] = (await self.hand())["launched"].get(member.spec["launch"]["token"], [])
+        return instances
+
+
+class Planned:
+    """The same account; its members come from launches of so many."""
+
+    def __init__(self, world: Ec2World, size: int) -> None:
+        self.world, self.size = world, size
+        self.left: list[Member] = []
+        self.other_spec, self.made, self.calls = world.other_spec, world.made, world.calls
+        self.lose_reply, self.throttle, self.silence, self.heal = (
+            world.lose_reply,
+            world.throttle,
+            world.silence,
+            world.heal,
+        )
+
+    def member(self) -> Member:
+        self.left = self.left or self.world.launch(self.size)
+        return self.left.pop(0)

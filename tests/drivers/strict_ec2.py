@@ -1,21 +1,26 @@
 """moto's server with the manners of the real EC2, run as a process of its own, with a port as its argument.
 
-As it comes, moto forgives what EC2 does not: it ignores client tokens, changes states at once, starts what was
-terminated, and carries out half of a call that it then refuses. All this matters to a driver, so it is put right
-here, inside moto; which is why moto's version is pinned.
+As it comes, moto forgives what EC2 does not: it ignores client tokens and how many are wanted at most, changes states
+at once, starts what was terminated, removes what is in use, and carries out half of a call that it then refuses. All
+this matters to a driver, so it is put right here, inside moto; which is why moto's version is pinned.
 
 Each access key is an account of its own, with its own bad days. `POST /_hand/<key>` sets them, `GET` tells what came:
 
     delay   seconds that a state takes to change
     page    instances on a page, whatever was asked for
     guarded instances that must not be touched
-    faults  by action, or `*` for any, a list of faults: the first that has any `times` left strikes
+    room    instances that there is room for, or null for any number
+    picky   a launch of which a single instance was terminated is refused, not only one of which all were
+    hidden  whether what VMs share is not listed that is made from now on, until this is taken back
+    faults  by action, or `*` for any, a list of faults: the first that has any `times` left strikes; one that does
+            nothing lets so many calls pass
 """
 
 from __future__ import annotations
 
 import copy
 import io
+import itertools
 import json
 import re
 import socket
@@ -23,13 +28,19 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from datetime import timedelta
+from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from moto.core.exceptions import ServiceException
 from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.models import amis, instance_types, internet_gateways, security_groups, subnets, vpcs
 from moto.ec2.models import instances as models
 from moto.ec2.responses.instances import InstanceResponse
+from moto.ec2.responses.internet_gateways import InternetGateways
+from moto.ec2.responses.subnets import Subnets
+from moto.ec2.responses.vpcs import VPCs
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, run_simple
 
@@ -44,6 +55,8 @@ MOVES = {
 }
 
 lock = threading.RLock()
+here = threading.local()
+"""What belongs to the call that a thread is at."""
 
 
 class Hand:
@@ -53,6 +66,9 @@ class Hand:
         self.delay = 0.0
         self.page = 0
         self.guarded: list[str] = []
+        self.room: int | None = None
+        self.picky = False
+        self.hidden = False
         self.faults: dict[str, list[dict[str, Any]]] = {}
         self.calls: list[dict[str, Any]] = []
         self.launched: dict[str, list[str]] = {}
@@ -150,25 +166,36 @@ def checked(verb: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def launching(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A client token launches once; with other parameters, or after the end of what it launched, it is refused."""
+    """A client token launches once: as many as there is room for, from the least to the most that is wanted.
+
+    When it comes again it is answered with what it launched. With other parameters, or after the end of what it
+    launched, it is refused.
+    """
     known: dict[tuple[str, str, str], tuple[str, Any]] = {}
 
     def run(self: Any, image_id: str, count: int, user_data: Any, security_group_names: Any, **rest: Any) -> Any:
-        token = rest.get("client_token") or ""
+        token, most, hand = rest.get("client_token") or "", here.most, accounts[self.account_id]
         key = (self.account_id, self.region_name, token)
-        asked = repr((image_id, count, user_data, security_group_names, sorted(rest.items(), key=lambda i: i[0])))
+        given = sorted(rest.items(), key=lambda i: i[0])
+        asked = repr((image_id, count, most, user_data, security_group_names, given))
         if len(token) > 64 or not token.isascii():
             raise refusal("InvalidParameterValue", "A client token has 64 ASCII characters at most.")
+        if not 1 <= count <= most:
+            raise refusal("InvalidParameterValue", "The least is one at least, and not more than the most.")
         with lock:
             if token and key in known:
                 before, reservation = known[key]
                 if before != asked:
                     raise refusal("IdempotentParameterMismatch", "The client token was used for something else.")
-                if any(instance.state == "terminated" for instance in reservation.instances):
+                gone = [instance.state == "terminated" for instance in reservation.instances]
+                if all(gone) or (hand.picky and any(gone)):
                     raise refusal("IdempotentInstanceTerminated", "The instance of the token was terminated.")
                 return reservation
-            made = plain(self, image_id, count, user_data, security_group_names, **rest)
-            hand = accounts[self.account_id]
+            if hand.room is not None and hand.room < count:
+                raise refusal("InsufficientInstanceCapacity", f"There is room for {hand.room}.")
+            number = most if hand.room is None else min(most, hand.room)
+            made = plain(self, image_id, number, user_data, security_group_names, **rest)
+            hand.room = None if hand.room is None else hand.room - number
             for instance in made.instances:
                 instance._state = Passing("pending", "running", time.monotonic() + hand.delay)
                 hand.launched.setdefault(token, []).append(instance.id)
@@ -176,6 +203,16 @@ def launching(plain: Callable[..., Any]) -> Callable[..., Any]:
             return made
 
     return run
+
+
+def counting(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Moto reads how many are wanted at least, and not how many at most."""
+
+    def counted(self: Any) -> Any:
+        here.most = int(self._get_param("MaxCount"))
+        return plain(self)
+
+    return counted
 
 
 def telling(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -192,6 +229,86 @@ def telling(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return told
 
 
+def making(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """What is made is pending for a while, and may not be listed at first."""
+
+    def make(self: Any, *args: Any, **rest: Any) -> Any:
+        with lock:
+            made = plain(self, *args, **rest)
+            hand = accounts.get(self.account_id) or Hand()  # Moto makes things in accounts of its own as well
+            made.ready, made.unseen = time.monotonic() + hand.delay, hand.hidden
+            return made
+
+    return make
+
+
+def showing(plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A list without what is not listed yet."""
+
+    def shown(self: Any) -> Any:
+        answer = plain(self)
+        if accounts[self.ec2_backend.account_id].hidden:
+            for field, things in answer.result.items():
+                answer.result[field] = [thing for thing in things if not getattr(thing, "unseen", False)]
+        return answer
+
+    return shown
+
+
+def needing(plain: Callable[..., Any], needed: Callable[[Any, str], object]) -> Callable[..., Any]:
+    """What something else needs is not removed."""
+
+    def remove(self: Any, *args: Any, **rest: Any) -> Any:
+        (id,) = args or [value for value in rest.values() if value]
+        with lock:
+            if needed(self, id):
+                raise refusal("DependencyViolation", f"{id} has dependencies and cannot be deleted.")
+            return plain(self, *args, **rest)
+
+    return remove
+
+
+def live(backend: Any) -> list[Any]:
+    return [i for r in backend.reservations.values() for i in r.instances if i.state != "terminated"]
+
+
+def vpc_needed(backend: Any, id: str) -> bool:
+    attached = any(g.vpc and g.vpc.id == id for g in backend.internet_gateways.values())
+    return attached or any(group.name != "default" for group in backend.groups.get(id, {}).values())
+
+
+def subnet_needed(backend: Any, id: str) -> bool:
+    return any(instance.subnet_id == id for instance in live(backend))
+
+
+def group_needed(backend: Any, id: str) -> bool:
+    return any(group.id == id for instance in live(backend) for group in instance.security_groups)
+
+
+def dating(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """No two images are of the same moment: each is a minute newer than the one before."""
+    count = itertools.count()
+
+    def dated(self: Any, *args: Any, **rest: Any) -> Any:
+        made = plain(self, *args, **rest)
+        made.creation_date += timedelta(minutes=next(count))
+        return made
+
+    return dated
+
+
+def wild(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter for instance types may have wildcards in it."""
+
+    def matching(self: Any, offering: dict[str, Any], filters: dict[str, Any], location_type: str) -> Any:
+        patterns = filters.get("instance-type", ["*"])
+        rest = {name: values for name, values in filters.items() if name != "instance-type"}
+        fits = any(fnmatchcase(offering["InstanceType"], pattern) for pattern in patterns)
+        return fits and plain(self, offering, rest, location_type)
+
+    return matching
+
+
 def make_strict() -> None:
     # As it comes, every launch is answered with `pending`, also one that is repeated after a year.
     del InstanceResponse.RESPONSE_KEY_PATH_TO_TRANSFORMER["RunInstances.Reservation.Instances.Instance.State"]
@@ -201,7 +318,32 @@ def make_strict() -> None:
         setattr(models.InstanceBackend, name, checked(verb, getattr(models.InstanceBackend, name)))
         if verb != "reboot":
             setattr(InstanceResponse, name, telling(getattr(InstanceResponse, name)))
-    models.InstanceBackend.run_instances = launching(models.InstanceBackend.run_instances)  # type: ignore[method-assign]
+    wrap(models.InstanceBackend, "run_instances", launching)
+    wrap(InstanceResponse, "run_instances", counting)
+    wrap(amis.AmiBackend, "register_image", dating)
+    wrap(instance_types.InstanceTypeOfferingBackend, "matches_filters", wild)
+    make_shared_strict()
+
+
+def make_shared_strict() -> None:
+    for model in (vpcs.VPC, subnets.Subnet):
+        model.state = property(  # type: ignore[assignment]
+            lambda self: "available" if time.monotonic() >= getattr(self, "ready", 0) else "pending",
+            lambda self, value: None,
+        )
+    wrap(vpcs.VPCBackend, "create_vpc", making)
+    wrap(subnets.SubnetBackend, "create_subnet", making)
+    wrap(internet_gateways.InternetGatewayBackend, "create_internet_gateway", making)
+    wrap(VPCs, "describe_vpcs", showing)
+    wrap(Subnets, "describe_subnets", showing)
+    wrap(InternetGateways, "describe_internet_gateways", showing)
+    wrap(vpcs.VPCBackend, "delete_vpc", lambda plain: needing(plain, vpc_needed))
+    wrap(subnets.SubnetBackend, "delete_subnet", lambda plain: needing(plain, subnet_needed))
+    wrap(security_groups.SecurityGroupBackend, "delete_security_group", lambda plain: needing(plain, group_needed))
+
+
+def wrap(place: type, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    setattr(place, name, wrapper(getattr(place, name)))
 
 
 class Front:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,21 @@ from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission import Accepted, Wish
 from stead.drivers import registry
-from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
-from stead.drivers.ec2.driver import LIMIT, Config, Ec2Driver
+from stead.drivers.base import MOVING, PROBE, Driver, Permanent, Throttled, TryAgain
+from stead.drivers.ec2.driver import Config, Ec2Driver
 from stead.drivers.ec2.errors import PAUSE, THROTTLING
+from stead.drivers.ec2.instances import LIMIT
+from stead.drivers.ec2.launches import Launch
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
-from tests.drivers.conformance import Conformance, create, known, look, until
-from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World
+from tests.drivers.conformance import Conformance, World, create, known, look, until
+from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World, Planned
 from tests.drivers.test_sim import saying
 from tests.integration.whole import PATH, controller, running, settled
 from tests.servers import Nats, free_port
 
 NOWHERE = {"id": "i-0123456789abcdef0"}
-
-
-@pytest.fixture(scope="session")
-def ec2_cloud() -> Iterator[Ec2Cloud]:
-    """One for the run. Tests keep apart by account."""
-    with Ec2Cloud() as server:
-        yield server
 
 
 @pytest.fixture
@@ -55,6 +51,11 @@ async def driver(world: Ec2World) -> AsyncIterator[Ec2Driver]:
 
 class TestConformance(Conformance):
     """On a real server."""
+
+    async def test_a_batch_is_one_call(self, driver: Driver, world: World) -> None:
+        """Where its members were planned as one launch; without a plan each of them is a launch of its own."""
+        assert isinstance(world, Ec2World)
+        await super().test_a_batch_is_one_call(driver, Planned(world, LIMIT))
 
 
 class TestStates:
@@ -434,11 +435,18 @@ class TestConfig:
         with pytest.raises(ValueError, match=r"needs botocore.*, which comes with stead\[ec2\]"):
             registry.make("ec2", {"region": REGION})
 
-    def test_the_page_knows_every_setting_every_field_and_every_permission(self) -> None:
+    def test_the_page_knows_every_setting_every_field_and_every_permission(self, world: Ec2World) -> None:
         page = (ROOT / "docs/ec2.md").read_text()
-        fields = ["image", "spec", "subnet", "securitygroups", "sshkey", "name"]
-        assert [name for name in (*Config.__struct_fields__, *fields) if f"`{name}`" not in page] == []
-        assert [action for action in ACTIONS.values() if f'"ec2:{action}"' not in page] == []
+        vm = ["image", "spec", "subnet", "securitygroups", "sshkey", "name", "shared", "launch"]
+        others = ["cidr", "zone", "rules", "publicKey"]
+        names = [*Config.__struct_fields__, *vm, *others, *Launch.__struct_fields__]
+        assert [name for name in names if f"`{name}`" not in page] == []
+        source = "".join(path.read_text() for path in (ROOT / "src/stead/drivers/ec2").glob("*.py"))
+        calls: dict[str, str] = world.behind._client.meta.method_to_api_mapping
+        used = {calls[word] for word in re.findall(r'"([a-z_]+)"', source) if word in calls}
+        assert used >= {*ACTIONS.values()}
+        allowed = {*re.findall(r'"ec2:(\w+)"', page)} - {"CreateAction", "CreateTags"}
+        assert allowed == used
 
     async def test_a_call_fits_into_what_a_cell_allows(self, world: Ec2World) -> None:
         driver = registry.make("ec2", {"region": REGION})

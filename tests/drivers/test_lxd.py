@@ -20,7 +20,7 @@ from stead.controller.admission import Accepted, Wish
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
 from stead.drivers.lxd.driver import LxdDriver
-from stead.drivers.lxd.making import name_of
+from stead.drivers.lxd.making import mark_of, name_of
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.conformance import Conformance, create, known, look, until
@@ -331,6 +331,45 @@ class TestTerminate:
         assert await world.ask("GET", "/1.0/instances") == []
         names = {profile.rpartition("/")[2].partition("?")[0] for profile in await world.ask("GET", "/1.0/profiles")}
         assert names == {"default", f"{name_of('stead', made.token)}-gone"}
+
+
+class TestOffers:
+    """What the project has, and what comes close to it."""
+
+    async def test_an_alias_is_there_or_comes_close(self, driver: LxdDriver) -> None:
+        assert await driver.lacks("image", "tiny") is None
+        assert await driver.lacks("image", "tinny") == ["tiny"]
+        assert await driver.lacks("image", "something-else") == []
+
+    async def test_a_fingerprint_is_there_or_comes_close(self, driver: LxdDriver, world: LxdWorld) -> None:
+        (image,) = await world.ask("GET", "/1.0/images")
+        whole = image.rpartition("/")[2].partition("?")[0]
+        assert await driver.lacks("image", whole) is None
+        assert await driver.lacks("image", ("1" if whole[0] == "0" else "0") + whole[1:]) == [whole]
+
+    async def test_a_profile_is_there_or_comes_close(self, driver: LxdDriver, world: LxdWorld) -> None:
+        for name in ("small", "large"):
+            await world.ask("POST", "/1.0/profiles", json={"name": name})
+        assert await driver.lacks("spec", "small") is None
+        assert await driver.lacks("spec", "smal") == ["small"]
+        assert await driver.lacks("colour", "red") is None
+
+    async def test_the_mark_of_what_is_gone_is_no_profile_to_choose(self, driver: LxdDriver, world: LxdWorld) -> None:
+        member = world.member()
+        await driver.perform("terminate", [member], "order-terminate")
+        mark = mark_of(name_of("stead", member.token))
+        assert mark in {p.rpartition("/")[2].partition("?")[0] for p in await world.ask("GET", "/1.0/profiles")}
+        assert await driver.lacks("spec", mark) == []
+
+    async def test_no_answer_is_not_no(self, driver: LxdDriver, world: LxdWorld) -> None:
+        await world.silence()
+        with pytest.raises(TryAgain):
+            await driver.lacks("image", "tiny")
+        elsewhere = world.driver(project="nowhere")
+        await world.heal()
+        with pytest.raises(Permanent, match="no project nowhere"):
+            await elsewhere.lacks("spec", "small")
+        await elsewhere.close()
 
 
 class TestAnswers:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -36,6 +38,15 @@ class Stead(Server):
             return False
 
 
+beside: list[Stead] = []
+"""The server that runs, which has a process beside it."""
+
+MCI = """
+defaults: {provider: aws, region: us-east-1, spec: small, image: debian-12}
+subgroups: [{name: front, size: 5}]
+"""
+
+
 @pytest.fixture
 def address(migrated: str, nats_server: Nats) -> Iterator[str]:
     """Where a cell with one controller, one agent and one provider listens."""
@@ -46,7 +57,9 @@ def address(migrated: str, nats_server: Nats) -> Iterator[str]:
         Stead("server", "--database", migrated, *bus, port_option=True) as server,
         Stead("agent", *bus, "--lane", "aws.us-east-1", "--set", f"url={cloud.url}", "--name", "a1"),
     ):
+        beside.append(server)
         yield f"http://127.0.0.1:{server.port}"
+    beside.clear()
 
 
 def stead(address: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -65,3 +78,29 @@ def test_a_vm_by_command(address: str) -> None:
     shown = stead(address, "vm", "show", "shop/web/front/1", "-o", "json")
     assert '"Suspended"' in shown.stdout
     assert stead(address, "vm", "terminate", "shop/web/front/1").returncode == 0
+
+
+def children(server: Stead) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
+
+
+def test_what_carries_on_beside_a_server_is_started_again_when_it_dies(address: str, tmp_path: Path) -> None:
+    (server,) = beside
+    (first,) = children(server)
+    os.kill(first, signal.SIGKILL)
+    (tmp_path / "mci.yaml").write_text(MCI)
+    made = stead(address, "mci", "create", "shop/web", "-f", str(tmp_path / "mci.yaml"))
+    assert made.returncode == 0, made.stderr
+    assert stead(address, "mci", "status", "shop/web").stdout == "shop/web  Running:5 (R:5/5)\n"
+    (second,) = children(server)
+    assert second != first
+
+
+def test_what_carries_on_beside_a_server_ends_with_it(address: str) -> None:
+    (server,) = beside
+    (pid,) = children(server)
+    server.kill()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline, "it outlives its server"
+        time.sleep(0.05)

@@ -171,7 +171,7 @@ class TestWhatIsRefused:
         assert no(CLUSTER, given_up, CANCEL).code is Code.NOT_CANCELLABLE
 
     def test_what_awaits_others(self) -> None:
-        refusal = no(MCI, asked(MCI, "Absent", "create"), CANCEL)  # more is to come after this
+        refusal = no(KINDS["lease"], asked(KINDS["lease"], "ACTIVE", "update"), CANCEL)
         assert refusal.code is Code.NOT_CANCELLABLE
         assert "waits for others" in refusal.reasons[0].says
 
@@ -200,7 +200,8 @@ class TestAGroup:
 
 class TestWhatWaits:
     def test_what_is_held_is_undone_as_by_withdraw(self) -> None:
-        held = after(MCI, Snapshot("Absent"), Request("create", hold=True, operation=ID), Children(()))
+        preparing = after(MCI, Snapshot("Absent"), Request("create", hold=True, operation=ID))
+        held = after(MCI, preparing, Report(Trigger.DONE, preparing.fence, actor=Actor.CONTROLLER))
         assert (held.state, op(held).phase) == ("Prepared", Phase.HELD)
         cancelled, withdrawn = yes(MCI, held, CANCEL), yes(MCI, held, Request("withdraw"))
         assert replace(cancelled.after, operation=withdrawn.after.operation) == withdrawn.after

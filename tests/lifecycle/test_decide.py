@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -417,25 +418,32 @@ class TestHiddenWork:
         assert decision.after.state == "DESTROYING"
 
 
+def prepared(**how: Any) -> Snapshot:
+    """An infrastructure that the controller has prepared."""
+    preparing = after(MCI, Snapshot("Absent"), Request("create", **how))
+    return after(MCI, preparing, Report(Trigger.DONE, preparing.fence, actor=Actor.CONTROLLER))
+
+
 class TestCreationOfAGroup:
     def test_its_phases(self) -> None:
         mci = yes(MCI, Snapshot("Absent"), Request("create"))
-        assert (mci.after.state, mci.members) == ("Preparing", "prepare")
-        prepared = yes(MCI, mci.after, Children(())).after
-        assert prepared.state == "Prepared"
-        creating = yes(MCI, prepared, Due("next"))
+        assert (mci.after.state, mci.members, mci.step) == ("Preparing", "", True)
+        assert set(pending(MCI, mci.after)) == {"deadline", "step"}
+        ready = prepared()
+        assert ready.state == "Prepared"
+        creating = yes(MCI, ready, Due("next"))
         assert (creating.after.state, creating.members) == ("Creating", "create")
         assert yes(MCI, creating.after, Children((("Running", 3),))).after.state == "Running"
 
     def test_a_failed_preparation_is_released_and_stays_failed(self) -> None:
         preparing = after(MCI, Snapshot("Absent"), Request("create"))
-        failed = yes(MCI, preparing, Children((), failed=1))
-        assert (failed.after.state, failed.members) == ("Failed", "release")
+        failed = yes(MCI, preparing, Report(Trigger.FAILED, preparing.fence, actor=Actor.CONTROLLER))
+        assert (failed.after.state, failed.members) == ("Failed", "remove")
         done = yes(MCI, failed.after, Children(()))
         assert (done.after.state, done.after.operation) == ("Failed", None)
 
     def held(self) -> Snapshot:
-        return after(MCI, Snapshot("Absent"), Request("create", hold=True), Children(()))
+        return prepared(hold=True)
 
     def test_held_it_waits_for_continue_or_withdraw(self) -> None:
         held = self.held()
@@ -447,22 +455,21 @@ class TestCreationOfAGroup:
         assert after(MCI, held, Due("hold"), Children(())).state == "Absent"
 
     def test_what_is_not_held_cannot_be_continued(self) -> None:
-        prepared = after(MCI, Snapshot("Absent"), Request("create"), Children(()))
-        assert no(MCI, prepared, Request("continue")).code is Code.WRONG_STATE
+        assert no(MCI, prepared(), Request("continue")).code is Code.WRONG_STATE
 
     @pytest.mark.parametrize(
         ("policy", "asked", "state"),
-        [(OnPartial.ROLLBACK, "rollback", "Absent"), (OnPartial.REFINE, "refine", "Running")],
+        [(OnPartial.ROLLBACK, "remove", "Absent"), (OnPartial.REFINE, "refine", "Running")],
     )
     def test_policies_on_partial_failure(self, policy: OnPartial, asked: str, state: str) -> None:
-        creating = after(MCI, Snapshot("Absent"), Request("create", on_partial=policy), Children(()), Due("next"))
+        creating = after(MCI, prepared(on_partial=policy), Due("next"))
         partial = yes(MCI, creating, Children((("Failed", 1), ("Running", 2)), failed=1))
         assert partial.members == asked
         rest = Children((("Running", 2),) if policy is OnPartial.REFINE else ())
         assert after(MCI, partial.after, rest).state == state
 
     def test_nothing_ends_before_the_last_member(self) -> None:
-        creating = after(MCI, Snapshot("Absent"), Request("create"), Children(()), Due("next"))
+        creating = after(MCI, prepared(), Due("next"))
         still = yes(MCI, creating, Children((("Running", 2), ("Creating", 1)), remaining=1))
         assert (still.after.state, still.moves) == ("Creating", ())
 
@@ -619,14 +626,17 @@ class TestKeptFailures:
 
 class TestOutcomesOfChildren:
     def test_a_rollback_that_left_something_behind_has_failed(self) -> None:
-        rolling = after(MCI, Snapshot("Absent"), Request("create", on_partial=OnPartial.ROLLBACK), Children(()))
-        rolling = after(MCI, rolling, Due("next"), Children((("Failed", 1), ("Running", 1)), failed=1))
+        rolling = after(
+            MCI,
+            prepared(on_partial=OnPartial.ROLLBACK),
+            Due("next"),
+            Children((("Failed", 1), ("Running", 1)), failed=1),
+        )
         stuck = yes(MCI, rolling, Children((("Failed", 1),), failed=1))
         assert (stuck.after.state, stuck.ended[0].outcome) == ("Failed", Outcome.FAILED)
 
     def test_a_creation_that_left_nobody_has_failed(self) -> None:
-        refined = after(MCI, Snapshot("Absent"), Request("create", on_partial=OnPartial.REFINE), Children(()))
-        refined = after(MCI, refined, Due("next"), Children((("Failed", 2),), failed=1))
+        refined = after(MCI, prepared(on_partial=OnPartial.REFINE), Due("next"), Children((("Failed", 2),), failed=1))
         empty = yes(MCI, refined, Children(()))
         assert (empty.after.state, empty.ended[0].outcome) == ("Failed", Outcome.FAILED)
 

@@ -227,6 +227,7 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
                 asks=MAYBE,
                 fails=fails,
                 probe_first=FLAGS,
+                still=FLAGS,
                 expires=st.none() | st.builds(Expiry, SECONDS, NAMES),
             )
         )

@@ -21,11 +21,11 @@ async def test_a_follower_never_skips_a_line_that_commits_late(migrated: str) ->
             await transaction.start()
             await slow.execute(LINE, "/slow")  # has the lower id, and is not committed yet
             await quick.execute(LINE, "/quick")
-            assert await store.number_journal() == (1, 1)
+            assert (await store.number_journal())[:2] == (1, 1)
             read = await store.journal(0)
             assert [(x["position"], x["path"]) for x in read] == [(1, "/quick")]
             await transaction.commit()
-            assert await store.number_journal() == (2, 1)
+            assert (await store.number_journal())[:2] == (2, 1)
             rest = await store.journal(read[-1]["position"])
             assert [(x["position"], x["path"]) for x in rest] == [(2, "/slow")]
     finally:

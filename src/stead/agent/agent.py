@@ -18,8 +18,11 @@ from stead.agent.work import Work, members_of
 from stead.bus import Bus, BusError, BusState, Delivery, NoAnswer
 from stead.bus.messages import (
     Hello,
+    Lack,
     Look,
     LookReply,
+    Offers,
+    OffersReply,
     Order,
     Presence,
     ReportResult,
@@ -123,6 +126,7 @@ class Lane:
         bus = self.agent.bus
         await bus.serve_look(self.name, self._look)
         await bus.serve_survey(self.name, self._survey)
+        await bus.serve_offers(self.name, self._offers)
         async with bus.orders(self.name) as consumer:
             while True:
                 await self.free.wait()
@@ -169,6 +173,19 @@ class Lane:
         return LookReply(
             [StateLine(fences[s.path], s.state, s.path, revision=s.revision, facts=dict(s.facts)) for s in seen]
         )
+
+    async def _offers(self, offers: Offers) -> OffersReply:
+        driver = self.work.driver
+        lacks: list[Lack] = []
+        try:
+            for want in offers.wants:
+                near = await self.work.lacks(want.field, want.name)
+                if near is not None:
+                    lacks.append(Lack(want, near))
+        except Error as error:
+            log.info("%s: nobody can say what there is to be had: %s", self.name, error)
+            return OffersReply(why=error.message)
+        return OffersReply(kinds=sorted(driver.kinds), lacks=lacks)
 
     async def _survey(self, survey: Survey) -> SurveyReply:
         self.wanted.set()

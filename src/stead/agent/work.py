@@ -6,7 +6,9 @@ A lane that its provider throttles slows down as a whole, and no other lane with
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+import msgspec
 
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import (
@@ -26,6 +28,9 @@ from stead.lifecycle.snapshot import Fence
 
 TRIES = 6
 """How often a call is made that may work later."""
+
+AGAIN = 1.0
+"""Seconds before another try for members that the provider had no room for, where it does not say."""
 
 LOOK = 1.0
 """Seconds between looks at something that is on its way."""
@@ -53,23 +58,37 @@ class Work:
 
         `may` is called before every call, and raises where no further one may be made.
         """
-        members = members_of(m for m in order.members if m.path in fences)
+        members = [
+            Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=order.kind)
+            for m in order.members
+            if m.path in fences
+        ]
         said: list[ReportResult] = []
-        for batch in batches(members, self.driver.batch_limit(order.verb)):
+        for batch in batches(members, self.driver.batch_limit(order.verb, order.kind)):
             said += await self._batch(order, batch, fences, may)
         return said
 
     async def look(self, members: Sequence[Member]) -> list[Seen]:
         """What is there of some members; those on their way are left out."""
         seen: list[Seen] = []
-        for batch in batches(members, self.driver.batch_limit(PROBE)):
-            await self._wait_for_lane()
-            try:
-                seen += await self.driver.describe(batch)
-            except Throttled as error:
-                await self._pause(error)
-                raise
+        for kind in sorted({member.kind for member in members}):
+            alike = [member for member in members if member.kind == kind]
+            for batch in batches(alike, self.driver.batch_limit(PROBE, kind)):
+                seen += await self._asked(self.driver.describe(batch))
         return [s for s in seen if s.state != MOVING]
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """What comes close to what a spec names, where the place does not have it."""
+        return await self._asked(self.driver.lacks(field, name))
+
+    async def _asked[T](self, question: Awaitable[T]) -> T:
+        """The answer to a question that nobody's order is behind: it is asked once."""
+        await self._wait_for_lane()
+        try:
+            return await question
+        except Throttled as error:
+            await self._pause(error)
+            raise
 
     async def _batch(
         self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None]
@@ -77,7 +96,7 @@ class Work:
         try:
             if order.verb == PROBE:
                 return [_seen(s, fences) for s in await self._look(batch)]
-            results = await self._call(order.verb, batch, order.token, may)
+            results = await self._perform(order, batch, may)
             ends = {r.path: r.pending for r in results if r.ok and r.pending}
             waiting = [m for m in _with_facts(batch, results) if m.path in ends]
             looked = {s.path: s for s in await self._look(waiting, ends)} if waiting else {}
@@ -86,6 +105,18 @@ class Work:
             if isinstance(error, TryAgain) and error.unknown:
                 return []  # custody runs out, and then somebody looks
             return [ReportResult(m.path, fences[m.path], "failed", error=error.message) for m in batch]
+
+    async def _perform(self, order: Order, batch: Sequence[Member], may: Callable[[], None]) -> list[Result]:
+        """Do it, and again for single members for which that may help: a call that was answered may have had no room
+        for some of them."""
+        results = {r.path: r for r in await self._call(order.verb, batch, order.token, may)}
+        for _ in range(TRIES - 1):
+            again = [m for m in batch if not (results[m.path].ok or results[m.path].permanent)]
+            if not again:
+                break
+            await asyncio.sleep(max(results[m.path].retry_after or AGAIN for m in again))
+            results |= {r.path: r for r in await self._call(order.verb, again, order.token, may)}
+        return [results[m.path] for m in batch]
 
     async def _call(self, verb: str, batch: Sequence[Member], token: str, may: Callable[[], None]) -> list[Result]:
         """One call, made again while that may help."""
@@ -138,14 +169,14 @@ class Work:
 
 def members_of(told: Iterable[OrderMember]) -> list[Member]:
     """Members in the form that drivers take."""
-    return [Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts) for m in told]
+    return [Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=m.kind) for m in told]
 
 
 def _with_facts(batch: Sequence[Member], results: Sequence[Result]) -> list[Member]:
     """Members as they are known after the call."""
     news = {r.path: r.facts for r in results}
     known = [(m, {**m.facts, **news.get(m.path, {})}) for m in batch]
-    return [Member(path=m.path, token=m.token, spec=m.spec, facts=facts) for m, facts in known]
+    return [msgspec.structs.replace(m, facts=facts) for m, facts in known]
 
 
 def _seen(seen: Seen, fences: Fences) -> ReportResult:

@@ -235,6 +235,10 @@ class Operation(Wire):
     """While it waits: its place in its queue; 1 is the next."""
     reasons: list[Reason]
     """Why it was refused, where it was when its turn came."""
+    says: str = ""
+    """What it waits for, or why it failed, where there is more to say."""
+    orders: int = 0
+    """Of a group: in how many orders its members were put."""
 
 
 class Operations(Wire):

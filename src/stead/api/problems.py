@@ -22,6 +22,8 @@ from stead.controller.view import AWAY, Missing, Outdated, Refusal, Unfit
 log = logging.getLogger(__name__)
 
 MEDIA = "application/problem+json"
+DIALECT = "/tumblebug/"
+"""Under which clients look for a `message`."""
 RETRY = 2
 """Seconds after which asking again makes sense when the database is away."""
 
@@ -84,6 +86,8 @@ class Problem(BaseModel):
     retry_after: int | None = None
     """Seconds; also in the header `Retry-After`."""
     errors: list[FieldError] | None = None
+    message: str | None = None
+    """The same as `detail`, under the name that clients of `/tumblebug` know."""
 
 
 class Trouble(Exception):
@@ -100,7 +104,9 @@ def trouble(answer: Refusal | Missing | Outdated | Unfit) -> Trouble:
         case Missing():
             return Trouble("not-found", answer.says)
         case Unfit():
-            return Trouble("invalid", answer.says, errors=[FieldError(where=answer.field, says=answer.says)])
+            said = ((answer.field, answer.says), *answer.more)
+            errors = [FieldError(where=where, says=says) for where, says in said]
+            return Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
         case Outdated():
             says = f"it is in version {answer.tag} now, in state {answer.state}"
             return Trouble("changed", says, {"ETag": f'"{answer.tag}"'}, current_state=answer.state)
@@ -126,6 +132,7 @@ def respond(request: Request, problem: Trouble) -> Response:
         detail=problem.detail,
         code=problem.code,
         request_id=request_id(request),
+        message=problem.detail if request.url.path.startswith(DIALECT) else None,
         **problem.more,
     )
     headers = problem.headers

@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import re
+import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 from uuid import uuid4
@@ -39,7 +40,7 @@ Who = Annotated[Caller, Depends(_caller)]
 
 
 class RequestIds:
-    """Gives each request an id, the caller's if it is fit to be one, and sends it back."""
+    """Gives each request an id, the caller's if it is fit to be one, and sends it back with how long it took."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -51,11 +52,13 @@ class RequestIds:
         given = Headers(scope=scope).get("x-request-id", "")
         id = given if _ID.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
+        began = time.perf_counter()
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = id
+                headers["Server-Timing"] = f"app;dur={(time.perf_counter() - began) * 1000:.1f}"
                 headers.setdefault("Cache-Control", "no-store")  # what is true now may not be in a second
             await send(message)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
 
-from stead.api.models import Below, Name
+from stead.api.accepting import accepted
+from stead.api.models import Accepted, Below, Name, Path
+from stead.api.problems import trouble
 from stead.api.reality import Lane, LaneLimit, Lanes, Orphan, Orphans, ProviderLimits, Truth, Truths
-from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
-from stead.controller.view import Service
+from stead.api.requests import Cursor, Limit, Who, from_cursor, to_cursor
+from stead.controller.view import Service, Taken
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]
 
@@ -38,6 +40,24 @@ def router(service: Service) -> APIRouter:
         """What providers have that carries our tag and that nobody owns. It is listed once it was found twice."""
         page = await service.view.orphans(lane, limit)
         return Orphans(items=[Orphan.model_validate(item) for item in page.items], more=page.more)
+
+    @routes.post("/v1/orphans/{lane}/{token}", status_code=202)
+    async def deal_with_orphan(
+        lane: LaneName,
+        token: Annotated[str, InPath(max_length=100)],
+        caller: Who,
+        response: Response,
+        action: Annotated[Literal["adopt", "remove"], Query(description="Own it, or have it removed.")],
+        path: Annotated[Path | None, Query(description="With `adopt`: where, if not where it was made for.")] = None,
+    ) -> Accepted:
+        """Give an orphan an owner, or remove it. Both are operations, and told in the journal."""
+        if action == "adopt":
+            answer = await service.adopt(lane, token, path or "", caller)
+        else:
+            answer = await service.remove_orphan(lane, token, caller)
+        if not isinstance(answer, Taken):
+            raise trouble(answer)
+        return accepted(answer, response)
 
     @routes.get("/v1/lanes")
     async def list_lanes(limit: Limit = 100, cursor: Cursor = None) -> Lanes:

@@ -26,7 +26,11 @@ from stead.bus.messages import (
     Hello,
     Look,
     LookReply,
+    Message,
+    Offers,
+    OffersReply,
     Order,
+    Poke,
     Presence,
     Renew,
     RenewReply,
@@ -79,6 +83,7 @@ class Bus:
         self._renewals = Asker[Renew, RenewReply](self._link, replies, RenewReply)
         self._rosters = Asker[Roster, RosterReply](self._link, replies, RosterReply)
         self._looks = Asker[Look, LookReply](self._link, replies, LookReply)
+        self._offers = Asker[Offers, OffersReply](self._link, replies, OffersReply)
         self._surveys = Asker[Survey, SurveyReply](self._link, replies, SurveyReply)
         self._services: list[Service[Any, Any]] = []
         self._replicas = replicas
@@ -241,6 +246,16 @@ class Bus:
         """Look when asked to, in turn with all others who serve the lane."""
         return await self._serve(self.subjects.look(lane), Form(Look), handler)
 
+    async def offers(self, offers: Offers, timeout: float = 30.0) -> OffersReply:
+        """Ask whoever serves a lane what the place has; `NoAnswer` at once where nobody does."""
+        return await self._offers.ask(self.subjects.offers(offers.lane), offers, timeout, once=True)
+
+    async def serve_offers(
+        self, lane: str, handler: Callable[[Offers], Awaitable[OffersReply]]
+    ) -> Service[Offers, OffersReply]:
+        """Say what the place has when asked to."""
+        return await self._serve(self.subjects.offers(lane), Form(Offers), handler)
+
     async def survey(self, survey: Survey, timeout: float = 5.0) -> SurveyReply:
         """Ask whoever serves a lane for its full state; `NoAnswer` at once where nobody does."""
         return await self._surveys.ask(self.subjects.survey(survey.lane), survey, timeout, once=True)
@@ -268,16 +283,29 @@ class Bus:
 
     async def on_presence(self, handler: Callable[[Presence], Awaitable[None]]) -> Listening:
         """Hear of the agents that are there; each word goes to one controller."""
+        return await self._hear(self.subjects.presence, PRESENCE, handler)
 
+    async def poke(self, poke: Poke) -> None:
+        """Tell whichever controller listens that there is something to do."""
+        with translated("poke"):
+            await self._link.client().publish(self.subjects.poke, encode(poke))
+
+    async def on_poke(self, handler: Callable[[Poke], Awaitable[None]]) -> Listening:
+        """Hear that there is something to do; each word goes to one controller."""
+        return await self._hear(self.subjects.poke, Form(Poke), handler)
+
+    async def _hear[M: Message](
+        self, subject: str, form: Form[M], handler: Callable[[M], Awaitable[None]]
+    ) -> Listening:
         async def callback(message: Msg) -> None:
             try:
-                presence = PRESENCE.decode(message.data)
+                heard = form.decode(message.data)
             except BadMessage as error:
                 log.warning("on %s: %s", message.subject, error)
                 return
-            await handler(presence)
+            await handler(heard)
 
-        return await self._link.listen(self.subjects.presence, callback, QUEUE)
+        return await self._link.listen(subject, callback, QUEUE)
 
 
 def message_id(order: Order, subject: str) -> str:

@@ -46,6 +46,8 @@ class OrderMember(msgspec.Struct, frozen=True):
     """Under which the provider's object is made and found again."""
     spec: Values = {}
     facts: Values = {}
+    kind: str = "vm"
+    """What it is, where the message does not say that for all of its members."""
 
     def __post_init__(self) -> None:
         check(self.fence)
@@ -218,6 +220,36 @@ class LookReply(Message, frozen=True, tag="look-reply"):
     """Why there are none, where the provider could not be asked."""
 
 
+class Want(msgspec.Struct, frozen=True):
+    """What a spec names: in which field, and what."""
+
+    field: str
+    name: str
+
+
+class Lack(msgspec.Struct, frozen=True):
+    """What a place does not have, and what comes closest to it."""
+
+    want: Want
+    near: list[str] = []
+
+
+class Offers(Message, frozen=True, tag="offers"):
+    """A controller asks whoever serves a lane whether the place has what some specs name."""
+
+    lane: Name
+    wants: list[Want]
+
+
+class OffersReply(Message, frozen=True, tag="offers-reply"):
+    """What is not there, and which kinds can be made there."""
+
+    kinds: list[str] = []
+    lacks: list[Lack] = []
+    why: str = ""
+    """Why nobody can say, where the provider could not be asked."""
+
+
 class Survey(Message, frozen=True, tag="survey"):
     """A controller asks for the full state of a lane; it comes on the stream of reports."""
 
@@ -246,6 +278,19 @@ class Presence(Message, frozen=True, tag="presence"):
     version: str
     throttled: dict[str, Number] = {}
     """By lane, how many calls the provider has refused since the last word because there were too many."""
+
+
+class Poke(Message, frozen=True, tag="poke"):
+    """There is something to do, of a controller's own. It may be lost: whatever it names is found in the database."""
+
+    expanding: list[str] = []
+    """Operations whose members are to be asked."""
+    recount: list[str] = []
+    """Groups whose members are to be counted."""
+    steps: list[tuple[str, Fence]] = []
+    """Resources for which a controller has something to do of its own, under this fence."""
+    gone: list[str] = []
+    """Resources that have come to an end."""
 
 
 class Fault(Message, frozen=True, tag="fault"):

@@ -66,6 +66,7 @@ class Subjects:
         self.all_reports = [f"{self._root}.report.*", f"{self._root}.hello.*"]
         self.take = f"{self._root}.take"
         self.renew = f"{self._root}.renew"
+        self.poke = f"{self._root}.poke"
         self.roster = f"{self._root}.roster"
         self.presence = f"{self._root}.presence"
 
@@ -83,6 +84,9 @@ class Subjects:
 
     def look(self, lane: str) -> str:
         return f"{self._root}.look.{to_token(lane)}"
+
+    def offers(self, lane: str) -> str:
+        return f"{self._root}.offers.{to_token(lane)}"
 
     def survey(self, lane: str) -> str:
         return f"{self._root}.survey.{to_token(lane)}"

@@ -1,4 +1,4 @@
-"""The built-in lifecycles: seventeen kinds in five families."""
+"""The built-in lifecycles: twenty kinds in five families."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,13 @@ from stead.catalog.datacenter import ACCOUNT, CLOUDSPACE, DISK, IMAGE, MACHINE, 
 from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST
 from stead.catalog.multicloud import MCI, SUBGROUP, VM
 from stead.catalog.reservation import EVENT, LEASE, RESERVATION
+from stead.catalog.shared import NETWORK, SECURITYGROUP, SSHKEY
 from stead.catalog.system import SERVICE, SYSTEM
 from stead.catalog.transition import validate_transition
 from stead.lifecycle.definition import Lifecycle
 
 _FAMILIES: Mapping[str, tuple[Lifecycle, ...]] = {
-    "multicloud": (VM, SUBGROUP, MCI),
+    "multicloud": (VM, SUBGROUP, MCI, NETWORK, SECURITYGROUP, SSHKEY),
     "edge": (CLUSTERINST, APPINST, CLOUDLET),
     "datacenter": (MACHINE, CLOUDSPACE, ACCOUNT, DISK, IMAGE, NODE),
     "reservation": (LEASE, RESERVATION, EVENT),

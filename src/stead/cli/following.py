@@ -12,11 +12,15 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from stead.cli.listing import Columns, write
+from stead.cli.listing import Columns, printable, write
 from stead.cli.output import Code, ListFormat, data, note
 from stead.cli.planned import show as show_plan
 from stead.cli.remote import INTERRUPTED, clock, plain, reach, seconds_of
-from stead.client import Accepted, Operation, SyncClient
+from stead.cli.standing import bars, saved
+from stead.client import Accepted, NotFound, Operation, SyncClient
+
+GROUPS = ("mci", "subgroup")
+"""Kinds that have members."""
 
 OPERATIONS: Columns[Operation] = Columns(
     narrow=(
@@ -98,7 +102,7 @@ def finish(
 ) -> None:
     """Follow an operation to its end and write how it ended; ends the command unless that was well."""
     try:
-        with _progress() as progress:
+        with _progress(client) as progress:
             ended = client.wait(id, seconds_of(timeout), progress)
     except KeyboardInterrupt:
         note(f"the operation goes on; see: stead operation wait {id}")
@@ -106,6 +110,10 @@ def finish(
     write([ended], OPERATIONS, output)
     if ended.outcome not in well:
         note(f"error: {ended.action} of {ended.path} ended {ended.outcome}; see: stead journal {ended.path}")
+        if ended.says:
+            note(f"  because: {printable(ended.says)}")
+        elif ended.kind in GROUPS and ended.failed:
+            note(f"  {ended.failed} failed; see: stead operation members {ended.id}")
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
         raise typer.Exit(Code.REFUSED if ended.outcome == "refused" else Code.FAILED)
@@ -135,8 +143,9 @@ class _Shown(Protocol):
 
 
 @contextmanager
-def _progress() -> Iterator[_Shown]:
-    """Shows changes of an operation on stderr: a line that changes on a terminal, a line each elsewhere."""
+def _progress(client: SyncClient) -> Iterator[_Shown]:
+    """Shows changes of an operation on stderr: lines that change on a terminal, with a bar for each place
+    that members of a group are in; a line each elsewhere."""
     if not sys.stderr.isatty():
         yield lambda operation: note(_says(operation))
         return
@@ -145,9 +154,19 @@ def _progress() -> Iterator[_Shown]:
         task = progress.add_task("")
 
         def show(operation: Operation) -> None:
-            progress.update(task, description=_says(operation))
+            progress.update(task, description="\n".join([_says(operation), *_bars(client, operation)]))
 
         yield show
+
+
+def _bars(client: SyncClient, operation: Operation) -> list[str]:
+    """How far it has come by provider and region, where it is about a group."""
+    if operation.outcome is not None or operation.kind not in GROUPS:
+        return []
+    try:
+        return bars(client.status(operation.path))
+    except NotFound:
+        return []
 
 
 def _says(operation: Operation) -> str:
@@ -156,7 +175,9 @@ def _says(operation: Operation) -> str:
     if operation.queued:
         return f"{operation.action} of {operation.path}: {place(operation.position)}"
     done = f", {operation.total - operation.remaining} of {operation.total}" if operation.total > 1 else ""
+    done += saved(operation.total, operation.orders)
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
     end = ", cancelled" if operation.cancelled else ""
     where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done}{end})"
-    return f"{operation.action} of {operation.path}: {where}"
+    says = f": {printable(operation.says)}" if operation.says else ""
+    return f"{operation.action} of {operation.path}: {where}{says}"

@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from stead import __version__
-from stead.cli import claim, explain, journal, lane, lifecycle, operation, orphan, queue, serve, vm
+from stead.cli import (
+    claim,
+    explain,
+    journal,
+    lane,
+    lifecycle,
+    mci,
+    operation,
+    orphan,
+    queue,
+    serve,
+    shared,
+    subgroup,
+    vm,
+)
 
 app = typer.Typer(
     name="stead",
@@ -17,7 +31,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A lifecycle control plane: what you run comes back to a steady state, and says why when it does not.",
 )
+app.add_typer(mci.app, name="mci", short_help="Infrastructures of VMs over many clouds.")
+app.add_typer(subgroup.app, name="subgroup", short_help="VMs of an infrastructure that are alike.")
 app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")
+for _kind, (_says, _) in shared.KINDS.items():
+    app.add_typer(shared.commands(_kind), name=_kind, short_help=_says)
 app.add_typer(operation.app, name="operation", short_help="What was asked for, and what became of it.")
 app.add_typer(queue.app, name="queue", short_help="Where operations wait their turn.")
 app.command("journal", short_help="Every move and every refusal.", epilog="Example: stead journal shop --follow")(
@@ -32,6 +50,7 @@ app.command(
 app.add_typer(orphan.app, name="orphan", short_help="What providers have that nobody owns.")
 app.add_typer(lane.app, name="lane", short_help="The ways to providers, and who serves them.")
 app.command("server", short_help="Run a controller and its HTTP interface.")(serve.server)
+app.command("controller", short_help="Run one more controller.")(serve.controller)
 app.command("agent", short_help="Run an agent.")(serve.agent)
 app.command("sim-cloud", short_help="Run a simulated cloud.")(serve.sim_cloud)
 app.add_typer(lifecycle.app, name="lifecycle", short_help="Look at lifecycles, check, explore and draw them.")

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import os
+import signal
 import sys
+import threading
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -13,13 +18,34 @@ import uvloop
 
 from stead.agent import entry
 from stead.api import create_app
-from stead.controller.engine import engine
-from stead.lifecycle.pace import Pace
+from stead.controller.engine import door, engine
+from stead.lifecycle.pace import DEFAULT
+
+log = logging.getLogger(__name__)
+
+WITH_PARENT = "STEAD_WITH_PARENT"
+"""In the environment of a process that ends with the one that has started it."""
+
+PAUSE = 1.0
+"""Seconds before another process takes the place of one that ended."""
 
 
-def server(database: str, nats: str, cell: str, host: str, port: int, pace: Pace) -> None:
-    """A controller and its HTTP interface."""
+def server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
+    """The HTTP interface, and beside it a process that carries on what it lets in."""
     _run(_server(database, nats, cell, host, port, pace))
+
+
+def controller(database: str, nats: str, cell: str, pace: float) -> None:
+    """A controller alone. With a parent, it ends when that does, however that ends."""
+    if WITH_PARENT in os.environ:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    _run(_controller(database, nats, cell, pace))
+
+
+def _end_with_parent() -> None:
+    while sys.stdin.buffer.read(1):
+        pass
+    os._exit(0)
 
 
 def agent(nats: str, cell: str, name: str, lanes: Sequence[str], driver: str, settings: Mapping[str, str]) -> None:
@@ -36,16 +62,44 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
         uvloop.run(program)
 
 
-async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: Pace) -> None:
-    async with engine(database, nats, cell, pace=pace) as e:
-        config = uvicorn.Config(create_app(e.service), host=host, port=port, log_config=None, lifespan="off")
-        web = uvicorn.Server(config)
-        controller = asyncio.create_task(e.controller.run())
-        serving = asyncio.create_task(web.serve())
-        done, _ = await asyncio.wait({controller, serving}, return_when=asyncio.FIRST_COMPLETED)
-        web.should_exit = True
-        controller.cancel()
-        await asyncio.gather(serving, controller, return_exceptions=True)
-        for task in done:
-            if task is controller and not task.cancelled():
-                task.result()
+async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
+    async with door(database, nats, cell, pace=DEFAULT.scaled(pace)) as service:
+        config = uvicorn.Config(create_app(service), host=host, port=port, log_config=None, lifespan="off")
+        words = ["--database", database, "--nats", nats, "--cell", cell, "--pace", str(pace)]
+        beside = asyncio.create_task(_beside([*_own_command(), "controller", *words]))
+        try:
+            await uvicorn.Server(config).serve()
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
+
+
+def _own_command() -> list[str]:
+    """How this process was called, up to the command."""
+    said = sys.orig_argv
+    return [sys.executable, *(said[1 : said.index("server")] if "server" in said else ["-m", "stead"])]
+
+
+async def _beside(command: Sequence[str]) -> None:
+    """A process that runs for as long as this one; where it ends by itself, another takes its place."""
+    while True:
+        env = {**os.environ, WITH_PARENT: "1"}
+        process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=env)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.terminate()
+            await process.wait()
+            raise
+        log.error("the controller ended with %s; another begins", code)
+        await asyncio.sleep(PAUSE)
+
+
+async def _controller(database: str, nats: str, cell: str, pace: float) -> None:
+    async with engine(database, nats, cell, pace=DEFAULT.scaled(pace)) as e:
+        running = asyncio.create_task(e.controller.run())
+        for word in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(word, running.cancel)
+        with suppress(asyncio.CancelledError):
+            await running

@@ -1,4 +1,4 @@
-"""The commands that run the processes of a cell: `stead server`, `stead agent` and `stead sim-cloud`.
+"""The commands that run the processes of a cell: `stead server`, `controller`, `agent` and `sim-cloud`.
 
 What a process is made of is imported when it is run: all other commands start without it.
 """
@@ -13,10 +13,21 @@ from typing import Annotated
 
 import typer
 
-from stead.lifecycle.pace import DEFAULT
-
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
+Database = Annotated[
+    str, typer.Option("--database", envvar="STEAD_DATABASE", help="PostgreSQL, as postgresql://user@host/name.")
+]
+Slower = Annotated[
+    float,
+    typer.Option(
+        "--pace",
+        min=0.05,
+        max=20,
+        envvar="STEAD_PACE",
+        help="All waits of the protocol (custody, resends, looks), as a multiple of the usual; the same for all.",
+    ),
+]
 
 
 def _log() -> None:
@@ -25,29 +36,31 @@ def _log() -> None:
 
 
 def server(
-    database: Annotated[
-        str, typer.Option("--database", envvar="STEAD_DATABASE", help="PostgreSQL, as postgresql://user@host/name.")
-    ],
+    database: Database,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
-    pace: Annotated[
-        float,
-        typer.Option(
-            "--pace",
-            min=0.05,
-            max=20,
-            envvar="STEAD_PACE",
-            help="All waits of the protocol (custody, resends, looks), as a multiple of the usual; the same for all.",
-        ),
-    ] = 1.0,
+    pace: Slower = 1.0,
 ) -> None:
-    """Run a controller and its HTTP interface. Any number of them may run on one database and one bus."""
+    """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus."""
     from stead.cli import processes
 
     _log()
-    processes.server(database, nats, cell, host, port, DEFAULT.scaled(pace))
+    processes.server(database, nats, cell, host, port, pace)
+
+
+def controller(
+    database: Database,
+    nats: Nats = "nats://127.0.0.1:4222",
+    cell: Cell = "main",
+    pace: Slower = 1.0,
+) -> None:
+    """Run one more controller, without an HTTP interface: it carries on what others let in."""
+    from stead.cli import processes
+
+    _log()
+    processes.controller(database, nats, cell, pace)
 
 
 def agent(

@@ -31,6 +31,7 @@ from stead.client.models import (
     Truth,
 )
 from stead.client.queues import Queue, WholeQueue
+from stead.client.standing import Standing, StandingPart, WorstMember
 from stead.client.sync import SyncClient
 
 __all__ = [
@@ -57,6 +58,8 @@ __all__ = [
     "Refused",
     "Rehearsal",
     "Resource",
+    "Standing",
+    "StandingPart",
     "SteadError",
     "StillRunning",
     "SyncClient",
@@ -64,4 +67,5 @@ __all__ = [
     "Unavailable",
     "Unreachable",
     "WholeQueue",
+    "WorstMember",
 ]

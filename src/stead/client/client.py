@@ -43,6 +43,7 @@ from stead.client.models import (
     TruthPage,
 )
 from stead.client.queues import Queue, QueuePage, WholeQueue
+from stead.client.standing import Standing
 from stead.client.transport import Transport, pause, raise_for_problem, read
 
 DEFAULT_SERVER = "http://127.0.0.1:7770"
@@ -119,6 +120,11 @@ class Client:
     def resources(self, *, kind: str | None = None, below: str = "/", limit: int = 500) -> AsyncGenerator[Resource]:
         """All resources below a path, page by page."""
         return _through(lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor))
+
+    async def status(self, path: str, *, refresh: bool = False) -> Standing:
+        """How an infrastructure or a subgroup stands; with `refresh`, after a look at what may have changed."""
+        address = f"/v1/status/{quote(path.removeprefix('/'), safe='/')}"
+        return await self._transport.send(Standing, "GET", address, query={"refresh": refresh})
 
     async def ask(
         self, path: str, action: str, *, key: str | None = None, if_match: str | None = None, **wishes: Unpack[Wishes]
@@ -286,6 +292,16 @@ class Client:
     async def orphans(self, *, lane: str | None = None, limit: int = 1000) -> OrphanPage:
         """What providers have that nobody owns."""
         return await self._transport.send(OrphanPage, "GET", "/v1/orphans", query={"lane": lane, "limit": limit})
+
+    async def adopt_orphan(self, lane: str, token: str, path: str | None = None) -> Accepted:
+        """Own something that a provider has, at a path or at the one it was made for."""
+        query = {"action": "adopt", "path": path}
+        return await self._transport.send(Accepted, "POST", f"/v1/orphans/{lane}/{quote(token)}", query=query)
+
+    async def remove_orphan(self, lane: str, token: str) -> Accepted:
+        """Have something removed that a provider has and nobody owns."""
+        query = {"action": "remove"}
+        return await self._transport.send(Accepted, "POST", f"/v1/orphans/{lane}/{quote(token)}", query=query)
 
     async def lane_page(self, *, limit: int = 500, cursor: str | None = None) -> LanePage:
         """One page of lanes."""

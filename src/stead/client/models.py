@@ -54,6 +54,8 @@ class Problem:
     reasons: tuple[Reason, ...] = ()
     retry_after: int | None = None
     errors: tuple[FieldError, ...] = ()
+    message: str | None = None
+    """The detail once more, for clients of another dialect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,10 @@ class Operation:
     """While it waits: its place in its queue; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
     """Why it was refused, where it was when its turn came."""
+    says: str = ""
+    """What it waits for, or why it failed, where there is more to say."""
+    orders: int = 0
+    """Of a group: in how many orders its members were put."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,10 @@ class Wish:
     """Of a group: only those members that this operation asked and that did not do it."""
     read: Row | None = None
     """The resource, where it has just been read."""
+    token: UUID | None = None
+    """Under which the provider knows it, where it has it already."""
+    facts: Mapping[str, Any] | None = None
+    """What the provider said of it."""
 
     def fingerprint(self) -> str:
         """Two wishes under one key are the same if this is."""
@@ -255,7 +259,8 @@ class Admission:
     async def _nobody(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | None:
         """Of a group: a refusal, where no member could follow. It is asked once per class of members."""
         action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
-        if action is None or not action.members or member is None:
+        asks = member.action(action.members) if action is not None and member is not None else None
+        if action is None or member is None or asks is None or member.initial.name in asks.starts:
             return None
         row = await self.mover.store.read(wish.path)
         if row is None:
@@ -276,6 +281,7 @@ class Admission:
             detail={"force": True, "reason": wish.request.reason} if wish.request.force else None,
             new=self._new(wish),
             read=wish.read,
+            facts=wish.facts,
         )
 
     def _begin(self, wish: Wish, queue: str) -> Begin:
@@ -295,7 +301,7 @@ class Admission:
         lifecycle = self.mover.kinds[wish.kind]
         fence = Fence(self.mover.store.incarnation, int(self.mover.clock() * 1000))
         snapshot = Snapshot(lifecycle.initial.name, fence)
-        return Row(wish.path, wish.kind, snapshot, wish.lane, uuid4(), wish.spec)
+        return Row(wish.path, wish.kind, snapshot, wish.lane, wish.token or uuid4(), wish.spec)
 
     async def _accepted(self, wish: Wish, begin: Begin, moved: Moved) -> Accepted | Refusal:
         decision = moved.decision

@@ -64,4 +64,4 @@ def order_of(told: Mapping[str, Any]) -> Order:
 def member_of(row: Row) -> OrderMember:
     """A resource, as an agent is told of it."""
     spec = row.spec if row.next_spec is None else row.next_spec
-    return OrderMember(row.path, row.snapshot.fence, str(row.token), dict(spec), dict(row.facts or {}))
+    return OrderMember(row.path, row.snapshot.fence, str(row.token), dict(spec), dict(row.facts or {}), row.kind)

@@ -1,4 +1,4 @@
-"""A controller put together: store, bus, the loops that run, and the service that interfaces speak to."""
+"""An engine put together: store, bus, what carries changes on, and the service that interfaces speak to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
+from stead.controller.door import Door, Pokes
 from stead.controller.runtime import Controller
 from stead.controller.view import Service, View
 from stead.lifecycle.definition import Lifecycle
@@ -38,18 +39,35 @@ async def engine(
 
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
     """
-    await migrate(dsn)
-    async with Store.open(dsn, connections=connections) as store, Bus(nats, cell, name="controller") as bus:
-
-        async def connected() -> None:
-            if not bus.connected:
-                raise Unavailable("the bus is not connected")
-
+    async with _ground(dsn, nats, cell, "controller", connections) as (store, bus):
         controller = Controller(store, bus, kinds, pace=pace)
-        view = View(store, controller.mover.kinds)
-        service = Service(
-            controller.admission, view, checks={"bus": connected}, looks=controller.looks, grants=controller.grants
-        )
+        yield Engine(controller, _service(controller))
+
+
+@asynccontextmanager
+async def door(
+    dsn: str, nats: str, cell: str, *, connections: int = 10, pace: Pace = DEFAULT
+) -> AsyncIterator[Service]:
+    """The service alone: what it lets in is carried on by controllers in other processes."""
+    async with _ground(dsn, nats, cell, "door", connections) as (store, bus):
+        opened = Door(store, bus, KINDS, pace=pace)
+        opened.mover.follow(Pokes(bus))
+        yield _service(opened)
+
+
+@asynccontextmanager
+async def _ground(dsn: str, nats: str, cell: str, name: str, connections: int) -> AsyncIterator[tuple[Store, Bus]]:
+    await migrate(dsn)
+    async with Store.open(dsn, connections=connections) as store, Bus(nats, cell, name=name) as bus:
         with suppress(Unavailable):  # it goes on trying
             await bus.connect(2)
-        yield Engine(controller, service)
+        yield store, bus
+
+
+def _service(door: Door) -> Service:
+    async def connected() -> None:
+        if not door.bus.connected:
+            raise Unavailable("the bus is not connected")
+
+    view = View(door.store, door.mover.kinds)
+    return Service(door.admission, view, checks={"bus": connected}, looks=door.looks, grants=door.grants)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.plans import Plans
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Cancel, Children, OnConflict, Request
 from stead.lifecycle.rows import Actor
@@ -30,6 +31,7 @@ class Groups:
     def __init__(self, mover: Mover, chunk: int = CHUNK) -> None:
         self.mover = mover
         self.chunk = chunk
+        self.plans = Plans(mover.store, mover.clock)
         self.tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, written: Written) -> None:
@@ -68,6 +70,8 @@ class Groups:
         asking = await self.mover.store.expansion(operation)
         if asking is None:
             return False
+        if asking["request"].get("makes"):
+            return await self._make(operation, asking)
         paths = await self._members(operation, asking)
         last, done = paths[-1] if paths else asking["after"], len(paths) < self.chunk
         if "cancels" in asking["request"]:
@@ -75,7 +79,26 @@ class Groups:
             await self.mover.move([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
             return not done
         request = _request(operation, asking)
-        told = [Told(path, request, principal=asking["principal"]) for path in paths]
+        await self._tell(operation, asking, [Told(path, request, asking["principal"]) for path in paths], last, done)
+        return not done
+
+    async def _make(self, operation: str, asking: Mapping[str, Any]) -> bool:
+        """Ask some that are not there yet to be made."""
+        row = await self.mover.store.read(asking["path"])
+        member = self.mover.kinds[asking["member"]]
+        after = int(asking["after"] or 0)
+        if row is None:
+            return False
+        rows, total = await self.plans.some(operation, row, asking["wish"], member, after, self.chunk)
+        request, after = _request(operation, asking), after + len(rows)
+        told = [Told(new.path, request, asking["principal"], spec=new.spec, new=new) for new in rows]
+        await self._tell(operation, asking, told, f"{after:09}", after >= total)
+        return after < total
+
+    async def _tell(
+        self, operation: str, asking: Mapping[str, Any], told: Sequence[Told], last: str, done: bool
+    ) -> None:
+        """Ask members, and record how far that has come: both or neither."""
 
         def widened(answers: Sequence[Answer]) -> Expansion:
             acting = sum(isinstance(a, Moved) and a.wrote for a in answers)
@@ -83,7 +106,6 @@ class Groups:
             return Expansion(operation, last, done, acting, asking["turn"], skipped)
 
         await self.mover.move(told, widened)
-        return not done
 
     async def _members(self, operation: str, asking: Mapping[str, Any]) -> list[str]:
         """The next members that are to hear of it."""
@@ -92,7 +114,7 @@ class Groups:
             return await store.working_members(operation, asking["member"], asking["path"], after, self.chunk)
         if said.get("of"):
             return await store.failed_members(said["of"], after, self.chunk)
-        return await store.paths(asking["member"], f"{asking['path']}/", after, self.chunk)
+        return await store.paths(asking["member"], f"{asking['path']}/", after, self.chunk, said.get("from"))
 
     async def recount(self, path: str) -> None:
         """Bring what the members amount to to their group."""

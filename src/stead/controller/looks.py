@@ -13,8 +13,11 @@ from stead.bus import Bus, BusError
 from stead.bus.messages import Look, StateLine
 from stead.controller.carrier import member_of
 from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.lifecycle.events import Report
 from stead.lifecycle.pace import DEFAULT, Pace
+from stead.lifecycle.rows import Trigger
 from stead.store import Row
+from stead.store.template import look_after
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +26,9 @@ AT_ONCE = 100
 
 PATIENCE = 30.0
 """Seconds for an answer."""
+
+PAGE = 1000
+"""Members that are looked at together, when somebody wants to know what is there now."""
 
 
 class Unsure(StrEnum):
@@ -81,10 +87,42 @@ class Looks:
         lines = {line.path: line for line in reply.objects}
         return {path: lines.get(path, missing) for path in paths}
 
+    async def refresh(self, below: str) -> int:
+        """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""
+        seen, after = 0, ""
+        still = sorted({s.name for kind in self.mover.kinds.values() for s in kind.states if s.still})
+        while True:
+            records = await self.mover.store.fetch("refreshable", below, after, PAGE, self.pace.still, still)
+            paths = [r["path"] for r in records]
+            rows = await self.mover.store.read_many(paths)
+            told = told_of(await self.ask(rows.values()))
+            await self.apply(told)
+            seen += len(told)
+            if len(paths) < PAGE:
+                return seen
+            after = paths[-1]
+
     async def apply(self, told: Sequence[Told]) -> list[Answer]:
         """Bring what was seen to what is believed."""
         answers = await self.mover.move(told)
-        as_believed = [a.brief.path for a in answers if isinstance(a, Moved) and not a.wrote]
-        if as_believed:
-            await self.mover.store.saw(as_believed, self.pace.look)
+        as_believed: defaultdict[int, list[str]] = defaultdict(list)
+        for answer in answers:
+            if isinstance(answer, Moved) and not answer.wrote:
+                brief = answer.brief
+                as_believed[look_after(self.mover.kinds[brief.kind], brief.state)].append(brief.path)
+        for pause, paths in as_believed.items():
+            await self.mover.store.saw(paths, pause)
         return answers
+
+
+def told_of(seen: Iterable[StateLine]) -> list[Told]:
+    """What was seen of resources at rest, to be brought to what is believed."""
+    return [
+        Told(
+            line.path,
+            Report(Trigger.SEEN, line.fence, seen=line.seen, revision=line.revision),
+            facts=line.facts or None,
+            detail={"look": True},
+        )
+        for line in seen
+    ]

@@ -177,6 +177,8 @@ class Mover:
             if expansion is not None and written.conflicts:
                 return list(range(len(told)))
             written.recount.extend(_counted(changes))
+            written.steps.extend(_steps(changes))
+            written.gone.extend(change.brief.path for change in changes if change.template.body["gone"])
             for follow in self._follow:
                 await follow(written)
         return later
@@ -202,10 +204,10 @@ class Mover:
         event = said.event
         if isinstance(event, Due) and brief.armed().get(event.timer, math.inf) > self.clock():
             return Refusal((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), brief.state)
-        if snapshot is not None or said.begin is not None:
+        if (snapshot is not None and not _within(event)) or said.begin is not None:
             return self._decide(brief, snapshot or snapshot_of(brief.likeness), event, said.begin)
         alike = _alike(event, brief)
-        key = (*brief.likeness, alike)
+        key = (*brief.likeness, brief.id != 0, alike)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= REMEMBERED:
@@ -230,15 +232,19 @@ class Mover:
         """What is asked of the members, where they know it."""
         member = self.kinds.get(lifecycle.members)
         op = answer.after.operation
-        if isinstance(event, Cancel):
-            return {"cancels": True, "member": lifecycle.members} if answer.cancels else None
+        if isinstance(event, Cancel) and answer.cancels:
+            return {"cancels": True, "member": lifecycle.members}
         if not answer.members or member is None or member.action(answer.members) is None or op is None:
             return None
         actor, force = (event.actor, event.force) if isinstance(event, Request) else (Actor.CONTROLLER, op.forced)
         asking = asks_as(member, answer.members, actor)
         asks = {"action": answer.members, "member": member.kind, "actor": asking, "force": force}
+        action = member.action(answer.members)
+        if action is not None and member.initial.name in action.starts:
+            asks["makes"] = True  # what is not there yet
         of = begin.request.get("failed_of", "") if begin is not None else ""
-        return {**asks, "of": of} if of else asks
+        least = begin.request.get("spec", {}).get("from") if begin is not None else None
+        return asks | ({"of": of} if of else {}) | ({"from": least} if least is not None else {})
 
 
 class Taken:
@@ -284,6 +290,12 @@ def _counted(changes: Sequence[Change]) -> list[str]:
     """Groups that want to know what their members amount to, and ask nothing of them."""
     told = [change for change in changes if change.template.decision.recount]
     return [change.brief.path for change in told if change.template.body.get("expands") is None]
+
+
+def _steps(changes: Sequence[Change]) -> list[tuple[str, Fence]]:
+    """Resources for which a controller has something to do of its own, with the fence under which it is done."""
+    told = [change for change in changes if change.template.decision.step]
+    return [(c.brief.path, Fence(c.brief.fence.incarnation, c.brief.fence.counter + c.template.raises)) for c in told]
 
 
 def _within(event: Event) -> bool:

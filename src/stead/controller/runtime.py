@@ -9,32 +9,31 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from stead.bus import Bus, BusState
-from stead.bus.messages import Presence, Renew, RenewReply, Roster, RosterReply, Take, TakeReply
-from stead.controller.admission import Admission
-from stead.controller.carrier import Carrier, member_of
+from stead.bus.messages import Poke, Presence, Renew, RenewReply, Roster, RosterReply, Take, TakeReply
+from stead.controller.carrier import member_of
 from stead.controller.clock import Clock
-from stead.controller.grants import Grants
+from stead.controller.door import SOON, Door
 from stead.controller.groups import Groups
 from stead.controller.healers import Healer
 from stead.controller.healers.drift import Drift
+from stead.controller.healers.following import Following
 from stead.controller.healers.numbering import Numbering
 from stead.controller.healers.orphans import Orphans
 from stead.controller.healers.partitions import Partitions
 from stead.controller.healers.redispatch import Redispatch
 from stead.controller.listener import Listener
-from stead.controller.looks import Looks
-from stead.controller.mover import Mover
-from stead.controller.queues import Queues
+from stead.controller.preparing import Preparing
+from stead.controller.sharing import Sharing
+from stead.controller.steps import Steps
 from stead.controller.takes import Takes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import ABSENT, HOUR
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
-from stead.store.change import Custody
+from stead.store.change import Custody, Written
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +41,7 @@ PAGE = 500
 """Members on one page of a roster."""
 
 
-class Controller:
+class Controller(Door):
     """One controller."""
 
     def __init__(
@@ -53,38 +52,44 @@ class Controller:
         clock: Callable[[], float] = time.time,
         pace: Pace = DEFAULT,
     ) -> None:
-        self.store = store
-        self.bus = bus
-        self.pace = pace
-        mover = Mover(store, {name: replace(kind, pace=pace) for name, kind in kinds.items()}, clock)
-        carrier = Carrier(bus)
-        self.grants = Grants(mover, carrier)
-        mover.follow(carrier)
-        mover.follow(self.grants)
+        super().__init__(store, bus, kinds, clock, pace)
+        mover = self.mover
         self.groups = Groups(mover)
-        mover.follow(self.groups)
-        self.mover = mover
-        self.admission = Admission(mover)
-        self.queues = Queues(self.admission)
-        mover.follow(self.queues)
+        self.steps = Steps(mover, {("mci", "Preparing"): Preparing(self.admission, bus)})
+        self.sharing = Sharing(self.admission)
+        mover.follow(self._begin)
         self.takes = Takes(mover, pace)
-        self.looks = Looks(mover, bus, pace)
         self.clock = Clock(mover)
         orphans = Orphans(mover, bus, pace)
         self.listener = Listener(mover, bus, self.looks, orphans)
         self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus), _told)
+        self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), _told)
         self.healers: tuple[Healer, ...] = (
             self.redispatch,
             Healer("clock", 0.5, self.clock.tick, _told),
             Healer("grants", 2.0, self.grants.heal, _told),
             Healer("groups", 2.0, self.groups.heal, _told),
             Healer("queues", 1.0, self.queues.heal, _told),
+            Healer("sharing", 10.0, self.sharing.heal, _told),
             Healer("drift", 1.0, Drift(self.looks), _told),
             Healer("orphans", 5.0, orphans, _told),
-            Healer("numbering", 0.2, Numbering(store), _told),
+            self.numbering,
             Healer("partitions", HOUR, Partitions(store), _told),
         )
         bus.on_state(self._on_state)
+        self._soon = False
+
+    async def _begin(self, written: Written) -> None:
+        """After a commit, here or elsewhere: begin what it asks for. Soon it is in the journal, and in the counts."""
+        for follow in (self.groups, self.steps, self.sharing):
+            await follow(written)
+        if not self._soon:
+            self._soon = True
+            asyncio.get_running_loop().call_later(SOON, self._number)
+
+    def _number(self) -> None:
+        self._soon = False
+        self.numbering.nudge()
 
     def _on_state(self, state: BusState) -> None:
         if state is BusState.CONNECTED:
@@ -96,6 +101,7 @@ class Controller:
         await self.bus.serve_renew(self._renew)
         await self.bus.serve_roster(self._roster)
         await self.bus.on_presence(self._presence)
+        await self.bus.on_poke(self._poked)
         async with asyncio.TaskGroup() as group:
             for loop in (self.listener.run(), *(healer.run() for healer in self.healers)):
                 group.create_task(loop)
@@ -125,6 +131,9 @@ class Controller:
     def _may_be(self, row: Row) -> bool:
         moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
         return moving or self.mover.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
+
+    async def _poked(self, poke: Poke) -> None:
+        await self._begin(Written({}, [], poke.recount, poke.expanding, steps=poke.steps, gone=poke.gone))
 
     async def _presence(self, presence: Presence) -> None:
         try:

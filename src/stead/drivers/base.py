@@ -4,6 +4,9 @@ A driver speaks to one place, a region of a provider, which is what a lane of or
 that it must know later it returns as facts, and gets back with the member. It retries nothing and waits for nothing
 that lasts longer than one call; whoever has custody of the order decides on that.
 
+It makes VMs, and as far as its `kinds` say also what they share: networks, security groups, keys. All members of one
+call are of one kind.
+
 Four promises, which the conformance suite checks on every driver:
 
 - One `perform` is one call to the provider, for as many members as `batch_limit` says.
@@ -15,10 +18,14 @@ Four promises, which the conformance suite checks on every driver:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 from msgspec import Struct
+
+VM = "vm"
+"""The kind that every driver makes."""
 
 MOVING = "moving"
 """What a look says of an object on its way from one state to another: look again. It is never reported as seen."""
@@ -36,6 +43,7 @@ class Member(Struct, frozen=True, kw_only=True):
     spec: Mapping[str, Any] = {}
     facts: Mapping[str, Any] = {}
     """What earlier calls returned: the provider's id, if it is known."""
+    kind: str = VM
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -76,10 +84,15 @@ class Found(Struct, frozen=True, kw_only=True):
     path: str = ""
     """The resource it was made for, as the tag has it."""
     facts: Mapping[str, Any] = {}
+    kind: str = VM
 
 
 class Driver(Protocol):
     """The code that speaks to one place of one kind of provider."""
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it makes: `vm`, and of `network`, `securitygroup` and `sshkey` those that the place has."""
 
     @property
     def longest_call(self) -> float:
@@ -87,8 +100,8 @@ class Driver(Protocol):
 
         Nobody else may act on an object before custody of it and a call of this length have run out."""
 
-    def batch_limit(self, verb: str) -> int:
-        """How many members one call of this verb takes."""
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
+        """How many members of a kind one call of this verb takes."""
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         """Do it, in one call: a result for each member, in their order.
@@ -101,6 +114,10 @@ class Driver(Protocol):
 
     async def inventory(self) -> list[Found]:
         """Everything that is there and carries our tag."""
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """None where the place has what a VM's spec names in that field, `spec` or `image`, or where only trying
+        tells; otherwise the names that come closest to it, the best first. It changes nothing."""
 
     async def close(self) -> None:
         """Let go of connections. Harmless when repeated."""
@@ -143,7 +160,15 @@ def batches(members: Sequence[Member], limit: int) -> Iterator[Sequence[Member]]
 
 
 def check_batch(driver: Driver, verb: str, members: Sequence[Member]) -> None:
-    """For drivers, before they send anything: a batch over the limit is the caller's mistake."""
-    limit = driver.batch_limit(verb)
+    """For drivers, before they send anything: a batch over the limit or of several kinds is the caller's mistake."""
+    kinds = {member.kind for member in members}
+    if len(kinds) > 1:
+        raise ValueError(f"{verb} is called for members of one kind, not of {', '.join(sorted(kinds))}")
+    limit = driver.batch_limit(verb, *kinds)
     if len(members) > limit:
         raise ValueError(f"{verb} takes at most {limit} members in a call, not {len(members)}")
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Names that somebody may have meant."""
+    return get_close_matches(name, list(known), most, 0.5)

@@ -20,6 +20,7 @@ Raises `ValueError` where the configuration is wrong."""
 _BUILT_IN = {
     "ec2": "stead.drivers.ec2.driver:from_config",
     "lxd": "stead.drivers.lxd.driver:from_config",
+    "openstack": "stead.drivers.openstack.driver:from_config",
     "sim": "stead.drivers.sim.driver:from_config",
 }
 

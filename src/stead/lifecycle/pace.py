@@ -23,9 +23,12 @@ class Pace:
     undo: int = 30 * MINUTE
     unseen_work: int = 15 * MINUTE
     """For work during which the visible state stays as it was."""
-    step: int = MINUTE
+    step: int = 10
+    """Until a controller's own work, of which nobody has heard, is taken up again."""
     look: int = 5 * MINUTE
     """Between looks at what is settled and may have changed by itself."""
+    still: int = 60 * MINUTE
+    """Between looks at what hardly ever does."""
     survey: int = 30 * MINUTE
     """Between full states of a lane, which show what nobody owns."""
     hold: int = DAY

@@ -139,6 +139,8 @@ class State:
     """Where failure and silence in this moving state lead, if not where the action says."""
     probe_first: bool = False
     """An action that starts here looks at the object before it acts on it."""
+    still: bool = False
+    """It hardly changes by itself, and is looked at seldom."""
     expires: Expiry | None = None
 
 
@@ -218,7 +220,13 @@ def absent(name: str, says: str) -> State:
 
 
 def settled(
-    name: str, says: str, *, seen: str | None = None, probe_first: bool = False, expires: Expiry | None = None
+    name: str,
+    says: str,
+    *,
+    seen: str | None = None,
+    probe_first: bool = False,
+    still: bool = False,
+    expires: Expiry | None = None,
 ) -> State:
     """A settled state; an agent sees it under its own name unless `seen` says otherwise."""
     return State(
@@ -227,6 +235,7 @@ def settled(
         says,
         seen=name if seen is None else seen,
         probe_first=probe_first,
+        still=still,
         expires=expires,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stead.lifecycle.snapshot import Holder
+from stead.lifecycle.snapshot import Fence, Holder
 from stead.store.brief import Brief
 from stead.store.template import Begin, Template
 
@@ -153,3 +153,7 @@ class Written:
     """Lanes on which orders wait for room."""
     queues: list[str] = field(default_factory=list)
     """Queues in which somebody waits for what has ended."""
+    steps: list[tuple[str, Fence]] = field(default_factory=list)
+    """Resources for which a controller has something to do of its own, under this fence."""
+    gone: list[str] = field(default_factory=list)
+    """Resources that have come to an end, for good or until somebody asks for more."""

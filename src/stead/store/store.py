@@ -61,7 +61,8 @@ class Store:
             self._statements[name] = statement(name)
         return self._statements[name]
 
-    async def _fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
+    async def fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
+        """The rows of a named statement."""
         return await self._pool.fetch(self._text(name), *values)
 
     # Resources
@@ -76,56 +77,59 @@ class Store:
 
     async def read_many(self, paths: Sequence[str]) -> dict[str, Row]:
         """Resources by path; those that do not exist are left out."""
-        return {r["path"]: row_of(r) for r in await self._fetch("read_resources", list(paths))}
+        return {r["path"]: row_of(r) for r in await self.fetch("read_resources", list(paths))}
 
-    async def paths(self, kind: str | None, below: str, after: str, limit: int) -> list[str]:
-        """Paths of resources below a path, in order, from after one on."""
-        return [r["path"] for r in await self._fetch("list_resources", kind, below, after, limit)]
+    async def paths(
+        self, kind: str | None, below: str, after: str, limit: int, least: int | None = None
+    ) -> list[str]:
+        """Paths of resources below a path, in order, from after one on; with `least`, of those whose names are
+        numbers that are not less."""
+        return [r["path"] for r in await self.fetch("list_resources", kind, below, after, limit, least)]
 
     async def briefs(self, paths: Sequence[str]) -> dict[str, Brief]:
         """Resources by path in brief; those that do not exist are left out."""
-        return {r["path"]: brief_of(r) for r in await self._fetch("read_briefs", list(paths))}
+        return {r["path"]: brief_of(r) for r in await self.fetch("read_briefs", list(paths))}
 
     async def due(self, now: float, limit: int) -> list[Brief]:
         """Resources with a timer that is due."""
-        return [brief_of(r) for r in await self._fetch("due_resources", now, limit)]
+        return [brief_of(r) for r in await self.fetch("due_resources", now, limit)]
 
     async def renew(self, agent: str, epoch: int, members: Mapping[str, Fence], due: float) -> set[str]:
         """Put the end of custody off; answers with the members whose custody the agent still has."""
         fences = members.values()
         numbers = [f.incarnation for f in fences], [f.counter for f in fences]
-        rows = await self._fetch("renew_custody", list(members), *numbers, agent, due, epoch)
+        rows = await self.fetch("renew_custody", list(members), *numbers, agent, due, epoch)
         return {r["path"] for r in rows}
 
     async def due_looks(self, limit: int, pause: float) -> list[str]:
         """Settled resources to be looked at now; others are not told of them for so many seconds."""
-        return [r["path"] for r in await self._fetch("due_looks", limit, pause)]
+        return [r["path"] for r in await self.fetch("due_looks", limit, pause)]
 
     async def saw(self, paths: Sequence[str], pause: float) -> None:
         """They were looked at, and all is as it was believed to be."""
-        await self._fetch("mark_seen", list(paths), pause)
+        await self.fetch("mark_seen", list(paths), pause)
 
     async def roster(self, lane: str, after: str, limit: int) -> list[str]:
         """Paths of resources on a lane, in order."""
-        return [r["path"] for r in await self._fetch("list_lane", lane, after, limit)]
+        return [r["path"] for r in await self.fetch("list_lane", lane, after, limit)]
 
     # The cell, its agents and its lanes
 
     async def cell(self) -> Mapping[str, Any]:
         """What the cell knows of itself."""
-        (record,) = await self._fetch("read_cell")
+        (record,) = await self.fetch("read_cell")
         self.incarnation = record["incarnation"]
         return dict(record)
 
     async def raise_incarnation(self) -> int:
         """The database went back in time: whatever was said before under any fence is void from now on."""
-        (record,) = await self._fetch("raise_incarnation")
+        (record,) = await self.fetch("raise_incarnation")
         self.incarnation = record["incarnation"]
         return self.incarnation
 
     async def set_bus(self, identity: str) -> int:
         """The streams that there are now; the epoch they belong to."""
-        (record,) = await self._fetch("set_bus", identity)
+        (record,) = await self.fetch("set_bus", identity)
         epoch: int = record["bus_epoch"]
         return epoch
 
@@ -141,39 +145,39 @@ class Store:
 
     async def hello(self, agent: str, epoch: int, lanes: Sequence[str], version: str) -> bool:
         """An agent is there; whether this run of it is the latest that was heard of."""
-        return bool(await self._fetch("meet_agent", agent, epoch, list(lanes), version))
+        return bool(await self.fetch("meet_agent", agent, epoch, list(lanes), version))
 
     async def throttled(self, lane: str, calls: int) -> None:
         """A provider has refused so many calls on a lane because there were too many."""
-        await self._fetch("note_throttled", lane, calls)
+        await self.fetch("note_throttled", lane, calls)
 
     async def due_survey(self, pause: float) -> str | None:
         """A lane whose full state is wanted now; others are not told of it for so many seconds."""
-        rows = await self._fetch("due_survey", pause)
+        rows = await self.fetch("due_survey", pause)
         return rows[0]["name"] if rows else None
 
     async def lanes(self, after: str, limit: int, there: float) -> list[Mapping[str, Any]]:
         """Lanes in order of name; an agent is there if it was heard of in so many seconds."""
-        return [dict(r) for r in await self._fetch("list_lanes", after, limit, there)]
+        return [dict(r) for r in await self.fetch("list_lanes", after, limit, there)]
 
     # Orphans
 
     async def owners(self, tokens: Sequence[str]) -> dict[str, Row]:
         """Resources by the token under which a provider knows them."""
-        paths = [r["path"] for r in await self._fetch("owners", list(tokens))]
+        paths = [r["path"] for r in await self.fetch("owners", list(tokens))]
         return {str(row.token): row for row in (await self.read_many(paths)).values()}
 
     async def note_orphans(self, lane: str, found: Sequence[Mapping[str, Any]]) -> None:
         """What was found on a lane and nobody owns."""
-        await self._fetch("note_orphans", lane, [dict(one) for one in found])
+        await self.fetch("note_orphans", lane, [dict(one) for one in found])
 
     async def forget_orphans(self, lane: str, before: float) -> int:
         """What was found before that time and not since is no longer there, or somebody's."""
-        return len(await self._fetch("forget_orphans", lane, before))
+        return len(await self.fetch("forget_orphans", lane, before))
 
     async def orphans(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
         """What was found at least twice."""
-        return [dict(r) for r in await self._fetch("list_orphans", lane, limit)]
+        return [dict(r) for r in await self.fetch("list_orphans", lane, limit)]
 
     # Changes
 
@@ -229,15 +233,15 @@ class Store:
 
     async def waiting(self, least: float) -> list[str]:
         """Lanes on which orders have waited for room for so many seconds."""
-        return [r["lane"] for r in await self._fetch("waiting_lanes", least)]
+        return [r["lane"] for r in await self.fetch("waiting_lanes", least)]
 
     async def limit_lane(self, name: str, members: int | None) -> None:
         """So many members at once on a lane; None: as its provider has it."""
-        await self._fetch("limit_lane", name, members)
+        await self.fetch("limit_lane", name, members)
 
     async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
         """So many members at once in a region, and so many regions at once; None: as many as there are."""
-        await self._fetch("limit_provider", name, members, regions)
+        await self.fetch("limit_provider", name, members, regions)
 
     async def grant(self, lanes: Sequence[str], at: float) -> list[Mapping[str, Any]]:
         """Give room to orders that wait on these lanes; those that may be sent now."""
@@ -251,38 +255,43 @@ class Store:
 
         With `failed`, only those that an operation asked and that did not do it.
         """
-        rows = await self._fetch("count_classes", kind, below, UUID(failed) if failed else None)
+        rows = await self.fetch("count_classes", kind, below, UUID(failed) if failed else None)
         return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
 
     async def expansion(self, operation: str) -> Mapping[str, Any] | None:
         """What an operation still asks of the members of its group."""
-        rows = await self._fetch("read_expansion", UUID(operation))
+        rows = await self.fetch("read_expansion", UUID(operation))
         return dict(rows[0]) if rows else None
 
     async def working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
         """Members of a group on which an operation is under way, from after one on."""
-        rows = await self._fetch("list_working_members", kind, below, after, UUID(operation), limit)
+        rows = await self.fetch("list_working_members", kind, below, after, UUID(operation), limit)
         return [r["path"] for r in rows]
 
     async def failed_members(self, operation: str, after: str, limit: int) -> list[str]:
         """Members that an operation asked and that did not do it, from after one on."""
-        return [r["path"] for r in await self._fetch("list_failed_members", UUID(operation), after, limit)]
+        return [r["path"] for r in await self.fetch("list_failed_members", UUID(operation), after, limit)]
 
     async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
         """How many members of a kind a group has in which state, and how its operation stands."""
-        rows = await self._fetch("count_members", path, kind)
+        rows = await self.fetch("count_members", path, kind)
         return dict(rows[0]) if rows else None
 
     async def counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
         """By path, how many resources of a kind are below it in which state, a moment ago at most."""
         found: dict[str, dict[str, int]] = {path: {} for path in paths}
-        for record in await self._fetch("read_counts", list(paths), kind):
+        for record in await self.fetch("read_counts", list(paths), kind):
             found[record["path"]][record["state"]] = record["members"]
         return found
 
+    async def numbered(self, path: str, nth: int) -> tuple[int, int, int]:
+        """The VMs of a subgroup by their numbers: how many there are, the last, and the one so far from the end."""
+        (record,) = await self.fetch("numbered_members", "vm", path, nth)
+        return record["members"], record["last"], record["nth"] or 0
+
     async def unfinished_groups(self) -> Mapping[str, list[str]]:
         """Operations whose members were not all asked, and groups whose last member was not counted."""
-        (record,) = await self._fetch("unfinished_groups")
+        (record,) = await self.fetch("unfinished_groups")
         return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
 
     # Queues
@@ -302,24 +311,24 @@ class Store:
 
     async def promote(self, operation: UUID, principal: str, actor: str) -> bool:
         """Put one that waits first; False where it does not wait any more."""
-        return bool(await self._fetch("promote", operation, principal, actor))
+        return bool(await self.fetch("promote", operation, principal, actor))
 
     async def queue_head(self, queue: str) -> Mapping[str, Any] | None:
         """Who is next in a queue."""
-        rows = await self._fetch("queue_head", queue)
+        rows = await self.fetch("queue_head", queue)
         return dict(rows[0]) if rows else None
 
     async def due_queues(self, limit: int) -> list[str]:
         """Queues whose head may begin, and those that stop and may be done."""
-        return [r["queue"] for r in await self._fetch("due_queues", limit)]
+        return [r["queue"] for r in await self.fetch("due_queues", limit)]
 
     async def open_queue(self, queue: str) -> None:
         """Make a queue, unless it is there."""
-        await self._fetch("open_queue", queue)
+        await self.fetch("open_queue", queue)
 
     async def stop_queues(self, queue: str | None) -> list[Mapping[str, Any]]:
         """A queue, or all of them, take nothing more; as they are then."""
-        return [dict(r) for r in await self._fetch("stop_queues", queue)]
+        return [dict(r) for r in await self.fetch("stop_queues", queue)]
 
     async def close_queue(self, queue: str) -> bool:
         """Remove a queue that takes nothing more, if all that was in it is carried out."""
@@ -328,12 +337,12 @@ class Store:
 
     async def queue(self, path: str) -> Mapping[str, Any] | None:
         """The queue of an object."""
-        rows = await self._fetch("read_queue", path)
+        rows = await self.fetch("read_queue", path)
         return dict(rows[0]) if rows else None
 
     async def queues(self, below: str, after: str, limit: int) -> list[Mapping[str, Any]]:
         """Queues of a path and of all below it, in order of path."""
-        return [dict(r) for r in await self._fetch("list_queues", below, after, limit)]
+        return [dict(r) for r in await self.fetch("list_queues", below, after, limit)]
 
     async def queue_busy(self, queue: str, path: str) -> bool:
         """Whether something that shares a queue with a path keeps it from leaving."""
@@ -342,49 +351,53 @@ class Store:
 
     async def queued(self, queue: str, limit: int) -> list[Mapping[str, Any]]:
         """Operations that wait in a queue, the next one first."""
-        return [dict(r) for r in await self._fetch("list_queued", queue, limit)]
+        return [dict(r) for r in await self.fetch("list_queued", queue, limit)]
 
     async def waiting_below(self, below: str, limit: int) -> list[UUID]:
         """Operations on a path and below it that wait their turn."""
-        return [r["operation"] for r in await self._fetch("list_waiting", below, limit)]
+        return [r["operation"] for r in await self.fetch("list_waiting", below, limit)]
 
     # Operations, claims, journal
 
+    async def say(self, operation: UUID, says: str) -> None:
+        """What an operation waits for, or why it is about to fail."""
+        await self.fetch("say", operation, says)
+
     async def operation(self, id: UUID) -> Mapping[str, Any] | None:
         """An operation that waits, is under way or has ended."""
-        rows = await self._fetch("read_operation", id)
+        rows = await self.fetch("read_operation", id)
         return dict(rows[0]) if rows else None
 
     async def operation_members(self, id: UUID, after: str, limit: int) -> list[Mapping[str, Any]]:
         """Members that did not do what an operation asked of them, or could not be asked, each with why."""
-        return [dict(r) for r in await self._fetch("list_operation_members", id, after, limit)]
+        return [dict(r) for r in await self.fetch("list_operation_members", id, after, limit)]
 
     async def key(self, principal: str, key: str, fingerprint: str) -> Conflict | None:
         """What an idempotency key was used for, if it was."""
-        rows = await self._fetch("read_key", principal, key)
+        rows = await self.fetch("read_key", principal, key)
         if not rows:
             return None
         return Conflict("key", operation=str(rows[0]["operation"]), same=rows[0]["fingerprint"] == fingerprint)
 
     async def keep_key(self, principal: str, key: str, fingerprint: str, operation: UUID) -> bool:
         """An idempotency key is used for an operation that others began; whether it was still free."""
-        return bool(await self._fetch("keep_key", principal, key, fingerprint, operation))
+        return bool(await self.fetch("keep_key", principal, key, fingerprint, operation))
 
     async def claims(self, below: str, limit: int) -> list[Mapping[str, Any]]:
         """Claims on a path and below it."""
-        return [dict(r) for r in await self._fetch("list_claims", below, limit)]
+        return [dict(r) for r in await self.fetch("list_claims", below, limit)]
 
     async def holders(self, path: str, limit: int = 20) -> list[Holder]:
         """Everybody who has a claim in the way of a change of a path."""
-        found = (holder_of(dict(r), path) for r in await self._fetch("list_holders", path, limit))
+        found = (holder_of(dict(r), path) for r in await self.fetch("list_holders", path, limit))
         return [holder for holder in found if holder is not None]
 
-    async def number_journal(self, most: int = 5000) -> tuple[int, int]:
-        """Give positions to what has committed; the last position, and how many were given."""
+    async def number_journal(self, most: int = 5000) -> tuple[int, int, list[str]]:
+        """Give positions to what has committed; the last position, how many were given, and below which paths."""
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(self._text("lock_cell"))
             (record,) = await connection.fetch(self._text("number_journal"), most)
-        return record["last_position"], record["numbered"]
+        return record["last_position"], record["numbered"], record["parents"]
 
     async def make_partitions(self, days: int) -> int:
         """Make the partitions of the days to come; how many were missing."""
@@ -393,11 +406,11 @@ class Store:
 
     async def journal(self, after: int, *, path: str | None = None, limit: int = 100) -> list[Mapping[str, Any]]:
         """Lines of the journal from after a position on."""
-        return [dict(r) for r in await self._fetch("read_journal", after, path, limit)]
+        return [dict(r) for r in await self.fetch("read_journal", after, path, limit)]
 
     async def past(self, path: str, until: datetime) -> list[Mapping[str, Any]]:
         """Everything that the journal has of one path up to a time, refusals apart."""
-        return [dict(r) for r in await self._fetch("read_past", path, until)]
+        return [dict(r) for r in await self.fetch("read_past", path, until)]
 
 
 def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:

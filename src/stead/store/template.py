@@ -128,7 +128,7 @@ def compiled(
     ends = [end for end in ends if end["of"]]
     if ends:
         body["ends"] = ends
-    look = lifecycle.pace.look if _drifts(lifecycle, after) else None
+    look = look_after(lifecycle, after.state) if _drifts(lifecycle, after) else None
     return Template(
         decision=decision,
         raises=body["raises"],
@@ -146,6 +146,11 @@ def _arms(lifecycle: Lifecycle, before: Snapshot | None, decision: Decision) -> 
     running, ran = pending(lifecycle, decision.after), pending(lifecycle, before) if before is not None else {}
     armed = {timer.name: timer.after for timer in decision.timers}
     return {n: armed.get(n, r.after) for n, r in running.items() if n in armed or n not in ran}
+
+
+def look_after(lifecycle: Lifecycle, state: str) -> int:
+    """Seconds until something at rest in a state is looked at."""
+    return lifecycle.pace.still if lifecycle.state(state).still else lifecycle.pace.look
 
 
 def _drifts(lifecycle: Lifecycle, after: Snapshot) -> bool:

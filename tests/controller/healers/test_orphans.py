@@ -10,6 +10,7 @@ import pytest
 
 from stead.controller.healers.orphans import Orphans
 from stead.controller.runtime import Controller
+from stead.controller.view import Caller, Missing, Service, Taken, View
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, ask, controller, settled, until
 from tests.servers import Nats
@@ -101,3 +102,43 @@ async def test_what_is_being_made_is_nobodys_orphan(
         await survey(migrated, one, lane)
         assert await listed(one) == []
         await settled(one, "Running")
+
+
+@pytest.mark.req("X-08")
+async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats, cell: str, world: SimWorld) -> None:
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
+        service = Service(one.admission, View(one.store, one.mover.kinds), looks=one.looks)
+        ann = Caller("ann")
+        lost = []
+        for name in ("/ns/m/g/1", "/ns/m/g/2"):
+            await ask(one, world, "create", name)
+            await settled(one, "Running", name)
+            row = await one.store.read(name)
+            assert row is not None
+            lost.append(str(row.token))
+        connection = await asyncpg.connect(migrated)
+        await connection.execute("DELETE FROM resources")  # a database that has forgotten them
+        await connection.close()
+        await survey(migrated, one, lane)
+        await survey(migrated, one, lane)
+        await until(lambda: _listed(one, 2))
+
+        taken = await service.adopt(lane, lost[0], "", ann)
+        assert isinstance(taken, Taken), taken
+        await settled(one, "Running", "/ns/m/g/1")
+        row = await one.store.read("/ns/m/g/1")
+        assert row is not None
+        assert (str(row.token), row.lane) == (lost[0], lane)
+
+        gone = await service.remove_orphan(lane, lost[1], ann)
+        assert isinstance(gone, Taken), gone
+        path = f"/orphans/{world.provider}/{world.region}/{lost[1]}"
+        await settled(one, "Terminated", path)
+        assert [deed["verb"] for deed in (await world.history(lost[1]))[0]["history"]][-1] == "terminate"
+        assert await listed(one) == []
+        assert isinstance(await service.adopt(lane, lost[1], "/ns/x/y/z", ann), Missing)
+
+
+async def _listed(one: Controller, count: int) -> bool:
+    return len(await listed(one)) == count

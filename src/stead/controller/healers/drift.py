@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from stead.controller.looks import Looks
-from stead.controller.mover import Told
-from stead.lifecycle.events import Report
-from stead.lifecycle.rows import Trigger
+from stead.controller.looks import Looks, told_of
 
 BATCH = 500
 
@@ -25,14 +22,6 @@ class Drift:
         rows = await store.read_many(await store.due_looks(BATCH, min(PATIENCE, self.looks.pace.look)))
         settled = [row for row in rows.values() if row.snapshot.operation is None and row.snapshot.hidden is None]
         seen = await self.looks.ask(settled)
-        told = [
-            Told(
-                line.path,
-                Report(Trigger.SEEN, line.fence, seen=line.seen, revision=line.revision),
-                facts=line.facts or None,
-                detail={"look": True},
-            )
-            for line in seen
-        ]
+        told = told_of(seen)
         await self.looks.apply(told)
         return len(told)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from stead.store import Store
 
 
 class Numbering:
     """The numberer."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, tell: Callable[[Sequence[str]], Awaitable[object]]) -> None:
         self.store = store
+        self.tell = tell
+        """Whoever wants to know below which paths something has moved."""
 
     async def __call__(self) -> int:
         """Number what has committed; how many lines that were."""
-        _, numbered = await self.store.number_journal()
+        _, numbered, parents = await self.store.number_journal()
+        if parents:
+            await self.tell(parents)
         return numbered

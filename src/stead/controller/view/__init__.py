@@ -2,6 +2,7 @@
 
 from stead.controller.view.reading import AWAY, View
 from stead.controller.view.service import Check, Service, Taken
+from stead.controller.view.standing import Standing
 from stead.controller.view.things import (
     Asked,
     Caller,
@@ -18,6 +19,7 @@ from stead.controller.view.things import (
     Queue,
     Rehearsal,
     Resource,
+    Running,
     Truth,
     Unfit,
 )
@@ -42,7 +44,9 @@ __all__ = [
     "Refusal",
     "Rehearsal",
     "Resource",
+    "Running",
     "Service",
+    "Standing",
     "Taken",
     "Truth",
     "Unfit",

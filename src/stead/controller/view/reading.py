@@ -77,6 +77,15 @@ class View:
         (shown,) = await self._with_members([self.shown(row)])
         return shown
 
+    async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
+        """What there is at some paths, in their order; without members."""
+        rows = await self.store.read_many(paths)
+        return [self.shown(rows[path]) for path in paths if path in rows]
+
+    async def errors(self, paths: Sequence[str]) -> dict[str, str]:
+        """By path, the last error that was told of each, where there was one."""
+        return {r["path"]: r["error"] for r in await self.store.fetch("last_errors", paths)} if paths else {}
+
     async def _with_members(self, items: Sequence[Resource]) -> list[Resource]:
         """With what is below each that has members, by state, a moment ago at most: one question for each kind."""
         below: dict[str, dict[str, int]] = {}
@@ -131,6 +140,12 @@ class View:
         """An operation that waits, is under way or has ended."""
         found = await self._operations([id])
         return found[0] if found else None
+
+    async def operation_of(self, row: Row) -> Operation | None:
+        """What is under way on a resource."""
+        running = row.snapshot.operation
+        record = await self.store.operation(UUID(running.id)) if running is not None else None
+        return None if record is None else _with_progress(_operation(record), row)
 
     async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""

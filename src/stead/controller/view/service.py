@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.grants import Grants
 from stead.controller.looks import Looks
+from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
 from stead.controller.view.asking import explain, placed, rehearse, request_of
+from stead.controller.view.fitting import fitted
 from stead.controller.view.past import past
 from stead.controller.view.reading import View, shown_queue, tag_of
+from stead.controller.view.standing import Standing, standing
 from stead.controller.view.things import (
     Asked,
     Caller,
@@ -36,8 +38,6 @@ from stead.store import Row
 
 type Check = Callable[[], Awaitable[None]]
 """Raises where something is not as it should be."""
-
-_LANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ class Service:
 
     async def ask(self, asked: Asked, caller: Caller) -> Taken | Refusal | Missing | Outdated | Unfit:
         """Ask for a change."""
-        asked = with_lane(asked)
-        unfit = self._unfit(asked)
-        if unfit is not None:
-            return unfit
+        fit = await fitted(self.view.store, self.kinds, asked)
+        if isinstance(fit, Unfit):
+            return fit
+        asked = fit
         row = await self.view.store.read(asked.path)
         kind = row.kind if row is not None else asked.kind
         wrong = self._wrong(asked, row)
@@ -146,8 +146,24 @@ class Service:
 
     async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
         """What an action would do, without doing it."""
-        asked = with_lane(asked)
-        return self._unfit(asked) or await rehearse(self.view, asked, caller)
+        fit = await fitted(self.view.store, self.kinds, asked)
+        return fit if isinstance(fit, Unfit) else await rehearse(self.view, fit, caller)
+
+    async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
+        """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
+        if refresh and self.looks is not None:
+            await self.looks.refresh(path)
+        return await standing(self.view, path)
+
+    async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
+        """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
+        answer = await adopt(self.admission, self.looks, lane, token, path, caller)
+        return taken(answer, ADOPT, "vm", path) if isinstance(answer, Accepted) else answer
+
+    async def remove_orphan(self, lane: str, token: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
+        """Remove what a provider has and nobody owns."""
+        answer = await remove(self.admission, self.looks, lane, token, caller)
+        return taken(answer, REMOVE, "vm", lane) if isinstance(answer, Accepted) else answer
 
     async def limit_lane(self, name: str, members: int | None) -> None:
         """From now on a lane bears so many members at once; None: as many as its provider says."""
@@ -168,21 +184,6 @@ class Service:
     ) -> Listed[Truth]:
         """Belief beside what a look shows now; from the store alone where it need not be fresh."""
         return await truth(self.view, self.looks if fresh else None, kind, below, after, limit)
-
-    def _makes(self, asked: Asked) -> bool:
-        """Whether it is asked for in order to make something that is not there."""
-        lifecycle = self.kinds.get(asked.kind)
-        action = lifecycle.action(asked.action) if lifecycle is not None else None
-        return lifecycle is not None and action is not None and lifecycle.initial.name in action.starts
-
-    def _unfit(self, asked: Asked) -> Unfit | None:
-        if asked.lane and not _LANE.fullmatch(asked.lane):
-            return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
-        if not asked.lane and self._makes(asked):
-            action = self.kinds[asked.kind].action(asked.action)
-            if action is not None and action.verbs:
-                return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
-        return None
 
     def _wrong(self, asked: Asked, row: Row | None) -> Missing | Outdated | None:
         """What speaks against it before anybody is asked."""
@@ -207,11 +208,3 @@ class Service:
 def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:
     """What was let in, and on what."""
     return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated, answer.position)
-
-
-def with_lane(asked: Asked) -> Asked:
-    """The lane follows from provider and region, where it is not said."""
-    provider, region = asked.spec.get("provider"), asked.spec.get("region")
-    if asked.lane or not (provider and region):
-        return asked
-    return replace(asked, lane=f"{provider}.{region}")

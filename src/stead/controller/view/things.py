@@ -138,6 +138,10 @@ class Operation:
     """Its place in its queue while it waits its turn; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
     """Why it was refused, where it was when its turn came."""
+    says: str = ""
+    """What it waits for, or why it failed, where there is more to say."""
+    orders: int = 0
+    """Of a group: in how many orders its members were put, and so calls that a provider takes for all of them."""
 
     @property
     def queued(self) -> bool:
@@ -418,3 +422,5 @@ class Unfit:
 
     field: str
     says: str
+    more: tuple[tuple[str, str], ...] = ()
+    """Other fields, and what is wrong with them."""

@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -48,6 +49,14 @@ class Task:
         self.order = re.sub(r"[^\w.:-]", "_", order, flags=re.ASCII)
         self.sent = False
         """Whether a call is, or may be, on its way."""
+        self.acted = False
+        """Whether anything was done. From then on, whatever goes wrong leaves open how far it came."""
+
+    def beside(self) -> Task:
+        """The same task once more, for a call that is made at the same time as others."""
+        other = copy(self)
+        other.sent = False
+        return other
 
     def send(self) -> None:
         """Called in the thread, right before a call is sent."""
@@ -82,26 +91,44 @@ class Calls:
     async def ask[T](self, task: Task, kind: type[T], operation: str, **parameters: Any) -> T:
         """One call. Raises an `Error` where it has no answer, or one that is an error."""
         task.sent = False
+        try:
+            answer = await self._ask(task, operation, parameters)
+        except TryAgain as error:
+            error.unknown = error.unknown or task.acted
+            raise
+        task.acted = task.acted or not operation.startswith("describe_")
+        return _read(answer, kind)
+
+    async def list[T](
+        self, task: Task | None, kind: type[T], operation: str, field: str, **parameters: Any
+    ) -> list[T]:
+        """All that there is, page by page: within the time of a task or, without one, in as many as it takes."""
+        things: list[T] = []
+        more: dict[str, str] = {}
+        while True:
+            page = await self.ask(task or self.task(), dict[str, Any], operation, **parameters, **more)
+            things += [_read(thing, kind) for thing in page.get(field) or []]
+            if not (after := page.get("NextToken")):
+                return things
+            more = {"NextToken": after}
+
+    def close(self) -> None:
+        """What waits for a thread is dropped; what was sent ends by itself, in its time."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._client.close()
+
+    async def _ask(self, task: Task, operation: str, parameters: dict[str, Any]) -> Any:
         work = asyncio.get_running_loop().run_in_executor(self._pool, self._work, task, operation, parameters)
         try:
             # Botocore's timeouts are for one wait each; a slow trickle would outlast them.
             async with asyncio.timeout(max(0.0, task.end - time.monotonic())):
-                answer = await work
+                return await work
         except TimeoutError as error:
             raise TryAgain("the provider's answer did not come", unknown=task.sent, detail=repr(error)) from error
         except Error:
             raise
         except Exception as error:
             raise meaning(error) from error
-        try:
-            return msgspec.convert(answer, kind)
-        except msgspec.ValidationError as error:
-            raise TryAgain("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
-
-    def close(self) -> None:
-        """What waits for a thread is dropped; what was sent ends by itself, in its time."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._client.close()
 
     def _work(self, task: Task, operation: str, parameters: dict[str, Any]) -> Any:
         self._here.task = task
@@ -115,6 +142,13 @@ class Calls:
             del request.headers[AGENT]
             request.headers[AGENT] = f"{agent} stead-order/{task.order}"
         task.send()
+
+
+def _read[T](answer: Any, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        raise TryAgain("the provider's answer makes no sense", unknown=True, detail=repr(error)) from error
 
 
 @cache

@@ -56,7 +56,13 @@ SOME = frozenset(
 """Some instance of the call is at fault, and all of them were refused for it."""
 
 REMOVED = "IdempotentInstanceTerminated"
-"""The instance of this client token has been there, and was terminated."""
+"""What this client token launched has been there, and was terminated."""
+
+MISMATCH = "IdempotentParameterMismatch"
+"""This client token has launched something else."""
+
+DEPENDENT = "DependencyViolation"
+"""Something else needs it, and has to go first."""
 
 PAUSE = 2.0
 """Seconds to wait where there were too many calls and EC2 did not say how long; in them it grants four launches."""
@@ -89,6 +95,11 @@ class Refused(Permanent):
     def __init__(self, code: str, said: str, *, detail: str = "") -> None:
         super().__init__(f"{code}: {said}", detail=detail)
         self.code = code
+
+    @property
+    def absent(self) -> bool:
+        """It says that something is not there: gone, or made a moment ago and not yet known everywhere."""
+        return self.code.endswith(".NotFound")
 
 
 class _Said(Struct, rename="pascal"):

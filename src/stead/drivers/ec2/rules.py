@@ -34,6 +34,10 @@ VERBS = {
 }
 
 
+GONE = "it was made, and has been removed since"
+"""Its token is spent: whoever removed it meant this very creation."""
+
+
 def accepted(verb: Verb, member: Member, id: str, state: str) -> Result:
     """EC2 did it, or there was nothing to do."""
     pending = WORDS[verb.end] if verb.end and state != verb.end else ""
@@ -73,8 +77,7 @@ def launched(member: Member, instance: Instance) -> Result:
     """EC2 made it, now or in an earlier call."""
     id, state = instance.instance_id, instance.state.name
     if state in GOING:
-        # Its token is spent: whoever removed it meant this very creation.
-        return refused(member, id, "it was made, and has been removed since")
+        return refused(member, id, GONE)
     if state not in WORDS:
         return refused(member, id, f"it was made, and is {state}")
     return Result(path=member.path, ok=True, pending="" if state == "running" else "Running", facts={"id": id})

@@ -1,4 +1,4 @@
-"""What EC2's answers say, as far as we read them, and what is asked of it."""
+"""What EC2's answers say of instances, as far as we read them, and the tags and names of all that is made there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from stead.lifecycle.rows import ABSENT
 OWNER_TAG = "stead:owner"
 PATH_TAG = "stead:path"
 TOKEN_TAG = "stead:token"
+LAUNCH_TAG = "stead:launch"
+"""The token of the launch that an instance came with; its place in the launch is EC2's own launch index."""
+COUNT_TAG = "stead:count"
+"""How many instances that launch had."""
+NAME_TAG = "Name"
+"""What the console shows."""
 
 LONGEST_TAG = 256
 LONGEST_CLIENT_TOKEN = 64
 
 GOING = ("shutting-down", "terminated")
+AVAILABLE = "Available"
+"""The lifecycle's word for what VMs share, where a VM runs."""
 WORDS = {
     "pending": MOVING,
     "running": "Running",
@@ -37,22 +45,30 @@ class State(Struct, rename="pascal"):
 
 
 class Tag(Struct, rename="pascal"):
-    """Of an instance."""
+    """Of anything."""
 
     key: str
     value: str = ""
 
 
-class Instance(Struct, rename="pascal"):
-    """As it is listed."""
+class Tagged(Struct, rename="pascal", kw_only=True):
+    """Anything that is listed with its tags."""
 
-    instance_id: str
-    state: State
     tags: list[Tag] = []
 
     def tag(self, key: str) -> str:
         """Its value, or nothing."""
         return next((tag.value for tag in self.tags if tag.key == key), "")
+
+
+class Instance(Tagged, kw_only=True):
+    """As it is listed."""
+
+    instance_id: str
+    state: State
+    image_id: str = ""
+    ami_launch_index: int = 0
+    """Its place in its launch, from 0."""
 
 
 class Reservation(Struct, rename="pascal"):
@@ -88,35 +104,26 @@ class Changes(Struct, rename="pascal"):
         return {change.instance_id: change.current_state.name for change in changes}
 
 
-def launch(member: Member, owner: str) -> dict[str, Any]:
-    """The parameters of the launch of one member: the same in every attempt, or EC2 refuses the second.
+def labels(member: Member, owner: str) -> dict[str, str]:
+    """The tags of what is made for a member. They come with it, in the call that makes it."""
+    name = str(member.spec.get("name") or member.path.rpartition("/")[2])
+    return {OWNER_TAG: owner, TOKEN_TAG: member.token, PATH_TAG: whole(member.path), NAME_TAG: name[:LONGEST_TAG]}
 
-    Raises `ValueError` where the spec lacks something.
-    """
-    spec = member.spec
-    if missing := [field for field in ("image", "spec") if not spec.get(field)]:
-        raise ValueError(f"the spec lacks {' and '.join(missing)}")
-    tags = {
-        OWNER_TAG: owner,
-        TOKEN_TAG: member.token,
-        PATH_TAG: member.path if len(member.path) <= LONGEST_TAG else "",
-        "Name": str(spec.get("name") or member.path.rpartition("/")[2])[:LONGEST_TAG],
-    }
-    groups = spec.get("securitygroups") or []
-    asked = {
-        "ImageId": spec["image"],
-        "InstanceType": spec["spec"],
-        "SubnetId": spec.get("subnet"),
-        "SecurityGroupIds": groups.split(",") if isinstance(groups, str) else list(groups),
-        "KeyName": spec.get("sshkey"),
-    }
-    return {
-        "MinCount": 1,
-        "MaxCount": 1,
-        "ClientToken": client_token(member.token),
-        "TagSpecifications": [{"ResourceType": "instance", "Tags": _pairs(tags)}],
-        **{name: value for name, value in asked.items() if value},
-    }
+
+def whole(path: str) -> str:
+    """A path that fits into a tag; a part of one would be another one."""
+    return path if len(path) <= LONGEST_TAG else ""
+
+
+def tagging(kind: str, tags: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For a call that makes something of a kind, in EC2's words: its tags."""
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items() if value]
+    return [{"ResourceType": kind, "Tags": pairs}]
+
+
+def name_of(owner: str, token: str) -> str:
+    """The only name that something with this token can have, where EC2 has no two of one name."""
+    return f"stead-{hashlib.sha256(f'{owner}\0{token}'.encode()).hexdigest()[:24]}"
 
 
 def client_token(token: str) -> str:
@@ -127,9 +134,5 @@ def client_token(token: str) -> str:
 
 
 def having(name: str, values: Iterable[str]) -> dict[str, Any]:
-    """A filter for a list of instances. Unlike a list of ids it does not fail where one of them is unknown."""
+    """A filter for a list. Unlike a list of ids it does not fail where one of them is unknown."""
     return {"Name": name, "Values": list(values)}
-
-
-def _pairs(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"Key": key, "Value": value} for key, value in tags.items() if value]

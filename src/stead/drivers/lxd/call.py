@@ -65,6 +65,18 @@ class Call:
         """Whether there is a profile of that name."""
         return await self._find(f"/1.0/profiles/{quote(name, safe='')}") is not None
 
+    async def profiles(self) -> list[str]:
+        """The names of all profiles."""
+        return await self._names("/1.0/profiles", "name")
+
+    async def aliases(self) -> list[str]:
+        """The names that images have."""
+        return await self._names("/1.0/images/aliases", "name")
+
+    async def fingerprints(self) -> list[str]:
+        """Of all images."""
+        return await self._names("/1.0/images", "fingerprint")
+
     async def project(self) -> bool:
         """Whether the project is there. Of one that is not, LXD says that it has no instances."""
         return await self._find(f"/1.0/projects/{quote(self._project, safe='')}") is not None
@@ -150,6 +162,9 @@ class Call:
         if 400 <= status < 500:
             return Permanent(message, detail=detail)  # somebody in between: no word of LXD's on what it has
         return TryAgain(message, after=after, unknown=self.acted, detail=detail)
+
+    async def _names(self, path: str, field: str) -> list[str]:
+        return [thing[field] for thing in _read(await self.ask("GET", path, recursion="1"), list[dict[str, Any]])]
 
     async def _find(self, path: str) -> Envelope | None:
         try:

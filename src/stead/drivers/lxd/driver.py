@@ -16,10 +16,22 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import PROBE, Error, Found, Member, Permanent, Result, Seen, TryAgain, check_batch
+from stead.drivers.base import (
+    PROBE,
+    VM,
+    Error,
+    Found,
+    Member,
+    Permanent,
+    Result,
+    Seen,
+    TryAgain,
+    check_batch,
+    nearest,
+)
 from stead.drivers.lxd.call import Call, calling
 from stead.drivers.lxd.connection import Config, connect
-from stead.drivers.lxd.making import body, digest, mark_of, name_of
+from stead.drivers.lxd.making import FINGERPRINT, body, digest, is_mark, mark_of, name_of
 from stead.drivers.lxd.steps import Led, lead, restart
 from stead.drivers.lxd.wire import OWNER, PATH, SPEC, TOKEN, WORDS, Instance, Operation, never_started, word
 from stead.lifecycle.rows import ABSENT, BROKEN
@@ -54,11 +66,16 @@ class LxdDriver:
         self._project_seen = False
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """Nothing but VMs."""
+        return frozenset({VM})
+
+    @property
     def longest_call(self) -> float:
         """The time after which a call is given up."""
         return self._config.timeout
 
-    def batch_limit(self, verb: str) -> int:
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
         """One for what is done; a look takes many."""
         if verb not in (PROBE, *ENDS):
             raise ValueError(f"LXD does not know {verb}")
@@ -115,6 +132,18 @@ class LxdDriver:
                 )
                 for instance in ours
             ]
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """By the project's profiles, and by the aliases and fingerprints of its images."""
+        async with self._call() as call:
+            await self._check_project(call)
+            if field == "spec":
+                has = [profile for profile in await call.profiles() if not is_mark(profile)]
+            elif field == "image":
+                has = await (call.fingerprints() if FINGERPRINT.fullmatch(name) else call.aliases())
+            else:
+                return None
+            return None if name in has else nearest(name, has)
 
     async def close(self) -> None:
         """Close the connections."""

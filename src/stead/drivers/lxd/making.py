@@ -13,6 +13,7 @@ from stead.drivers.base import Member, Permanent
 from stead.drivers.lxd.wire import ORDER, OWNER, PATH, SPEC, TOKEN
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+MARK = re.compile(r"stead-[0-9a-f]{24}-gone")
 
 
 def name_of(owner: str, token: str) -> str:
@@ -23,6 +24,11 @@ def name_of(owner: str, token: str) -> str:
 def mark_of(name: str) -> str:
     """The name of the empty profile that says that an instance was removed for good."""
     return f"{name}-gone"
+
+
+def is_mark(profile: str) -> bool:
+    """Whether a profile is nothing but such a mark."""
+    return MARK.fullmatch(profile) is not None
 
 
 def digest(spec: Mapping[str, Any]) -> str:

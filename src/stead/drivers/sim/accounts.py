@@ -17,7 +17,8 @@ _TWO_INSTANCES = """SELECT token, json_group_array(id) FROM instance
 _TWO_DEEDS = """SELECT i.id, i.token, d.verb, d.order_token, count(*)
     FROM deed d JOIN instance i ON i.seq = d.instance
     WHERE d.order_token <> '' GROUP BY d.instance, d.verb, d.order_token HAVING count(*) > 1"""
-_STATES = "SELECT provider, region, state, count(*) FROM instance GROUP BY provider, region, state"
+_STATES = "SELECT provider, region, state, count(*) FROM instance WHERE kind = 'vm' GROUP BY provider, region, state"
+_SHARED = "SELECT kind, count(*) FROM instance WHERE kind <> 'vm' AND state <> 'terminated' GROUP BY kind"
 _RECORDED = "SELECT seq, at, provider, region, verb, order_token, outcome, reply, members FROM call"
 _CALLS = """SELECT provider, region, verb, outcome, reply, count(*), sum(size) FROM call
     GROUP BY provider, region, verb, outcome, reply"""
@@ -28,6 +29,7 @@ def summary(ledger: Ledger) -> dict[str, Any]:
     """What there is, what was asked for, and what was done twice."""
     with ledger.transaction():
         states = ledger.db.execute(_STATES).fetchall()
+        shared = ledger.db.execute(_SHARED).fetchall()
         calls = ledger.db.execute(_CALLS).fetchall()
         deeds = ledger.db.execute("SELECT verb, count(*) FROM deed GROUP BY verb").fetchall()
         instances = ledger.db.execute(_TWO_INSTANCES).fetchall()
@@ -41,6 +43,7 @@ def summary(ledger: Ledger) -> dict[str, Any]:
         by_verb[verb] = by_verb.get(verb, 0) + count
     return {
         "instances": by_state,
+        "shared": dict(shared),
         "places": [
             {"provider": provider, "region": region, "state": state, "count": count}
             for provider, region, state, count in states
@@ -72,14 +75,15 @@ def summary(ledger: Ledger) -> dict[str, Any]:
 
 def instances(ledger: Ledger, after: int, limit: int, token: str) -> dict[str, Any]:
     """Every instance there ever was, with all that happened to it, oldest first."""
-    query = "SELECT seq, id, provider, region, token, state, spec, tags, made_at FROM instance WHERE seq > ?"
+    query = "SELECT seq, id, provider, region, kind, token, state, spec, tags, made_at FROM instance WHERE seq > ?"
     query += " AND token = ?" if token else ""
     with ledger.transaction():
         values = (after, token, limit + 1) if token else (after, limit + 1)
         rows = ledger.db.execute(f"{query} ORDER BY seq LIMIT ?", values).fetchall()
         told: dict[int, dict[str, Any]] = {}
-        for seq, id, provider, region, its_token, state, spec, tags, made_at in rows[:limit]:
-            told[seq] = {"id": id, "provider": provider, "region": region, "token": its_token, "state": state}
+        for seq, id, provider, region, kind, its_token, state, spec, tags, made_at in rows[:limit]:
+            told[seq] = {"id": id, "provider": provider, "region": region, "kind": kind, "token": its_token}
+            told[seq]["state"] = state
             told[seq] |= {"spec": msgspec.json.decode(spec), "tags": msgspec.json.decode(tags), "made_at": made_at}
             told[seq]["history"] = []
         deeds = ledger.db.execute(

@@ -1,4 +1,4 @@
-"""The driver of the simulated cloud, for the kind `vm`.
+"""The driver of the simulated cloud, for VMs and what they share.
 
 It shows what a driver of a real cloud has to get right: what was made is found by token, an error tells whether the
 deed may have been done, and a call ends within its time whatever the other side does.
@@ -15,9 +15,23 @@ import httpx
 import msgspec
 from msgspec import Meta, Struct
 
-from stead.drivers.base import MOVING, PROBE, Found, Member, Permanent, Result, Seen, Throttled, TryAgain, check_batch
+from stead.drivers.base import (
+    MOVING,
+    PROBE,
+    VM,
+    Found,
+    Member,
+    Permanent,
+    Result,
+    Seen,
+    Throttled,
+    TryAgain,
+    check_batch,
+    nearest,
+)
 from stead.drivers.sim import rules
 from stead.drivers.sim.wire import (
+    COLLECTIONS,
     ORDER_HEADER,
     OWNER_TAG,
     PATH_TAG,
@@ -28,6 +42,7 @@ from stead.drivers.sim.wire import (
     Ask,
     CreateBody,
     Instance,
+    Offered,
     Page,
     Pick,
     Problem,
@@ -43,8 +58,17 @@ WORDS = {
 }
 """The lifecycle's words for the states of an instance."""
 
+AVAILABLE = "Available"
+"""The lifecycle's word for what VMs share, where a VM runs."""
+
 ENDS = {"create": rules.CREATE.ends} | {name: verb.ends for name, verb in rules.VERBS.items()}
 """The state that each verb is to lead to."""
+
+SHARED = {"create": "create", "delete": "terminate"}
+"""What is done to things that VMs share, and the cloud's verb for it."""
+
+PLACES = {kind: place for place, kind in COLLECTIONS.items()}
+"""Where the cloud has what is of a kind."""
 
 LIMIT = 100
 """Members in one call, of any verb."""
@@ -78,7 +102,7 @@ class SimDriver:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._path = f"/v1/{quote(config.provider, safe='')}/{quote(config.region, safe='')}/instances"
+        self._path = f"/v1/{quote(config.provider, safe='')}/{quote(config.region, safe='')}"
         self._client = httpx.AsyncClient(
             base_url=config.url,
             timeout=config.timeout,
@@ -88,14 +112,19 @@ class SimDriver:
         )
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset(PLACES)
+
+    @property
     def longest_call(self) -> float:
         """The time after which a call is given up."""
         return self._config.timeout
 
-    def batch_limit(self, verb: str) -> int:
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
         """The same for all."""
-        if verb not in (PROBE, *ENDS):
-            raise ValueError(f"the simulated cloud does not know {verb}")
+        if verb not in (PROBE, *(ENDS if kind == VM else SHARED)):
+            raise ValueError(f"the simulated cloud does not know {verb} of a {kind}")
         return LIMIT
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
@@ -106,13 +135,15 @@ class SimDriver:
         if not members:
             return []
         body: CreateBody | ActBody
+        kind = members[0].kind
+        path = f"{self._path}/{PLACES[kind]}"
+        verb = verb if kind == VM else SHARED[verb]
         if verb == "create":
             tags = [{OWNER_TAG: self._config.owner, PATH_TAG: member.path} for member in members]
             body = CreateBody([Ask(m.token, dict(m.spec), tag) for m, tag in zip(members, tags, strict=True)])
-            path = self._path
         else:
             body = ActBody([Pick(member.facts.get("id", ""), member.token) for member in members])
-            path = f"{self._path}/{verb}"
+            path = f"{path}/{verb}"
         content = msgspec.json.encode(body)
         answers = (await self._call(Answers, "POST", path, content=content, headers={ORDER_HEADER: token})).answers
         if len(answers) != len(members):
@@ -127,7 +158,8 @@ class SimDriver:
         ids = [member.facts["id"] for member in members if member.facts.get("id")]
         # One page has them all: a member is found twice at most, by an id that is not its own and by its token.
         params = {"ids": ids, "tokens": [member.token for member in members], "limit": 2 * LIMIT}
-        there = (await self._call(Page, "GET", self._path, params=params)).instances
+        path = f"{self._path}/{PLACES[members[0].kind]}"
+        there = (await self._call(Page, "GET", path, params=params)).instances
         by_id = {instance.id: instance for instance in there}
         by_token = {instance.token: instance for instance in there}
         return [_seen(m, by_id.get(m.facts.get("id", "")) or by_token.get(m.token)) for m in members]
@@ -135,13 +167,19 @@ class SimDriver:
     async def inventory(self) -> list[Found]:
         """Page by page. What comes or goes meanwhile may be listed or not; what stays is listed."""
         found: list[Found] = []
-        after = "0"
-        while after:
-            params = {"owner": self._config.owner, "after": after}
-            page = await self._call(Page, "GET", self._path, params=params)
-            found += map(_found, page.instances)
-            after = page.next
+        for kind, place in PLACES.items():
+            after = "0"
+            while after:
+                params = {"owner": self._config.owner, "after": after}
+                page = await self._call(Page, "GET", f"{self._path}/{place}", params=params)
+                found += [_found(kind, instance) for instance in page.instances]
+                after = page.next
         return found
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """It says what it has."""
+        offered = getattr(await self._call(Offered, "GET", f"{self._path}/offers"), field, [name])
+        return None if name in offered else nearest(name, offered)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -199,20 +237,27 @@ def _result(verb: str, member: Member, answer: Answer) -> Result:
     if verb == "create" and answer.state == rules.BROKEN:
         return Result(path=member.path, ok=False, facts=facts, error="it was made, and is broken")
     end = ENDS[verb]
-    return Result(path=member.path, ok=True, pending="" if answer.state in ("", end) else WORDS[end], facts=facts)
+    pending = "" if answer.state in ("", end) else word(member.kind, end)
+    return Result(path=member.path, ok=True, pending=pending, facts=facts)
+
+
+def word(kind: str, state: str) -> str:
+    """The lifecycle's word for the state of something of a kind."""
+    return AVAILABLE if kind != VM and state == rules.RUNNING else WORDS.get(state, BROKEN)
 
 
 def _seen(member: Member, instance: Instance | None) -> Seen:
     if instance is None:
         return Seen(path=member.path, state=ABSENT)
-    return Seen(path=member.path, state=WORDS.get(instance.state, BROKEN), facts={"id": instance.id})
+    return Seen(path=member.path, state=word(member.kind, instance.state), facts={"id": instance.id})
 
 
-def _found(instance: Instance) -> Found:
+def _found(kind: str, instance: Instance) -> Found:
     return Found(
         id=instance.id,
         token=instance.token,
-        state=WORDS.get(instance.state, BROKEN),
+        state=word(kind, instance.state),
         path=instance.tags.get(PATH_TAG, ""),
         facts={"id": instance.id},
+        kind=kind,
     )

@@ -31,9 +31,16 @@ class Call(Struct, frozen=True):
     provider: str
     region: str
     verb: str
-    """create, describe, list, or one of the verbs on instances."""
+    """create, describe, list, or one of the verbs on instances; of what VMs share with the kind after it, as in
+    create-network. Or offers."""
     order: str = ""
     """The token of the order it was made for, if the caller said."""
+    kind: str = "vm"
+
+    @property
+    def deed(self) -> str:
+        """The verb without the kind."""
+        return self.verb.partition("-")[0]
 
 
 class Where(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, forbid_unknown_fields=True):

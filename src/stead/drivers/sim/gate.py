@@ -20,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stead.drivers.sim.faults import Call, Plan, Refusal, Weather
 from stead.drivers.sim.ledger import Ledger
 from stead.drivers.sim.rules import VERBS
-from stead.drivers.sim.wire import ORDER_HEADER, Error, Problem
+from stead.drivers.sim.wire import COLLECTIONS, ORDER_HEADER, Error, Problem
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -108,17 +108,20 @@ class Gate:
 def call_of(scope: Scope) -> Call | None:
     """The call of a provider's interface that a request is, if it is one."""
     match scope["method"], scope["path"].split("/"):
-        case "POST", ["", "v1", provider, region, "instances"]:
+        case "POST", ["", "v1", provider, region, things] if things in COLLECTIONS:
             verb = "create"
-        case "POST", ["", "v1", provider, region, "instances", verb] if verb in VERBS:
+        case "POST", ["", "v1", provider, region, things, verb] if things in COLLECTIONS and verb in VERBS:
             pass
-        case "GET", ["", "v1", provider, region, "instances"]:
+        case "GET", ["", "v1", provider, region, things] if things in COLLECTIONS:
             named = parse_qs(scope["query_string"].decode("latin-1")).keys() & {"ids", "tokens"}
             verb = "describe" if named else "list"
+        case "GET", ["", "v1", provider, region, "offers"]:
+            return Call(provider, region, "offers")
         case _:
             return None
     order = next((value for name, value in scope["headers"] if name == ORDER_HEADER.encode()), b"")
-    return Call(provider, region, verb, order.decode("latin-1"))
+    kind = COLLECTIONS[things]
+    return Call(provider, region, verb if kind == "vm" else f"{verb}-{kind}", order.decode("latin-1"), kind)
 
 
 async def _body(receive: Receive) -> bytes | None:

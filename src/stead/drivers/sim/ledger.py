@@ -25,12 +25,15 @@ from stead.drivers.sim.faults import Call, Plan
 from stead.drivers.sim.rules import CREATE, DRIFTS, TERMINATED, VERBS, Verb
 from stead.drivers.sim.wire import OWNER_TAG, Answer, Ask, Drift, Error, Instance, Page, Pick
 
+PREFIXES = {"vm": "i", "network": "net", "securitygroup": "sg", "sshkey": "key"}
+"""What the ids of each kind begin with."""
+
 _encoder = msgspec.json.Encoder(order="sorted")
 
 _MARK = "UPDATE instance SET state = ?, next_state = ?, due_at = ?, shown_state = ?, shown_until = ? WHERE seq = ?"
 _MAKE = """INSERT INTO instance
-    (seq, id, provider, region, token, spec, tags, state, next_state, due_at, visible_at, made_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (seq, id, provider, region, kind, token, spec, tags, state, next_state, due_at, visible_at, made_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _DEED = "INSERT INTO deed (instance, at, verb, before, after, call, order_token) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _CALL = """INSERT INTO call (seq, at, provider, region, verb, order_token, outcome, reply, size, members)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -39,7 +42,8 @@ _BY_ID = """SELECT seq, id, token, spec, state, shown_state, shown_until FROM in
 _BY_TOKEN = """SELECT seq, id, token, spec, state, shown_state, shown_until FROM instance
     WHERE provider = ? AND region = ? AND token IN (SELECT value FROM json_each(?))"""
 _LOOK = """SELECT seq, id, token, CASE WHEN shown_until > :now THEN shown_state ELSE state END, spec, tags, made_at
-    FROM instance WHERE provider = :provider AND region = :region AND seq > :after AND visible_at <= :now"""
+    FROM instance WHERE provider = :provider AND region = :region AND kind = :kind AND seq > :after
+    AND visible_at <= :now"""
 _THESE = """ AND seq IN (
     SELECT seq FROM instance WHERE id IN (SELECT value FROM json_each(:ids))
     UNION SELECT seq FROM instance
@@ -95,8 +99,10 @@ class Ledger:
                     error = Error("InstanceLimitExceeded", f"{call.provider} {call.region} has room for {plan.quota}")
                     answers.append(Answer("failed", token=ask.token, error=error))
                 else:
-                    row = known[ask.token] = _Row(seq, f"i-{seq:012x}", ask.token, spec, state, None, 0)
-                    place = (call.provider, call.region, ask.token)
+                    row = known[ask.token] = _Row(
+                        seq, f"{PREFIXES[call.kind]}-{seq:012x}", ask.token, spec, state, None, 0
+                    )
+                    place = (call.provider, call.region, call.kind, ask.token)
                     tags = _json(ask.tags)
                     course = (state, next_state, due_at, now + plan.stale, now)
                     made.append((row.seq, row.id, *place, spec, tags, *course))
@@ -111,7 +117,7 @@ class Ledger:
 
     def act(self, call: Call, picks: Sequence[Pick], plan: Plan) -> list[Answer]:
         """Do one of the verbs to instances."""
-        verb = VERBS[call.verb]
+        verb = VERBS[call.deed]
         with self.transaction() as now:
             by_id = {row.id: row for row in self._by_id(call, [pick.id for pick in picks if pick.id])}
             missed = [pick.token for pick in picks if pick.token and pick.id not in by_id]
@@ -123,11 +129,11 @@ class Ledger:
             state, next_state, due_at = _course(verb, now, plan.slow)
             for pick in picks:
                 row = by_id.get(pick.id) or by_token.get(pick.token)
-                answer = _judge(call.verb, verb, pick, row, plan)
+                answer = _judge(call.deed, verb, pick, row, plan)
                 if row is not None and answer is None:
                     shown = row.shown_state if row.shown_until > now else row.state
                     marks.append((state, next_state, due_at, shown, now + plan.stale, row.seq))
-                    deeds.append((row.seq, now, call.verb, row.state, state, number, call.order))
+                    deeds.append((row.seq, now, call.deed, row.state, state, number, call.order))
                     row.state = state
                     answer = Answer("done", id=row.id, token=row.token, state=state)
                 assert answer is not None
@@ -141,13 +147,13 @@ class Ledger:
         self, call: Call, ids: Sequence[str], tokens: Sequence[str], owner: str, after: int, limit: int, plan: Plan
     ) -> Page:
         """What can be seen: of the named instances, or of everything that is not terminated."""
-        named = call.verb == "describe"
+        named = call.deed == "describe"
         query = _LOOK + (_THESE if named else " AND state <> 'terminated'")
         if owner:
             query += f" AND json_extract(tags, '$.{OWNER_TAG}') = :owner"
         with self.transaction() as now:
-            values: dict[str, Any] = {"now": now, "provider": call.provider, "region": call.region, "owner": owner}
-            values |= {"after": after, "limit": limit + 1, "ids": _json(ids), "tokens": _json(tokens)}
+            values: dict[str, Any] = {"now": now, "provider": call.provider, "region": call.region, "kind": call.kind}
+            values |= {"owner": owner, "after": after, "limit": limit + 1, "ids": _json(ids), "tokens": _json(tokens)}
             rows = self.db.execute(f"{query} ORDER BY seq LIMIT :limit", values).fetchall()
             seen = [
                 Instance(id, token, state, msgspec.json.decode(spec), msgspec.json.decode(tags), made_at)
@@ -213,7 +219,7 @@ class Ledger:
         ids = []
         for seq in range(first, first + drift.count):
             ids.append(f"i-{seq:012x}")
-            place = (drift.provider, drift.region, f"drift-{seq:012x}")
+            place = (drift.provider, drift.region, "vm", f"drift-{seq:012x}")
             self.db.execute(_MAKE, (seq, ids[-1], *place, spec, tags, verb.ends, None, None, now, now))
             self.db.execute(_DEED, (seq, now, "drift:create", "", verb.ends, None, ""))
         return ids
@@ -225,8 +231,10 @@ class Ledger:
         return _rows(self.db.execute(_BY_TOKEN, (call.provider, call.region, _json(tokens)))) if tokens else []
 
     def _count(self, call: Call) -> int:
-        query = "SELECT count(*) FROM instance WHERE provider = ? AND region = ? AND state <> 'terminated'"
-        (count,) = self.db.execute(query, (call.provider, call.region)).fetchone()
+        query = (
+            "SELECT count(*) FROM instance WHERE provider = ? AND region = ? AND kind = ? AND state <> 'terminated'"
+        )
+        (count,) = self.db.execute(query, (call.provider, call.region, call.kind)).fetchone()
         return int(count)
 
     def _next(self, table: str) -> int:

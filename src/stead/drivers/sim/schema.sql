@@ -6,6 +6,7 @@ CREATE TABLE IF NOT EXISTS instance (
     id          TEXT NOT NULL UNIQUE,
     provider    TEXT NOT NULL,
     region      TEXT NOT NULL,
+    kind        TEXT NOT NULL DEFAULT 'vm',
     token       TEXT NOT NULL,
     spec        TEXT NOT NULL,   -- with sorted keys, so that equal requests are equal texts
     tags        TEXT NOT NULL,

@@ -1,6 +1,7 @@
 """The simulated cloud as a server.
 
-The provider's interface lies under `/v1/{provider}/{region}/instances`; any provider and region there is, unless the
+The provider's interface lies under `/v1/{provider}/{region}/`: `instances`, what they share beside them (`networks`,
+`securitygroups`, `sshkeys`), and what there is to be had, `offers`. Any provider and region there is, unless the
 server was started with a list of places. What is about the simulation itself lies under `/v1/_…`: the ledger, the
 calls, the faults in force, and drift.
 """
@@ -20,15 +21,32 @@ import uvicorn
 from fastapi import FastAPI, Query, Request, Response
 
 from stead.drivers.sim import accounts
-from stead.drivers.sim.faults import Faults, Weather
+from stead.drivers.sim.faults import Call, Faults, Plan, Weather
 from stead.drivers.sim.gate import CALL, PLAN, BreakableProtocol, Gate
 from stead.drivers.sim.ledger import Ledger
 from stead.drivers.sim.rules import VERBS
-from stead.drivers.sim.wire import MOST_AT_ONCE, ActBody, Answers, CreateBody, Drift, Drifted, Error, Problem
+from stead.drivers.sim.wire import (
+    COLLECTIONS,
+    MOST_AT_ONCE,
+    ActBody,
+    Answers,
+    CreateBody,
+    Drift,
+    Drifted,
+    Error,
+    Offered,
+    Problem,
+)
 
 LONGEST_HEAD = 256 * 1024
 """Bytes of a request's first line: a look names its instances there, and may name many."""
 
+
+OFFERED = Offered(
+    spec=["tiny", "small", "medium", "large", "huge"],
+    image=["ubuntu-22.04", "ubuntu-24.04", "debian-12", "rocky-9"],
+)
+"""What there is to be had, everywhere. Whoever asks for anything else gets it, too: nothing here depends on it."""
 
 Names = Annotated[Sequence[str], Query()]
 Position = Annotated[int, Query(ge=0)]
@@ -47,19 +65,26 @@ def application(ledger: Ledger, weather: Weather) -> FastAPI:
     async def wrong(request: Request, exc: Exception) -> Response:
         return _json(Problem(Error("InvalidRequest", str(exc))), 400)
 
-    @app.post("/v1/{provider}/{region}/instances")
-    async def create(request: Request) -> Response:
-        asks = (await _read(request, CreateBody)).instances
-        return _json(Answers(ledger.create(request.scope[CALL], _some(asks), request.scope[PLAN])))
+    @app.get("/v1/{provider}/{region}/offers")
+    async def offers(request: Request) -> Response:
+        ledger.note(request.scope[CALL], "done")
+        return _json(OFFERED)
 
-    @app.post("/v1/{provider}/{region}/instances/{verb}")
+    @app.post("/v1/{provider}/{region}/{things}")
+    async def create(request: Request) -> Response:
+        call, plan = _call(request)
+        asks = (await _read(request, CreateBody)).instances
+        return _json(Answers(ledger.create(call, _some(asks), plan)))
+
+    @app.post("/v1/{provider}/{region}/{things}/{verb}")
     async def act(request: Request, verb: str) -> Response:
         if verb not in VERBS:
             raise Wrong(f"there is no verb {verb}; there are {', '.join(VERBS)}")
+        call, plan = _call(request)
         picks = (await _read(request, ActBody)).instances
-        return _json(Answers(ledger.act(request.scope[CALL], _some(picks), request.scope[PLAN])))
+        return _json(Answers(ledger.act(call, _some(picks), plan)))
 
-    @app.get("/v1/{provider}/{region}/instances")
+    @app.get("/v1/{provider}/{region}/{things}")
     async def look(
         request: Request,
         ids: Names = (),
@@ -68,7 +93,7 @@ def application(ledger: Ledger, weather: Weather) -> FastAPI:
         after: Position = 0,
         limit: Limit = MOST_AT_ONCE,
     ) -> Response:
-        call, plan = request.scope[CALL], request.scope[PLAN]
+        call, plan = _call(request)
         return _json(ledger.look(call, _some(ids), _some(tokens), owner, after, limit, plan))
 
     @app.get("/v1/_ledger")
@@ -155,6 +180,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._listening()
+
+
+def _call(request: Request) -> tuple[Call, Plan]:
+    """What the gate made of the request."""
+    if CALL not in request.scope:
+        raise Wrong(f"there are {', '.join(COLLECTIONS)} and offers")
+    return request.scope[CALL], request.scope[PLAN]
 
 
 async def _read[T](request: Request, kind: type[T]) -> T:

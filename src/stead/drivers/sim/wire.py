@@ -16,6 +16,14 @@ ORDER_HEADER = "x-order-token"
 OWNER_TAG = "owner"
 PATH_TAG = "path"
 
+COLLECTIONS = {
+    "instances": "vm",
+    "networks": "network",
+    "securitygroups": "securitygroup",
+    "sshkeys": "sshkey",
+}
+"""What there is under a region, and the kind that it is. What VMs share is made and removed as they are."""
+
 MOST_AT_ONCE = 1000
 """Instances in one request, and on one page."""
 
@@ -102,6 +110,13 @@ class Page(Struct, frozen=True, omit_defaults=True):
     instances: list[Instance]
     next: str = ""
     """Give it as `after` to see more."""
+
+
+class Offered(Struct, frozen=True):
+    """GET …/offers: what an instance's spec may name."""
+
+    spec: list[str]
+    image: list[str]
 
 
 class Drift(Struct, frozen=True, forbid_unknown_fields=True):

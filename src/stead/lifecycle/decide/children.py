@@ -11,8 +11,8 @@ from stead.lifecycle.rows import Actor, Awaits, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import OnPartial, Phase, Snapshot
 from stead.lifecycle.table import settled_of
 
-ROLLBACK = "rollback"
 REFINE = "refine"
+"""What is asked of members where those that failed are not to be kept."""
 
 
 def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Refusal:
@@ -106,10 +106,9 @@ def _taken_back(draft: Draft, event: Children) -> None:
 
 def _partial(draft: Draft, policy: OnPartial) -> None:
     """Only some members of a new group came up, and the caller does not want to go on like that."""
-    draft.recount = True
     if policy is OnPartial.ROLLBACK:
-        draft.set_op(phase=Phase.UNDOING)
-        draft.members = ROLLBACK
-    else:
-        draft.set_op(on_partial=OnPartial.CONTINUE)
-        draft.members = REFINE
+        draft.undo()
+        return
+    draft.set_op(on_partial=OnPartial.CONTINUE)
+    draft.members = REFINE
+    draft.recount = True

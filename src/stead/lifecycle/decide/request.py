@@ -15,6 +15,9 @@ from stead.lifecycle.table import entry
 UNDO = "undo"
 """Every kind whose actions can be undone understands this: do now what the error was kept for."""
 
+USE = "use"
+"""What somebody does who has a claim of intention for as long as it lives, and no operation."""
+
 RETRY = 15
 """Seconds after which asking again makes sense, while something else goes on."""
 
@@ -256,7 +259,7 @@ def _conflict(
         return Decision(after=snap, queued=True)
     since = f" since {holder.since}" if holder.since else ""
     who = f" by {holder.by}" if holder.by else ""
-    says = f"{holder.action}{who} is under way{since}"
+    says = f"it is in use{who}" if holder.action == USE else f"{holder.action}{who} is under way{since}"
     moving = lc.state(snap.state).cls is StateClass.MOVING
     code = Code.MOVING if moving else Code.HELD
     return Refusal((Reason(code, says),), snap.state, allowed(lc, snap, req.actor), holder, RETRY)

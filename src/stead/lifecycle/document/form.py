@@ -120,6 +120,7 @@ class StateForm(_Form):
     probe_first: Flag = Field(
         False, description="An action that starts here looks at the object before it acts on it."
     )
+    still: Flag = Field(False, description="It hardly changes by itself, and is looked at seldom.")
     expires: ExpiryForm | None = Field(None, description="After so long a time the clock asks for an action.")
 
     def row(self) -> State:

@@ -24,4 +24,5 @@ WITH last AS (SELECT last_position FROM cell),
         ON CONFLICT (path, kind, state) DO UPDATE SET members = counts.members + EXCLUDED.members
      )
 UPDATE cell SET last_position = last_position + (SELECT count(*) FROM numbered)
-RETURNING last_position, (SELECT count(*) FROM numbered) AS numbered
+RETURNING last_position, (SELECT count(*) FROM numbered) AS numbered,
+          ARRAY(SELECT DISTINCT parent FROM alike WHERE parent <> '') AS parents

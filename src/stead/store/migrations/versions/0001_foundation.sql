@@ -48,6 +48,7 @@ CREATE INDEX resources_look ON resources (look_at) WHERE look_at IS NOT NULL;
 CREATE INDEX resources_lane ON resources (lane, path);
 CREATE INDEX resources_kind ON resources (kind, path);
 CREATE INDEX resources_token ON resources (token);
+CREATE INDEX resources_bad ON resources (path) WHERE state IN ('Failed', 'Undefined');  -- the few that one looks for
 
 -- An operation that is under way.
 CREATE TABLE operations (
@@ -62,6 +63,8 @@ CREATE TABLE operations (
     remaining  bigint NOT NULL DEFAULT 1,
     failed     bigint NOT NULL DEFAULT 0,
     expanded   boolean NOT NULL DEFAULT true,      -- of a group: whether all its members have been asked
+    says       text NOT NULL DEFAULT '',           -- what it waits for, or why it failed, where there is more to say
+    orders     bigint NOT NULL DEFAULT 0,          -- of a group: in how many its members were put
     created_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -97,14 +100,17 @@ CREATE INDEX ended_operations_id ON ended_operations (id);
 CREATE INDEX ended_operations_path ON ended_operations (path, ended_at);
 CREATE TABLE ended_operations_default PARTITION OF ended_operations DEFAULT;
 
--- Whole claims, as the algebra has them: exclusive (x) on a path, or use (i) of it. Ancestors are implied.
+-- Whole claims, as the algebra has them: exclusive (x) on a path, or use (i) of it. Ancestors are implied. A claim is an
+-- operation's; or it is a resource's, which uses what others use, too, for as long as it lives.
 CREATE TABLE claims (
     path      text COLLATE "C" NOT NULL,
     mode      "char" NOT NULL CHECK (mode IN ('x', 'i')),
-    operation uuid NOT NULL,
+    operation uuid NOT NULL,                      -- or the resource's token
+    used_by   text COLLATE "C" NOT NULL DEFAULT '',  -- the resource
     PRIMARY KEY (path, operation)
 );
 CREATE INDEX claims_operation ON claims (operation);
+CREATE INDEX claims_used_by ON claims (used_by) WHERE used_by <> '';
 
 -- Where requests wait their turn: an object's queue, made on first use.
 CREATE TABLE queues (

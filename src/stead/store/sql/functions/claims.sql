@@ -48,7 +48,8 @@ DECLARE
     held record;
 BEGIN
     FOR t IN SELECT value FROM jsonb_array_elements(taking) LOOP
-        SELECT h.path, h.operation, o.action, o.principal, o.created_at INTO held
+        SELECT h.path, h.operation, coalesce(o.action, 'use') AS action, coalesce(o.principal, h.used_by) AS principal,
+               o.created_at INTO held
           FROM (
             SELECT * FROM claims WHERE path = ANY (ancestors_of(t ->> 'path')) AND mode = 'x'
             UNION ALL
@@ -66,4 +67,25 @@ BEGIN
         END IF;
     END LOOP;
     RETURN NULL;
+END $$;
+
+-- A resource whose operation prepares it begins to use others: all of them or none. Answers with what stands in the way,
+-- or with nothing; and with what is not so any more, where the operation is not at that point any more.
+CREATE FUNCTION use_paths(who text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    taking jsonb := (SELECT jsonb_agg(jsonb_build_object('path', p, 'mode', 'i')) FROM unnest(paths) p);
+    holder jsonb;
+    own    uuid;
+BEGIN
+    PERFORM lock_paths(taking);
+    SELECT token INTO own FROM resources WHERE path = who AND operation = op FOR SHARE;
+    IF NOT FOUND THEN
+        RETURN jsonb_build_object('action', 'gone');
+    END IF;
+    holder := holder_of(taking, own);
+    IF holder IS NULL THEN
+        INSERT INTO claims (path, mode, operation, used_by) SELECT p, 'i', own, who FROM unnest(paths) p
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN holder;
 END $$;

@@ -276,7 +276,8 @@ BEGIN
         recount := end_operations(works, ts);
     END IF;
     IF whole THEN
-        recount := recount || expand_operation(expands);
+        recount := recount || expand_operation(expands || jsonb_build_object('orders', (
+            SELECT count(DISTINCT w.new_order) FROM unnest(works) w)));
     END IF;
 
     -- Whoever waits for what has ended.

@@ -54,18 +54,19 @@ DECLARE
 BEGIN
     WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden WHEN 'new' THEN (ts[w.t]).new ELSE w.operation END AS operation, w.path,
-               e ->> 'outcome' AS outcome
+               e ->> 'outcome' AS outcome, coalesce(w.told ->> 'error', '') AS error
           FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e
     ), gone AS (
         DELETE FROM operations o USING said WHERE o.id = said.operation AND o.path = said.path
-        RETURNING o.*, said.outcome
+        RETURNING o.*, said.outcome, said.error
     ), released AS (
         DELETE FROM claims c USING gone WHERE c.operation = gone.id
     )
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, total, remaining, failed,
-                                  created_at, outcome, ended_at)
+                                  created_at, outcome, ended_at, says, orders)
     SELECT id, action, kind, path, principal, reason, request, total, 0,
-           CASE WHEN outcome = 'done' THEN failed ELSE greatest(failed, 1) END, created_at, outcome, now()
+           CASE WHEN outcome = 'done' THEN failed ELSE greatest(failed, 1) END, created_at, outcome, now(),
+           CASE WHEN outcome = 'done' THEN '' WHEN error <> '' THEN error ELSE says END, orders
       FROM gone;
 
     PERFORM FROM operations o WHERE o.id IN (
@@ -133,7 +134,8 @@ BEGIN
     END IF;
     UPDATE operations SET total = total + (expands ->> 'acting')::bigint,
                           remaining = remaining + (expands ->> 'acting')::bigint,
-                          expanded = (expands ->> 'done')::boolean
+                          expanded = (expands ->> 'done')::boolean,
+                          orders = orders + (expands ->> 'orders')::bigint
      WHERE id = (expands ->> 'operation')::uuid
     RETURNING * INTO this;
     IF this.expanded THEN

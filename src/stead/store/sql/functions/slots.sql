@@ -18,7 +18,7 @@ END $$;
 CREATE FUNCTION grant_orders(names text[], at float8) RETURNS bigint[] LANGUAGE plpgsql
   SET enable_seqscan = off SET jit = off AS $$
 DECLARE
-    share     constant interval := '30 seconds';
+    share     constant interval := '2 seconds';
     this      record;
     taken     bigint;
     room      bigint;

@@ -1,0 +1,147 @@
+"""Ask for actions in the dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from stead.api.problems import Trouble, trouble
+from stead.api.requests import Key, Who
+from stead.api.tumblebug.looking import standing_of
+from stead.api.tumblebug.models import Done
+from stead.api.tumblebug.shown import text
+from stead.api.tumblebug.words import Id, VmId, action_name, spelled, vm_at
+from stead.controller.view import Asked, Caller, Refusal, Resource, Service, Taken, Unfit
+
+FORCED = "forced through the tumblebug interface"
+"""The reason of whoever forces and gives none: the dialect has no word for it."""
+GONE = "Absent"
+"""How something stands that is no longer there: a creation that was withdrawn."""
+BUSY = ("moving", "held", "wrong-state", "parent")
+"""Refusals for which an action that is under way may be the cause."""
+SPENT = {"countTotal", "countTerminated", "countFailed", "countUndefined"}
+"""The counts of VMs that are forgotten without further ado."""
+
+MciAction = Annotated[Literal["suspend", "resume", "reboot", "terminate", "refine", "continue", "withdraw"], Query()]
+VmAction = Annotated[Literal["suspend", "resume", "reboot", "terminate"], Query()]
+Force = Annotated[bool, Query(description="Whatever the state says.")]
+Reason = Annotated[str, Query(max_length=1000, description="Why it is done; it stays with the operation.")]
+DeleteOption = Annotated[
+    Literal["terminate", "force"] | None,
+    Query(description="Also if it has VMs that are not terminated: they are, first."),
+]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of actions."""
+    routes = APIRouter()
+
+    @routes.post("/mci/{mciId}")
+    async def tumblebug_act_on_mci(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        action: MciAction,
+        caller: Who,
+        response: Response,
+        force: Force = False,
+        reason: Reason = "",
+        key: Key = "",
+    ) -> Done:
+        """Ask for an action on an MCI: all of its VMs that can follow do."""
+        path = f"/{nsId}/{mciId}"
+        taken = await ask(service, _asked(path, action, "mci", force, reason, key), caller)
+        standing = await service.standing(path)
+        return let_in(taken, GONE if standing is None else text(standing), response)
+
+    @routes.delete("/mci/{mciId}")
+    async def tumblebug_delete_mci(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        caller: Who,
+        response: Response,
+        option: DeleteOption = None,
+        key: Key = "",
+    ) -> Done:
+        """Remove an MCI for good."""
+        standing = await standing_of(service, f"/{nsId}/{mciId}")
+        alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
+        if alive and option is None:
+            says = f"it is {standing.text}: terminate it first, or say option=terminate"
+            raise Trouble("not-empty", says, current_state=standing.resource.state)
+        asked = Asked(path=standing.resource.path, action="delete", kind="mci", key=key)
+        return let_in(await ask(service, asked, caller), text(standing), response)
+
+    @routes.post("/mci/{mciId}/vm/{vmId}")
+    async def tumblebug_act_on_vm(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        vmId: VmId,  # noqa: N803
+        action: VmAction,
+        caller: Who,
+        response: Response,
+        force: Force = False,
+        reason: Reason = "",
+        key: Key = "",
+    ) -> Done:
+        """Ask for an action on one VM."""
+        vm = await vm_at(service, f"/{nsId}/{mciId}", vmId)
+        taken = await ask(service, _asked(vm.path, action, "vm", force, reason, key), caller)
+        return let_in(taken, await _state(service, vm), response)
+
+    return routes
+
+
+def _asked(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> Asked:
+    why = reason or (FORCED if force else "")
+    return Asked(path=path, action=action, kind=kind, force=force, reason=why, key=key)
+
+
+async def ask(
+    service: Service, asked: Asked, caller: Caller, worded: Callable[[Unfit], Unfit] = lambda unfit: unfit
+) -> Taken:
+    """Ask, and raise whatever speaks against it."""
+    answer = await service.ask(asked, caller)
+    if isinstance(answer, Taken):
+        return answer
+    problem = trouble(worded(answer) if isinstance(answer, Unfit) else answer)
+    if isinstance(answer, Refusal) and problem.code in BUSY and (under := await _under(service, asked.path, answer)):
+        problem.detail = under if answer.holder is not None else f"{under}: {problem.detail}"
+    raise problem
+
+
+async def _under(service: Service, path: str, refusal: Refusal) -> str:
+    """Which action is in the way, of whom and since when."""
+    holder = refusal.holder
+    if holder is not None:
+        where, action, by, since = holder.path or path, holder.action, holder.by, holder.since
+    else:
+        found = await service.view.resource(path)
+        running = (found.operation or found.hidden) if found is not None else None
+        if running is None:
+            return ""
+        where, action, by, since = (
+            path,
+            running.action,
+            running.by,
+            running.since.isoformat() if running.since else "",
+        )
+    who = f" by {by}" if by else ""
+    when = f" since {since}" if since else ""
+    return f"{spelled(where)} is under {action_name(action)}{who}{when}, please try later"
+
+
+def let_in(taken: Taken, status: str, response: Response) -> Done:
+    """The answer to an action that was let in."""
+    what = f"{action_name(taken.action)} of {taken.path}"
+    if not taken.operation:
+        return Done(message=f"{what}: there is nothing to do", operation=None, status=status)
+    response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    how = "was under way already" if taken.joined else "was let in before" if taken.repeated else "is under way"
+    return Done(message=f"{what} {how}", operation=taken.operation, status=status)
+
+
+async def _state(service: Service, vm: Resource) -> str:
+    found = await service.view.resource(vm.path)
+    return found.state if found is not None else vm.state

@@ -1,0 +1,111 @@
+"""Look at MCIs, subgroups and VMs in the dialect."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from stead.api.problems import Trouble
+from stead.api.tumblebug.models import (
+    Ids,
+    MciInfo,
+    MciInfoList,
+    MciList,
+    MciStatus,
+    SubGroupMembers,
+    VmInfo,
+    VmStatus,
+)
+from stead.api.tumblebug.shown import brief, described, info, status, subgroup, subgroups, vms
+from stead.api.tumblebug.words import Id, VmId, vm_at
+from stead.controller.view import Service, Standing
+
+MOST = 100_000
+Option = Annotated[
+    Literal["default", "status", "id"],
+    Query(description="How it stands, or ids alone. By default: all that it consists of."),
+]
+VmOption = Annotated[
+    Literal["default", "status"], Query(description="How it stands. By default: also what it was made from.")
+]
+Limit = Annotated[int, Query(ge=0, le=MOST, description="At most so many VMs; 0 leaves them out.")]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes that look."""
+    routes = APIRouter()
+
+    @routes.get("/mci")
+    async def tumblebug_list_mci(
+        nsId: Id,  # noqa: N803 - the dialect's name
+        option: Option = "default",
+        limit: Annotated[int, Query(ge=1, le=1000, description="At most so many MCIs.")] = 1000,
+    ) -> MciList | MciInfoList | Ids:
+        """The MCIs of a namespace, in order of name."""
+        page = await service.view.resources("mci", f"/{nsId}", "", limit)
+        names = [resource.path for resource in page.items if resource.state_class != "absent"]
+        if option == "id":
+            return Ids(output=[path.rpartition("/")[2] for path in names])
+        found = [standing for path in names if (standing := await service.standing(path)) is not None]
+        if option == "status":
+            return MciList(mci=[status(standing, ()) for standing in found])
+        return MciInfoList(mci=[await info(service, standing, 0) for standing in found])
+
+    @routes.get("/mci/{mciId}")
+    async def tumblebug_read_mci(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        option: Option = "default",
+        limit: Limit = 1000,
+    ) -> MciStatus | MciInfo | Ids:
+        """An MCI: how it stands, or all of it."""
+        standing = await standing_of(service, f"/{nsId}/{mciId}")
+        if option == "default":
+            return await info(service, standing, limit)
+        found = await vms(service, f"/{nsId}/{mciId}", limit)
+        if option == "id":
+            return Ids(output=[vm.id for vm in found])
+        return status(standing, [brief(vm) for vm in found])
+
+    @routes.get("/mci/{mciId}/subgroup")
+    async def tumblebug_list_subgroups(nsId: Id, mciId: Id) -> Ids:  # noqa: N803
+        """The names of the subgroups of an MCI."""
+        standing = await standing_of(service, f"/{nsId}/{mciId}")
+        return Ids(output=[group.id for group in await subgroups(service, standing)])
+
+    @routes.get("/mci/{mciId}/subgroup/{subgroupId}")
+    async def tumblebug_read_subgroup(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        subgroupId: Id,  # noqa: N803
+        limit: Limit = 1000,
+    ) -> SubGroupMembers:
+        """A subgroup, with the ids of its VMs."""
+        standing = await standing_of(service, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+        shown = subgroup(standing.resource, standing.counts["countTotal"], standing.text)
+        found = await vms(service, standing.resource.path, limit)
+        return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in found])
+
+    @routes.get("/mci/{mciId}/vm/{vmId}")
+    async def tumblebug_read_vm(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        vmId: VmId,  # noqa: N803
+        option: VmOption = "default",
+    ) -> VmInfo | VmStatus:
+        """A VM: how it stands, or all of it."""
+        found = await described(service, [await vm_at(service, f"/{nsId}/{mciId}", vmId)])
+        if not found:
+            raise Trouble("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
+        return brief(found[0]) if option == "status" else found[0]
+
+    return routes
+
+
+async def standing_of(service: Service, path: str, kind: str = "mci") -> Standing:
+    """How a group stands, if it is there."""
+    found = await service.standing(path)
+    if found is None or found.resource.kind != kind or found.resource.state_class == "absent":
+        raise Trouble("not-found", f"there is no {'MCI' if kind == 'mci' else kind} {path}")
+    return found

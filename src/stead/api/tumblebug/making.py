@@ -1,0 +1,165 @@
+"""Make an MCI from what the dialect says, and scale its subgroups.
+
+What a request cannot have here is refused by name, unless it asks for nothing: whoever gets an MCI gets all that was
+asked for. Labels are the exception, since nothing depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from stead.api.problems import FieldError, Trouble
+from stead.api.requests import Key, Who
+from stead.api.tumblebug.asking import ask, let_in
+from stead.api.tumblebug.looking import standing_of
+from stead.api.tumblebug.models import Done, MadeMci, MciRequest, ScaleRequest, SubGroupRequest
+from stead.api.tumblebug.shown import status
+from stead.api.tumblebug.words import Id
+from stead.controller.view import Asked, Caller, Service, Unfit
+
+NOTHING = ("", "no", "default")
+"""How a request says that it does not want something."""
+
+Hold = Annotated[
+    Literal["hold"] | None, Query(description="`hold`: prepare all, and wait for the action continue or withdraw.")
+]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes that make."""
+    routes = APIRouter()
+
+    async def made(ns: str, body: MciRequest, caller: Caller, key: str, hold: bool, response: Response) -> MadeMci:
+        path = f"/{ns}/{body.name}"
+        asked = Asked(
+            path=path,
+            action="create",
+            kind="mci",
+            spec=infrastructure(body),
+            hold=hold,
+            on_partial=body.policy_on_partial_failure,
+            key=key,
+        )
+        taken = await ask(
+            service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups")
+        )
+        response.headers["Location"] = f"/v1/operations/{taken.operation}"
+        shown = status(await standing_of(service, path), ())
+        return MadeMci(**shown.model_dump(), operation=taken.operation)
+
+    @routes.post("/mci")
+    async def tumblebug_create_mci(
+        nsId: Id,  # noqa: N803
+        body: MciRequest,
+        caller: Who,
+        response: Response,
+        option: Hold = None,
+        key: Key = "",
+    ) -> MadeMci:
+        """Make an MCI. It is answered as soon as it is let in, and made then."""
+        return await made(nsId, body, caller, key, option == "hold", response)
+
+    @routes.post("/mciDynamic")
+    async def tumblebug_create_mci_dynamic(
+        nsId: Id,  # noqa: N803
+        body: MciRequest,
+        caller: Who,
+        response: Response,
+        option: Hold = None,
+        key: Key = "",
+    ) -> MadeMci:
+        """The same."""
+        return await made(nsId, body, caller, key, option == "hold", response)
+
+    @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
+    async def tumblebug_scale_out(
+        nsId: Id,  # noqa: N803
+        mciId: Id,  # noqa: N803
+        subgroupId: Id,  # noqa: N803
+        body: ScaleRequest,
+        caller: Who,
+        response: Response,
+        action: Annotated[Literal["scaleOut"], Query()] = "scaleOut",
+        key: Key = "",
+    ) -> Done:
+        """Make more VMs like those of a subgroup."""
+        del action
+        standing = await standing_of(service, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+        asked = Asked(
+            path=standing.resource.path,
+            action="scale-out",
+            kind="subgroup",
+            spec={"by": body.num_vms_to_add},
+            key=key,
+        )
+        return let_in(await ask(service, asked, caller), standing.text, response)
+
+    return routes
+
+
+def infrastructure(body: MciRequest) -> dict[str, Any]:
+    """What is asked for as an infrastructure of ours; raises `Trouble` with all that is wrong."""
+    name, groups = ("vm", body.vm) if body.vm else ("subGroups", body.sub_groups)
+    errors = list(_unwanted(body, ("install_mon_agent",), "body"))
+    if body.vm and body.sub_groups:
+        errors.append(FieldError(where="body.vm", says="it is the older name of subGroups: say one of them"))
+    if any((body.post_command or {}).values()):
+        errors.append(FieldError(where="body.postCommand", says="no command is run on VMs here"))
+    subgroups = []
+    for place, group in enumerate(groups):
+        where = f"body.{name}.{place}"
+        errors += _unwanted(group, ("root_disk_type", "root_disk_size", "vm_user_password"), where)
+        try:
+            subgroups.append(_subgroup(group, where))
+        except Trouble as trouble:
+            errors += trouble.more["errors"]
+    if errors:
+        raise Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+    return {"subgroups": subgroups} | ({"description": body.description} if body.description else {})
+
+
+def _unwanted(body: MciRequest | SubGroupRequest, fields: tuple[str, ...], where: str) -> Iterator[FieldError]:
+    for field in fields:
+        if getattr(body, field) not in NOTHING:
+            alias = type(body).model_fields[field].alias
+            yield FieldError(where=f"{where}.{alias}", says="there is no such thing here; leave it out")
+
+
+def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
+    """A subgroup of ours. Provider and region may be said in three places, and have to be the same in all."""
+    whole = group.spec_id or group.common_spec
+    provider, region, spec = whole.split("+", 2) if whole.count("+") >= 2 else ("", "", whole)
+    its_provider, _, its_region = group.connection_name.partition("-")
+    said = {
+        "provider": (group.provider, provider, its_provider),
+        "region": (group.region, region, its_region),
+        "spec": (spec,),
+        "image": (group.image_id or group.common_image,),
+    }
+    found: dict[str, Any] = {"name": group.name, "size": group.sub_group_size}
+    for field, values in said.items():
+        words = list(dict.fromkeys(value for value in values if value))
+        if len(words) > 1:
+            says = f"it is said to be {' and '.join(words)}"
+            raise Trouble("invalid", says, errors=[FieldError(where=f"{where}.{field}", says=says)])
+        found |= {field: words[0]} if words else {}
+    if "image" in found:
+        found["image"] = found["image"].removeprefix(f"{found.get('provider')}+{found.get('region')}+")
+    return found
+
+
+def _in_its_words(unfit: Unfit, groups: str) -> Unfit:
+    """What is wrong with an infrastructure, by the fields of the request that it was made from."""
+
+    def told(field: str, says: str) -> tuple[str, str]:
+        field = field.replace("spec.subgroups", f"body.{groups}", 1).removesuffix(".size")
+        for ours, theirs in (("spec", "specId"), ("image", "imageId"), ("provider", "specId"), ("region", "specId")):
+            says = says.replace(f"it needs {ours}, here or under defaults", f"it needs {theirs}")
+        return ("body.name" if field == "path" else field), says
+
+    (field, says), *more = (told(*each) for each in ((unfit.field, unfit.says), *unfit.more))
+    return replace(unfit, field=field, says=says, more=tuple(more))

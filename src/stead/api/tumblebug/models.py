@@ -1,0 +1,209 @@
+"""What goes over the wire of the dialect. The names are its own, and stay as they are there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from stead.api.models import Name, storable
+
+
+class Said(BaseModel):
+    """Anything that is answered."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, use_attribute_docstrings=True)
+
+
+class StatusCount(Said):
+    """How many VMs are in which state."""
+
+    count_total: int = 0
+    count_creating: int = 0
+    count_running: int = 0
+    count_failed: int = 0
+    count_suspended: int = 0
+    count_rebooting: int = 0
+    count_terminated: int = 0
+    count_suspending: int = 0
+    count_resuming: int = 0
+    count_terminating: int = 0
+    count_undefined: int = 0
+
+
+class VmStatus(Said):
+    """How a VM stands."""
+
+    id: str
+    """Subgroup and name, with a dash."""
+    name: str
+    sub_group_id: str
+    status: str
+    target_status: str
+    """`None` once it is reached."""
+    target_action: str
+    """`None` once it is done."""
+    connection_name: str
+    """Provider and region, with a dash."""
+    csp_resource_id: str
+    """What the provider calls it; empty while that is not known."""
+    public_ip: Annotated[str, Field(alias="publicIP")]
+    """Empty where the driver does not tell."""
+    system_message: str
+    """The last error, of a VM that failed or of which nobody knows."""
+    created_time: str
+
+
+class VmInfo(VmStatus):
+    """A VM, with what it was made from."""
+
+    spec_id: str
+    image_id: str
+
+
+class MciStatus(Said):
+    """How an MCI stands."""
+
+    id: str
+    name: str
+    status: str
+    """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; without VMs, its phase of creation, `Failed` or `Empty`."""
+    status_count: StatusCount
+    target_status: str
+    """`None` once it is reached."""
+    target_action: str
+    """`None` once it is done."""
+    vm: list[VmStatus]
+    """In order of subgroup and name; as many as `limit` says."""
+
+
+class MadeMci(MciStatus):
+    """An MCI whose creation was let in."""
+
+    operation: str
+    """Under which it is made."""
+
+
+class SubGroupInfo(Said):
+    """VMs that are alike."""
+
+    id: str
+    name: str
+    sub_group_size: str
+    status: str
+    connection_name: str
+    spec_id: str
+    image_id: str
+
+
+class SubGroupMembers(SubGroupInfo):
+    """A subgroup with the ids of its VMs."""
+
+    output: list[str]
+
+
+class MciInfo(Said):
+    """An MCI with all that it consists of."""
+
+    id: str
+    name: str
+    description: str
+    status: str
+    status_count: StatusCount
+    target_status: str
+    target_action: str
+    sub_groups: list[SubGroupInfo]
+    vm: list[VmInfo]
+    spec: dict[str, Any]
+    """The infrastructure as it was asked for, in the words of `/v1`."""
+
+
+class MciList(Said):
+    """The MCIs of a namespace, each with how it stands; their VMs are left out."""
+
+    mci: list[MciStatus]
+
+
+class MciInfoList(Said):
+    """The MCIs of a namespace, each with its subgroups; their VMs are left out."""
+
+    mci: list[MciInfo]
+
+
+class Ids(Said):
+    """Ids alone."""
+
+    output: list[str]
+
+
+class Done(Said):
+    """An action was let in."""
+
+    message: str
+    operation: str | None
+    """Under which it is carried out, as in `/v1/operations`; none where there was nothing to do."""
+    status: str
+    """As it is now."""
+
+
+Text = Annotated[str, StringConstraints(max_length=1000), AfterValidator(storable)]
+Count = Annotated[int, BeforeValidator(lambda said: 1 if said in ("", None) else said)]
+
+
+class Heard(BaseModel):
+    """Anything that is asked for."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, use_attribute_docstrings=True, extra="forbid"
+    )
+
+
+class SubGroupRequest(Heard):
+    """VMs that are alike, as they are to be."""
+
+    name: Name
+    sub_group_size: Count = 1
+    """A number, or a text that is one."""
+    spec_id: Text = ""
+    """Provider, region and the provider's name for a size, as in `aws+us-east-1+t3.small`; or the last alone."""
+    common_spec: Text = ""
+    """The older name of `specId`."""
+    image_id: Text = ""
+    common_image: Text = ""
+    """The older name of `imageId`."""
+    connection_name: Text = ""
+    """Provider and region, as in `aws-us-east-1`, where the spec does not say."""
+    provider: Text = ""
+    region: Text = ""
+    description: Text = ""
+    """Not kept."""
+    label: Any = None
+    """Not kept."""
+    root_disk_type: Text = ""
+    root_disk_size: Text = ""
+    vm_user_password: Text = ""
+
+
+class MciRequest(Heard):
+    """An MCI as it is to be."""
+
+    name: Name
+    description: Text = ""
+    policy_on_partial_failure: Literal["continue", "rollback", "refine"] = "continue"
+    sub_groups: list[SubGroupRequest] = []
+    vm: list[SubGroupRequest] = []
+    """The older name of `subGroups`."""
+    label: Any = None
+    """Not kept."""
+    system_label: Any = None
+    """Not kept."""
+    install_mon_agent: Text = ""
+    post_command: Annotated[dict[str, Any] | None, AfterValidator(storable)] = None
+
+
+class ScaleRequest(Heard):
+    """How many VMs a subgroup is to have more."""
+
+    num_vms_to_add: Annotated[int, Field(alias="numVMsToAdd", ge=1)]
+    """A number, or a text that is one."""

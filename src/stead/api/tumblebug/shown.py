@@ -1,0 +1,129 @@
+"""What there is, as the dialect shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
+from stead.api.tumblebug.words import targets, vm_id
+from stead.controller.view import Resource, Service, Standing
+
+PAGE = 1000
+"""VMs that are read in one go."""
+EMPTY = "Empty"
+BARE = ("Preparing", "Prepared", "Creating", "Failed")
+"""What an MCI may be in before it has a VM, or instead of ever having one."""
+BAD = ("Failed", "Undefined")
+
+
+async def vms(service: Service, path: str, limit: int) -> list[VmInfo]:
+    """VMs below a path, page by page, until there are so many."""
+    shown: list[VmInfo] = []
+    after = ""
+    while len(shown) < limit:
+        page = await service.view.resources("vm", path, after, min(PAGE, limit - len(shown)))
+        shown += await described(service, page.items)
+        if not isinstance(page.next, str):
+            break
+        after = page.next
+    return shown
+
+
+async def described(service: Service, found: Sequence[Resource]) -> list[VmInfo]:
+    """VMs, with what went wrong with those that are in trouble."""
+    there = [resource for resource in found if resource.state_class != "absent"]
+    errors = await service.view.errors([resource.path for resource in there if resource.state in BAD])
+    return [_vm(resource, errors.get(resource.path, "")) for resource in there]
+
+
+def brief(vm: VmInfo) -> VmStatus:
+    """Only how it stands."""
+    return VmStatus.model_validate(vm.model_dump(exclude={"spec_id", "image_id"}))
+
+
+def _vm(resource: Resource, error: str) -> VmInfo:
+    action, status = targets(resource.operation)
+    made = resource.created_at
+    return VmInfo(
+        id=vm_id(resource.path),
+        name=vm_id(resource.path),
+        sub_group_id=resource.path.split("/")[-2],
+        status=resource.state,
+        target_status=status,
+        target_action=action,
+        csp_resource_id=str(resource.facts.get("id", "")),
+        public_ip=str(resource.facts.get("publicIp", "")),
+        system_message=error,
+        created_time=made.isoformat(timespec="seconds") if made else "",
+        **_made_from(resource.spec, resource.lane),
+    )
+
+
+def _made_from(spec: Mapping[str, Any], lane: str = "") -> dict[str, str]:
+    """Where and of what VMs are, in the ids of the dialect."""
+    provider, _, region = lane.partition(".")
+    provider, region = str(spec.get("provider", provider)), str(spec.get("region", region))
+    return {
+        "connection_name": f"{provider}-{region}".strip("-"),
+        "spec_id": f"{provider}+{region}+{spec['spec']}" if spec.get("spec") else "",
+        "image_id": str(spec.get("image", "")),
+    }
+
+
+def status(standing: Standing, group: Sequence[VmStatus]) -> MciStatus:
+    """How an MCI stands."""
+    return MciStatus(**_stands(standing), vm=list(group))
+
+
+async def info(service: Service, standing: Standing, limit: int) -> MciInfo:
+    """An MCI with its subgroups and VMs."""
+    spec = standing.resource.spec
+    return MciInfo(
+        **_stands(standing),
+        description=str(spec.get("description", "")),
+        sub_groups=await subgroups(service, standing),
+        vm=await vms(service, standing.resource.path, limit),
+        spec=dict(spec),
+    )
+
+
+async def subgroups(service: Service, standing: Standing) -> list[SubGroupInfo]:
+    """The subgroups of an MCI."""
+    parts = {part.name: part for part in standing.groups}
+    shown: list[SubGroupInfo] = []
+    after = ""
+    while True:
+        page = await service.view.resources("subgroup", standing.resource.path, after, PAGE)
+        for resource in page.items:
+            part = parts.get(resource.path)
+            size = sum(part.counts.values()) if part is not None else 0
+            shown.append(subgroup(resource, size, part.text if part is not None else EMPTY))
+        if not isinstance(page.next, str):
+            return shown
+        after = page.next
+
+
+def subgroup(resource: Resource, size: int, text: str) -> SubGroupInfo:
+    """A subgroup with so many VMs."""
+    name = resource.path.rpartition("/")[2]
+    return SubGroupInfo(id=name, name=name, sub_group_size=str(size), status=text, **_made_from(resource.spec))
+
+
+def _stands(standing: Standing) -> dict[str, Any]:
+    name = standing.resource.path.rpartition("/")[2]
+    action, target = targets(standing.resource.operation)
+    return {
+        "id": name,
+        "name": name,
+        "status": text(standing),
+        "status_count": StatusCount.model_validate(standing.counts),
+        "target_status": target,
+        "target_action": action,
+    }
+
+
+def text(standing: Standing) -> str:
+    """The status text; of an MCI that has no VM yet, the phase of its creation."""
+    state = standing.resource.state
+    return state if standing.text == EMPTY and state in BARE else standing.text

@@ -1,0 +1,70 @@
+"""Names of the dialect beside ours: ids and paths, actions and targets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path
+
+from stead.api.models import SEGMENT
+from stead.api.problems import FieldError, Trouble
+from stead.controller.view import Resource, Running, Service
+
+Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
+VmId = Annotated[
+    str,
+    Path(pattern=f"^{SEGMENT}$", max_length=201, description="Subgroup and name, with a dash.", examples=["front-1"]),
+]
+
+NONE = "None"
+"""A target that is reached, or that there is none of."""
+
+_ACTIONS = {"delete": "Terminate", "remove": "Terminate", "scale-out": "ScaleOut", "scale-in": "ScaleIn"}
+_TARGETS = {"Absent": "Terminated"}
+
+
+def action_name(action: str) -> str:
+    """`Suspend` for suspend. What the dialect has no word for is called what it comes to."""
+    return _ACTIONS.get(action, action.capitalize())
+
+
+def targets(running: Running | None) -> tuple[str, str]:
+    """The target action and the target status of something; both `None` where nothing is under way.
+
+    To refine has no target status: what it removes is gone, and the rest stays as it is.
+    """
+    if running is None:
+        return NONE, NONE
+    status = NONE if running.action == "refine" else _TARGETS.get(running.aims_at, running.aims_at)
+    return action_name(running.action), status
+
+
+def vm_id(path: str) -> str:
+    """`front-1` for /shop/web/front/1."""
+    return "-".join(path.split("/")[3:])
+
+
+def spelled(path: str) -> str:
+    """What a path is to the dialect, for messages."""
+    match len(path.split("/")) - 1:
+        case 2:
+            return "MCI"
+        case 3:
+            return f"subgroup {path.rpartition('/')[2]}"
+        case 4:
+            return f"VM {vm_id(path)}"
+    return path
+
+
+async def vm_at(service: Service, mci: str, id: str) -> Resource:
+    """The VM of an id. Subgroups and VMs may have dashes in their names, so it may split at any of them."""
+    parts = id.split("-")
+    splits = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
+    paths = [f"{mci}/{group}/{name}" for group, name in splits if group and name]
+    found = [resource for resource in await service.view.resources_at(paths) if resource.kind == "vm"]
+    if not found:
+        raise Trouble("not-found", f"there is no VM {id} in {mci}")
+    if len(found) > 1:
+        says = f"{id} is both " + " and ".join(sorted(resource.path for resource in found))
+        raise Trouble("invalid", says, errors=[FieldError(where="path.vmId", says=says)])
+    return found[0]

@@ -1,0 +1,56 @@
+"""What the VMs of a region share: a network, a security group, a key.
+
+All three have the same short life. They are made once, whoever asks for them and however many do at once; an
+infrastructure that needs one uses it, by a claim of intention, for as long as it has VMs, and what is used is not
+deleted.
+"""
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import MINUTE, Action, Actor, absent, moving, settled
+
+
+def _shared(kind: str, says: str) -> Lifecycle:
+    return Lifecycle(
+        kind=kind,
+        says=says,
+        states=(
+            absent("Absent", "There is none."),
+            moving("Creating", "The provider is making it.", 10 * MINUTE),
+            settled("Available", "It is there, and can be used."),
+            moving("Deleting", "It is being removed for good.", 10 * MINUTE),
+            settled("Failed", "The provider would not make it, or not remove it.", seen=""),
+            settled("Undefined", "Nobody could tell what became of it.", seen="", probe_first=True),
+        ),
+        actions=(
+            Action(
+                "create",
+                "Make it.",
+                ("Absent", "Failed"),
+                ("Creating",),
+                "Available",
+                fails="Failed",
+                by=(Actor.USER, Actor.CONTROLLER),
+                undo="leave",
+                silent="Undefined",
+            ),
+            Action(
+                "delete",
+                "Remove it for good.",
+                ("Available", "Failed", "Undefined"),
+                ("Deleting",),
+                "Absent",
+                fails="Failed",
+                by=(Actor.USER, Actor.CONTROLLER),
+                undo="leave",
+                silent="Undefined",
+            ),
+        ),
+        drifts=("Available", "Undefined"),
+        gone="Absent",
+        broken="Undefined",
+    )
+
+
+NETWORK = _shared("network", "A network of VMs in a region, with its subnet.")
+SECURITYGROUP = _shared("securitygroup", "What traffic is let through to VMs of a network.")
+SSHKEY = _shared("sshkey", "A public key that VMs of a region let in.")

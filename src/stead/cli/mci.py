@@ -1,0 +1,274 @@
+"""`stead mci`: make infrastructures, see how they stand, change them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from stead.catalog import infrastructure
+from stead.cli.following import DryRun, Force, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.listing import Columns, write
+from stead.cli.output import Code, Format, ListFormat, data, fail, line
+from stead.cli.remote import (
+    Output,
+    Server,
+    Timeout,
+    Watch,
+    any_path,
+    any_path_or_root,
+    clock,
+    complete_paths,
+    plain,
+    reach,
+)
+from stead.cli.standing import bars, tree
+from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
+from stead.lifecycle.document.problems import DocumentError
+
+KIND = "mci"
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Infrastructures of VMs over many clouds.")
+
+
+def mci_path(value: str) -> str:
+    """An infrastructure's path: namespace and name."""
+    path = any_path(value)
+    if path.count("/") != 2:
+        raise typer.BadParameter(f"{value!r} is not an infrastructure: say it as namespace/name, such as shop/web")
+    return path
+
+
+MciPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="NS/MCI",
+        help="An infrastructure.",
+        callback=mci_path,
+        autocompletion=complete_paths(KIND),
+        show_default=False,
+    ),
+]
+
+
+Refresh = Annotated[bool, typer.Option("--refresh", help="Look first at what may have changed by itself.")]
+One = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
+
+
+class Partial(StrEnum):
+    """What to do when only some VMs came up."""
+
+    CONTINUE = "continue"
+    ROLLBACK = "rollback"
+    REFINE = "refine"
+
+
+def _counts(mci: Resource) -> str:
+    return ", ".join(f"{state}:{count:,}" for state, count in sorted((mci.members or {}).items()))
+
+
+MCIS: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda mci: mci.path),
+        ("STATE", lambda mci: mci.state),
+        ("VMS", _counts),
+        ("OPERATION", lambda mci: f"{mci.operation.action} to {mci.operation.aims_at}" if mci.operation else ""),
+    ),
+    wide=(
+        ("BY", lambda mci: mci.operation.by if mci.operation else ""),
+        ("CHANGED", lambda mci: clock(mci.changed_at)),
+        ("CREATED", lambda mci: clock(mci.created_at)),
+    ),
+    name=lambda mci: mci.path,
+)
+
+
+@app.command(short_help="Make an infrastructure.", epilog="Example: stead mci create shop/web -f mci.yaml")
+def create(
+    path: MciPath,
+    file: Annotated[
+        str, typer.Option("--file", "-f", help="What it is to be, in YAML or JSON; - is stdin.", metavar="FILE")
+    ],
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Stop when all is prepared, and wait for continue or withdraw.")
+    ] = False,
+    on_partial: Annotated[
+        Partial,
+        typer.Option(help="When only some VMs came up: keep what runs, take all back, take out who failed."),
+    ] = Partial.CONTINUE,
+    reason: Why = "",
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Make an infrastructure, and follow it until its VMs run.
+
+    What its VMs share (networks, security groups, keys) is made first, or found; what the file names is checked
+    against what the providers have before anything is made.
+    """
+    spec = read_file(file)
+    how = How(output, wait and not hold, timeout, dry_run, key)
+    wishes: dict[str, Any] = {"kind": KIND, "spec": spec, "hold": hold, "on_partial": on_partial, "reason": reason}
+    change(server, path, "create", how, **wishes)
+
+
+def read_file(file: str) -> dict[str, Any]:
+    """What an infrastructure file says; ends the command where it makes no sense."""
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        return infrastructure.parse(text, "stdin" if file == "-" else file)
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}", Code.USAGE)
+    except UnicodeDecodeError:
+        fail(f"{file} is not text", Code.USAGE)
+    except DocumentError as error:
+        for message in error.messages:
+            typer.echo(f"error: {message}", err=True)
+        raise typer.Exit(Code.USAGE) from None
+
+
+def _verb(action: str, says: str) -> Callable[..., None]:
+    """The command of an action that needs nothing but the infrastructure."""
+
+    def command(
+        path: MciPath,
+        force: Force = False,
+        reason: Why = "",
+        queue: Queueing = False,
+        wait: Wait = True,
+        timeout: Timeout = None,
+        dry_run: DryRun = False,
+        key: Key = None,
+        output: Output = ListFormat.TABLE,
+        server: Server = DEFAULT_SERVER,
+    ) -> None:
+        how = How(output, wait, timeout, dry_run, key)
+        change(server, path, action, how, kind=KIND, force=force, reason=reason, on_conflict=on_conflict(queue))
+
+    command.__doc__ = says
+    return command
+
+
+for _action, _says in (
+    ("suspend", "Stop every running VM and keep it."),
+    ("resume", "Start every stopped VM."),
+    ("reboot", "Restart every running VM."),
+    ("terminate", "Remove every VM for good."),
+    ("refine", "Take out the VMs that failed, or that nobody can tell anything about."),
+    ("continue", "Go on with a creation that is held."),
+    ("withdraw", "Give up a creation that is held, and take back what it made."),
+    ("delete", "Remove every VM for good, and forget the infrastructure."),
+):
+    _example = f"Example: stead mci {_action} shop/web"
+    app.command(_action, short_help=_says, epilog=_example)(_verb(_action, _says))
+
+
+@app.command("list", short_help="Infrastructures.", epilog="Example: stead mci list shop -o wide")
+def list_(
+    below: Annotated[
+        str,
+        typer.Argument(metavar="NS", callback=any_path_or_root, help="Only in this one.", show_default=False),
+    ] = "/",
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Infrastructures, in order of path."""
+    with reach(server) as client:
+        write(client.resources(kind=KIND, below=below), MCIS, output)
+
+
+@app.command(short_help="How an infrastructure stands.", epilog="Example: stead mci status shop/web --watch")
+def status(
+    path: MciPath,
+    watch: Watch = False,
+    refresh: Refresh = False,
+    output: One = Format.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """How an infrastructure stands: one line, and a bar for each provider and region while something goes on."""
+    _show(path, server, output, watch, refresh, lambda found: [tree(found)[0], *bars(found)])
+
+
+@app.command("tree", short_help="An infrastructure and its subgroups.", epilog="Example: stead mci tree shop/web")
+def tree_(
+    path: MciPath,
+    unfold: Annotated[bool, typer.Option("--all", help="Also those that are alike, one by one.")] = False,
+    watch: Watch = False,
+    refresh: Refresh = False,
+    output: One = Format.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """An infrastructure and its subgroups. What is alike is folded, and the member that is worst off named."""
+
+    def lines(found: Standing) -> list[str]:
+        return [*tree(found, unfold=unfold), *bars(found)]
+
+    _show(path, server, output, watch, refresh, lines)
+
+
+@app.command(short_help="The JSON schema of infrastructure files.", epilog="Example: stead mci schema > mci.json")
+def schema() -> None:
+    """The JSON schema of infrastructure files, for editors and other programs."""
+    line(json.dumps(infrastructure.schema(), indent=2))
+
+
+def _show(
+    path: str, server: str, output: Format, watch: bool, refresh: bool, lines: Callable[[Standing], list[str]]
+) -> None:
+    """How it stands, once or as it changes."""
+    with reach(server) as client:
+        place = client.journal_page(limit=1).end
+        found = client.status(path, refresh=refresh)
+        if output is not Format.TABLE:
+            data(plain(found), output)
+        elif not watch:
+            for text in lines(found):
+                line(text)
+        else:
+            _watch(client, path, place, found, lines)
+
+
+def _watch(
+    client: SyncClient, path: str, place: int, found: Standing, lines: Callable[[Standing], list[str]]
+) -> None:
+    """On a terminal the lines change where they are; elsewhere they are written whenever they differ."""
+    console = Console(highlight=False)
+    shown = lines(found)
+    if not console.is_terminal:
+        for text in shown:
+            line(text)
+    with Live(_text(shown), console=console, auto_refresh=False, transient=False) as live:
+        last = time.monotonic()
+        for _ in client.events(after=place, path=path):
+            if time.monotonic() - last < PAUSE:
+                continue
+            now = lines(client.status(path))
+            last = time.monotonic()
+            if now == shown:
+                continue
+            shown = now
+            if console.is_terminal:
+                live.update(_text(shown), refresh=True)
+            else:
+                for text in shown:
+                    line(text)
+
+
+PAUSE = 0.2
+"""Seconds between two looks while much happens."""
+
+
+def _text(lines: list[str]) -> Text:
+    return Text("\n".join(lines))

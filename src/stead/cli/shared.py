@@ -1,0 +1,119 @@
+"""`stead network`, `stead securitygroup` and `stead sshkey`: what the VMs of a region share."""
+
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from stead.cli.following import DryRun, How, Key, Wait, Why, change
+from stead.cli.listing import Columns, write
+from stead.cli.output import Code, ListFormat, fail
+from stead.cli.remote import Output, Server, Timeout, any_path, any_path_or_root, clock, complete_paths, reach
+from stead.client import DEFAULT_SERVER, Resource
+
+SHARED: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda thing: thing.path),
+        ("STATE", lambda thing: thing.state),
+        ("LANE", lambda thing: thing.lane),
+        ("ID", lambda thing: str(thing.facts.get("id", ""))),
+        ("MADE FOR", lambda thing: str(thing.spec.get("madeFor", ""))),
+    ),
+    wide=(
+        ("CHANGED", lambda thing: clock(thing.changed_at)),
+        ("SEEN", lambda thing: clock(thing.seen_at)),
+    ),
+    name=lambda thing: thing.path,
+)
+
+KINDS = {
+    "network": ("Networks of VMs.", "cidr=10.1.0.0/16"),
+    "securitygroup": ("What traffic is let through to VMs.", 'rules=[{"ports": "443"}]'),
+    "sshkey": ("Public keys that VMs let in.", 'publicKey="$(cat ~/.ssh/id_ed25519.pub)"'),
+}
+
+
+def commands(kind: str) -> typer.Typer:
+    """The commands of one kind of shared thing."""
+    says, example = KINDS[kind]
+    app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=says)
+    complete = complete_paths(kind)
+
+    def its_path(value: str) -> str:
+        path = any_path(value)
+        if path.count("/") != 3 or path.split("/")[2] != f"{kind}s":
+            raise typer.BadParameter(f"{value!r} is no {kind}: say it as namespace/{kind}s/provider.region.name")
+        return path
+
+    argument = typer.Argument(
+        metavar=f"NS/{kind.upper()}S/NAME", help=says, callback=its_path, autocompletion=complete, show_default=False
+    )
+
+    @app.command("list", short_help=says, epilog=f"Example: stead {kind} list shop")
+    def list_(
+        below: Annotated[
+            str, typer.Argument(metavar="NS", callback=any_path_or_root, help="Only in this.", show_default=False)
+        ] = "/",
+        output: Output = ListFormat.TABLE,
+        server: Server = DEFAULT_SERVER,
+    ) -> None:
+        """In order of path. MADE FOR names the infrastructure that needed it first: it goes with its last user."""
+        with reach(server) as client:
+            write(client.resources(kind=kind, below=below), SHARED, output)
+
+    @app.command(
+        short_help="Make one that stays.",
+        epilog=f"Example: stead {kind} create shop/{kind}s/aws.us-east-1.main --set {example}",
+    )
+    def create(
+        path: Annotated[str, argument],
+        settings: Annotated[
+            list[str] | None,
+            typer.Option("--set", help="One field. May be repeated.", metavar="NAME=VALUE"),
+        ] = None,
+        reason: Why = "",
+        wait: Wait = True,
+        timeout: Timeout = None,
+        dry_run: DryRun = False,
+        key: Key = None,
+        output: Output = ListFormat.TABLE,
+        server: Server = DEFAULT_SERVER,
+    ) -> None:
+        """Make one by hand. It stays until somebody deletes it, whether it is used or not."""
+        how = How(output, wait, timeout, dry_run, key)
+        change(server, path, "create", how, kind=kind, spec=_spec(path, settings or []), reason=reason)
+
+    @app.command(
+        short_help="Delete one that nobody uses.",
+        epilog=f"Example: stead {kind} delete shop/{kind}s/aws.us-east-1.main",
+    )
+    def delete(
+        path: Annotated[str, argument],
+        reason: Why = "",
+        wait: Wait = True,
+        timeout: Timeout = None,
+        dry_run: DryRun = False,
+        key: Key = None,
+        output: Output = ListFormat.TABLE,
+        server: Server = DEFAULT_SERVER,
+    ) -> None:
+        """Delete it. It is refused while somebody uses it, and says who."""
+        change(server, path, "delete", How(output, wait, timeout, dry_run, key), kind=kind, reason=reason)
+
+    return app
+
+
+def _spec(path: str, settings: list[str]) -> dict[str, Any]:
+    """What it is to be: its place, as its name has it, and what was set."""
+    name = path.rpartition("/")[2]
+    provider, _, rest = name.partition(".")
+    region = rest.partition(".")[0]
+    if not region or not rest.partition(".")[2]:
+        fail(f"{name} says no place: name it provider.region.name", Code.USAGE)
+    spec: dict[str, Any] = {"provider": provider, "region": region, "name": name}
+    for setting in settings:
+        field, equals, value = setting.partition("=")
+        if not (field and equals):
+            fail(f"--set takes NAME=VALUE, not {setting!r}", Code.USAGE)
+        spec[field] = yaml.safe_load(value)
+    return spec

@@ -1,0 +1,98 @@
+"""`stead subgroup`: VMs of an infrastructure that are alike; more of them, or fewer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stead.cli.following import DryRun, How, Key, Wait, Why, change
+from stead.cli.listing import Columns, write
+from stead.cli.output import Code, ListFormat, fail
+from stead.cli.remote import Output, Server, Timeout, any_path, any_path_or_root, clock, complete_paths, reach
+from stead.client import DEFAULT_SERVER, Resource
+
+KIND = "subgroup"
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="VMs of an infrastructure that are alike.")
+
+
+def subgroup_path(value: str) -> str:
+    """A subgroup's path: namespace, infrastructure and name."""
+    path = any_path(value)
+    if path.count("/") != 3:
+        raise typer.BadParameter(f"{value!r} is not a subgroup: say it as namespace/infrastructure/name")
+    return path
+
+
+SubgroupPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="NS/MCI/GROUP",
+        help="A subgroup.",
+        callback=subgroup_path,
+        autocompletion=complete_paths(KIND),
+        show_default=False,
+    ),
+]
+
+SUBGROUPS: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda group: group.path),
+        ("PROVIDER", lambda group: str(group.spec.get("provider", ""))),
+        ("REGION", lambda group: str(group.spec.get("region", ""))),
+        ("SPEC", lambda group: str(group.spec.get("spec", ""))),
+        ("IMAGE", lambda group: str(group.spec.get("image", ""))),
+        ("VMS", lambda group: ", ".join(f"{state}:{n:,}" for state, n in sorted((group.members or {}).items()))),
+    ),
+    wide=(
+        ("NETWORK", lambda group: str(group.spec.get("network", ""))),
+        ("SECURITY GROUP", lambda group: str(group.spec.get("securityGroup", ""))),
+        ("KEY", lambda group: str(group.spec.get("sshKey", ""))),
+        ("CHANGED", lambda group: clock(group.changed_at)),
+    ),
+    name=lambda group: group.path,
+)
+
+
+@app.command("list", short_help="Subgroups.", epilog="Example: stead subgroup list shop/web")
+def list_(
+    below: Annotated[
+        str, typer.Argument(metavar="PATH", callback=any_path_or_root, help="Only below this.", show_default=False)
+    ] = "/",
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Subgroups, in order of path."""
+    with reach(server) as client:
+        write(client.resources(kind=KIND, below=below), SUBGROUPS, output)
+
+
+@app.command(short_help="More VMs, or fewer.", epilog="Example: stead subgroup scale shop/web/front --to 5")
+def scale(
+    path: SubgroupPath,
+    to: Annotated[int | None, typer.Option(min=0, help="How many VMs it is to have.")] = None,
+    by: Annotated[int | None, typer.Option(help="How many more; fewer, if negative.")] = None,
+    reason: Why = "",
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Make more VMs like those there are, or remove those with the highest numbers."""
+    if (to is None) == (by is None):
+        raise typer.BadParameter("say how many it is to have, or how many more", param_hint="--to, --by")
+    with reach(server) as client:
+        found = client.resource(path)
+    if found.kind != KIND:
+        fail(f"{path} is a {found.kind}", Code.NOT_FOUND)
+    have = sum((found.members or {}).values())
+    wanted = to if to is not None else have + (by or 0)
+    if wanted == have:
+        typer.echo(f"{path} has {have} VMs", err=True)
+        return
+    action = "scale-out" if wanted > have else "scale-in"
+    how = How(output, wait, timeout, dry_run, key)
+    change(server, path, action, how, kind=KIND, spec={"size": wanted}, reason=reason)

@@ -1,0 +1,82 @@
+"""What lets requests in: all that a process needs which answers callers, and nothing that would keep it busy.
+
+Whatever takes long (asking a hundred thousand members, hearing what agents report, preparing) is a controller's,
+which may well be another process: it is poked after every commit, and finds by itself whatever it was not told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from stead.bus import Bus, BusError
+from stead.bus.messages import Poke
+from stead.controller.admission import Admission
+from stead.controller.carrier import Carrier
+from stead.controller.grants import Grants
+from stead.controller.looks import Looks
+from stead.controller.mover import Mover
+from stead.controller.queues import Queues
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.store import Store
+from stead.store.change import Written
+
+log = logging.getLogger(__name__)
+
+SOON = 0.03
+"""Seconds after a commit in which its lines of the journal get their positions, beside whatever else commits."""
+
+
+class Door:
+    """Decides, writes, and sends what is ordered."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        kinds: Mapping[str, Lifecycle],
+        clock: Callable[[], float] = time.time,
+        pace: Pace = DEFAULT,
+    ) -> None:
+        self.store = store
+        self.bus = bus
+        self.pace = pace
+        self.mover = Mover(store, {name: replace(kind, pace=pace) for name, kind in kinds.items()}, clock)
+        carrier = Carrier(bus)
+        self.grants = Grants(self.mover, carrier)
+        self.mover.follow(carrier)
+        self.mover.follow(self.grants)
+        self.admission = Admission(self.mover)
+        self.queues = Queues(self.admission)
+        self.mover.follow(self.queues)
+        self.looks = Looks(self.mover, bus, pace)
+
+
+class Pokes:
+    """Tells a controller that there is something to do."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+        self._soon = False
+
+    async def __call__(self, written: Written) -> None:
+        """After a commit: at once where somebody is to begin something, soon where it is only to be numbered."""
+        if written.expanding or written.recount or written.steps or written.gone:
+            await self._say(Poke(written.expanding, written.recount, written.steps, written.gone))
+        elif not self._soon:
+            self._soon = True
+            asyncio.get_running_loop().call_later(SOON, lambda: asyncio.ensure_future(self._number()))
+
+    async def _number(self) -> None:
+        self._soon = False
+        await self._say(Poke())
+
+    async def _say(self, poke: Poke) -> None:
+        try:
+            await self.bus.poke(poke)
+        except BusError as error:
+            log.debug("nobody was told, and will find it: %s", error)

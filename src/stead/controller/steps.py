@@ -1,0 +1,99 @@
+"""A controller's own work: what a resource waits for in a state that awaits a step.
+
+A step is done as often as it takes: it reads, does what is missing, and says that all is done, that it failed, or
+what it waits for. After a crash its timer finds it, and whoever takes it up raises the fence; whoever was at it
+before is not heard any more, and stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from stead.controller.mover import Mover, Told
+from stead.lifecycle.events import Report
+from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.snapshot import Fence
+from stead.store import Row
+from stead.store.change import Written
+
+log = logging.getLogger(__name__)
+
+SOON, LATER = 0.1, 2.0
+"""Seconds before another look at what is waited for: at first, and in the end."""
+
+CONTROLLER = "controller"
+"""The principal that a controller acts as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """All is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It cannot be done, and why."""
+
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Somebody else is to do something first."""
+
+    says: str
+
+
+type Answer = Done | Failed | Waits
+
+type Work = Callable[[Row, UUID], Awaitable[Answer]]
+"""Does what is missing for a resource and the operation on it. It may be called at any time, by several at once."""
+
+
+class Steps:
+    """Does what is to be done, by kind and state."""
+
+    def __init__(self, mover: Mover, works: Mapping[tuple[str, str], Work]) -> None:
+        self.mover = mover
+        self.works = works
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, written: Written) -> None:
+        """After a commit: begin what it asks for."""
+        for path, fence in written.steps:
+            task = asyncio.create_task(self._until_over(path, fence))
+            self.tasks.add(task)
+            task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.info("a step waits for its timer: %r", task.exception())
+
+    async def _until_over(self, path: str, fence: Fence) -> None:
+        pause = SOON
+        while True:
+            row = await self.mover.store.read(path)
+            operation = row.snapshot.operation if row is not None else None
+            if row is None or operation is None or row.snapshot.fence != fence:
+                return
+            work = self.works.get((row.kind, row.snapshot.state))
+            if work is None:
+                return
+            answer = await work(row, UUID(operation.id))
+            await self.mover.store.say(UUID(operation.id), "" if isinstance(answer, Done) else answer.says)
+            if not isinstance(answer, Waits):
+                await self._report(path, fence, answer)
+                return
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LATER)
+
+    async def _report(self, path: str, fence: Fence, answer: Done | Failed) -> None:
+        kind = Trigger.DONE if isinstance(answer, Done) else Trigger.FAILED
+        detail = {"error": answer.says} if isinstance(answer, Failed) else None
+        event = Report(kind, fence, actor=Actor.CONTROLLER)
+        await self.mover.move([Told(path, event, principal=CONTROLLER, detail=detail)])

@@ -1,0 +1,59 @@
+"""What a provider has and nobody owns gets an owner: a resource that is found to be what is there, or is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.looks import Looks
+from stead.controller.view.things import Caller, Missing, Unfit
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.events import Request
+from stead.lifecycle.rows import Actor
+
+ADOPT, REMOVE = "adopt", "remove"
+LOST = "/orphans"
+"""Where what is only adopted to be removed is on record."""
+
+
+async def adopt(
+    admission: Admission, looks: Looks | None, lane: str, token: str, path: str, caller: Caller
+) -> Accepted | Refusal | Missing | Unfit:
+    """Put an orphan on record at a path, or at the one it was made for; a look then tells what it is."""
+    store = admission.mover.store
+    found = await store.fetch("read_orphan", lane, token)
+    if not found:
+        return Missing(f"there is no orphan {token} on {lane}")
+    path = path or found[0]["path"]
+    if not path:
+        return Unfit("path", "nobody knows what it was made for: say at which path it is to be")
+    answer = await admission.ask(_wish(dict(found[0]), path, caller))
+    if isinstance(answer, Accepted):
+        await store.fetch("forget_orphan", lane, token)
+        if looks is not None:
+            await looks.refresh(path)
+    return Missing(answer.what) if isinstance(answer, NotFound) else answer
+
+
+async def remove(
+    admission: Admission, looks: Looks | None, lane: str, token: str, caller: Caller
+) -> Accepted | Refusal | Missing | Unfit:
+    """Put an orphan on record, and terminate it: an operation like any other, and told in the journal."""
+    path = f"{LOST}/{lane.replace('.', '/', 1)}/{token}"
+    row = await admission.mover.store.read(path)
+    if row is None:
+        adopted = await adopt(admission, looks, lane, token, path, caller)
+        if not isinstance(adopted, Accepted):
+            return adopted
+    request = Request("terminate", Actor(caller.actor), reason="nobody owns it")
+    answer = await admission.ask(Wish("vm", path, request, caller.name))
+    return Missing(answer.what) if isinstance(answer, NotFound) else answer
+
+
+def _wish(orphan: Mapping[str, Any], path: str, caller: Caller) -> Wish:
+    provider, _, region = orphan["lane"].partition(".")
+    wish = Wish("vm", path, Request(ADOPT, Actor.CONTROLLER), caller.name, {"provider": provider, "region": region})
+    return replace(wish, lane=orphan["lane"], token=UUID(orphan["token"]), facts=orphan["facts"])

@@ -1,0 +1,78 @@
+"""Whether what is asked for makes sense, whatever the state, and what it means in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stead.catalog import infrastructure
+from stead.catalog.infrastructure import RESERVED, Wrong
+from stead.controller.view.things import Asked, Unfit
+from stead.lifecycle.definition import Lifecycle
+from stead.store import Store
+
+_LANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+SCALES = ("scale-out", "scale-in")
+
+
+async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> Asked | Unfit:
+    """What is asked for, with what follows from it; or what is wrong with it."""
+    asked = with_lane(asked)
+    if asked.lane and not _LANE.fullmatch(asked.lane):
+        return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
+    if asked.action in SCALES:
+        return await _scaled(store, asked)
+    lifecycle = kinds.get(asked.kind)
+    action = lifecycle.action(asked.action) if lifecycle is not None else None
+    if lifecycle is None or action is None or lifecycle.initial.name not in action.starts:
+        return asked
+    if asked.kind == "mci":
+        return _infrastructure(asked)
+    if not asked.lane and action.verbs:
+        return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
+    return asked
+
+
+def with_lane(asked: Asked) -> Asked:
+    """The lane follows from provider and region, where it is not said."""
+    provider, region = asked.spec.get("provider"), asked.spec.get("region")
+    if asked.lane or not (provider and region):
+        return asked
+    return replace(asked, lane=f"{provider}.{region}")
+
+
+def _infrastructure(asked: Asked) -> Asked | Unfit:
+    """An infrastructure lies in a namespace, and says what it is to be."""
+    names = asked.path.split("/")[1:]
+    if len(names) != 2:
+        return Unfit("path", "an infrastructure lies right below its namespace, as in /shop/web")
+    if names[1] in RESERVED:
+        return Unfit("path", f"no infrastructure can be called {names[1]}: what VMs share lies there")
+    try:
+        infrastructure.read(asked.spec)
+    except Wrong as wrong:
+        said = [(".".join(map(str, ("spec", *problem.path))), problem.says) for problem in wrong.problems]
+        (field, says), *more = said
+        return Unfit(field, says, tuple(more))
+    return asked
+
+
+async def _scaled(store: Store, asked: Asked) -> Asked | Unfit:
+    """The numbers of the VMs that a subgroup is to have more, or less."""
+    out = asked.action == "scale-out"
+    size, by = asked.spec.get("size"), asked.spec.get("by")
+    if (size is None) == (by is None) or not all(type(n) is int and n >= 0 for n in (size, by) if n is not None):
+        return Unfit("spec", "say the size it is to have, or by how many VMs it changes: size or by, a number")
+    have, last, _ = await store.numbered(asked.path, 1)
+    wanted = int(size) if size is not None else have + int(by or 0) * (1 if out else -1)
+    if out and not have < wanted <= infrastructure.MOST:
+        return Unfit("spec.size", f"it has {have} VMs, and can have {infrastructure.MOST:,}: {wanted} will not do")
+    if not out and not 0 <= wanted < have:
+        return Unfit("spec.size", f"it has {have} VMs, and {wanted} is not less")
+    if out:
+        more = {"first": last + 1, "count": wanted - have}
+    else:
+        more = {"from": (await store.numbered(asked.path, have - wanted))[2]}
+    return replace(asked, spec={"size": wanted, **more})

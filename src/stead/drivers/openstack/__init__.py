@@ -1,0 +1,1 @@
+"""OpenStack: a project of a cloud, with its servers, networks, security groups and keys."""

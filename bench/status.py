@@ -52,6 +52,7 @@ async def measure(small: bool) -> list[Figure]:
         async with fleet(server, nats, cloud, vms, name="status") as cell:
             await cell.database.execute(GROUPS)
             await cell.database.execute(COUNTS, FLEET)
+            await asyncio.sleep(vms / 5_000)  # agents tell what is there
             quiet = await asked(cell, asyncio.create_task(_sleep(5)))
             busy = await asked(cell, asyncio.create_task(cell.act("suspend", "Suspended")))
             text = (await cell.web.get(f"/v1/status{FLEET}")).json()["text"]

@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 WITH_PARENT = "STEAD_WITH_PARENT"
 """In the environment of a process that ends with the one that has started it."""
 
+POLITE = 5
+"""By how much what carries on lets those go first who answer."""
+
 PAUSE = 1.0
 """Seconds before another process takes the place of one that ended."""
 
@@ -39,6 +42,7 @@ def controller(database: str, nats: str, cell: str, pace: float) -> None:
     """A controller alone. With a parent, it ends when that does, however that ends."""
     if WITH_PARENT in os.environ:
         threading.Thread(target=_end_with_parent, daemon=True).start()
+        os.nice(POLITE)
     _run(_controller(database, nats, cell, pace))
 
 

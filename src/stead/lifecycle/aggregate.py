@@ -59,10 +59,10 @@ def dominant(counts: Counts, order: tuple[str, ...]) -> str | None:
 def status_text(counts: Counts, order: tuple[str, ...], running: str = "Running") -> str:
     """`(Partial-){Status}:{Count} (R:{Running}/{Total})`, for people; `Empty` without members."""
     sums = _summed(counts)
-    status = dominant(sums, order)
+    status = next(iter(sums)) if len(sums) == 1 else dominant(sums, order)
     if status is None:
         return EMPTY
-    count, everyone = sums[status], total(sums)
+    count, everyone = sums[status], sum(sums.values())
     partial = PARTIAL if count < everyone else ""
     return f"{partial}{status}:{count} (R:{sums.get(running, 0)}/{everyone})"
 

@@ -6,6 +6,7 @@ members there are.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from stead.controller.view.reading import View
 from stead.controller.view.things import Operation, Resource
 from stead.lifecycle import aggregate
 from stead.lifecycle.rows import StateClass
+
+MEMBER = "vm"
+"""What groups have that are counted here."""
 
 NONE = "None"
 """Of a target: there is none."""
@@ -64,25 +68,24 @@ class Standing:
 
 async def standing(view: View, path: str) -> Standing | None:
     """How the group at a path stands; None where there is no group."""
-    row = await view.store.read(path)
+    row, records = await asyncio.gather(view.store.read(path), view.store.fetch("standing", path, MEMBER))
     lifecycle = view.kinds[row.kind] if row is not None else None
     member = view.kinds.get(lifecycle.members) if lifecycle is not None else None
-    if row is None or lifecycle is None or member is None:
+    if row is None or lifecycle is None or member is None or member.kind != MEMBER:
         return None
     gone = {state.name for state in member.states if state.cls is StateClass.ABSENT}
     order = tuple(view.kinds["mci"].order)
     all_: Counter[str] = Counter()
     groups: dict[str, Counter[str]] = {}
     lanes: dict[str, str] = {}
-    for record in await view.store.fetch("standing", path, member.kind):
+    for record in records:
         if record["state"] in gone:
             continue
         if record["path"] == path:
             all_[record["state"]] += record["members"]
             continue
         groups.setdefault(record["path"], Counter())[record["state"]] += record["members"]
-        spec = record["spec"]
-        lanes[record["path"]] = f"{spec['provider']}.{spec['region']}" if "provider" in spec else ""
+        lanes[record["path"]] = record["lane"]
     by_lane: dict[str, Counter[str]] = {}
     for name, counts in groups.items():
         by_lane.setdefault(lanes[name], Counter()).update(counts)

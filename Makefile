@@ -6,7 +6,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-PYTEST := $(BIN)/python -m pytest -n auto
+# One more than there are cores: many tests wait for somebody.
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1)
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --quiet
 LOCK := $(COMPILE) pyproject.toml
 HEAVY := tests/heavy/openstack/requirements

@@ -15,7 +15,7 @@ from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.mover import Mover
 from stead.lifecycle.events import Request
 from stead.store import Store
-from stead.store.store import statement
+from stead.store.statements import statement
 from tests.servers import Nats, Postgres
 
 LANES = [f"sim.r{i:02}" for i in range(20)]

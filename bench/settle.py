@@ -20,7 +20,7 @@ from stead.lifecycle.events import Request, Take
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
 from stead.store.change import Custody
-from stead.store.store import statement
+from stead.store.statements import statement
 from stead.store.template import Begin
 from tests.servers import Postgres
 

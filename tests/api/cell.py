@@ -144,7 +144,7 @@ class Cell:
 
     async def idle(self) -> None:
         """Whoever waited for what was settled has been tried, and groups have been asked and counted."""
-        while tasks := self.queues.tasks | self.groups.tasks:
+        while tasks := self.queues.errands.tasks | self.groups.errands.tasks:
             await asyncio.gather(*tasks)
 
     def shows(self, namespace: str, seen: str) -> None:

@@ -210,6 +210,7 @@ FORMS: list[Form[Any]] = [ORDER, FROM_AGENT, PRESENCE, *(Form(kind) for kind in 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
 )
 
 

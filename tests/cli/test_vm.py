@@ -19,7 +19,7 @@ import yaml
 
 from stead.cli.main import app
 from stead.cli.output import Code
-from stead.cli.remote import complete_paths
+from stead.cli.paths import complete_paths
 from stead.client import SyncClient
 from stead.lifecycle.decision import Code as Why
 from stead.lifecycle.decision import Reason, Refusal

@@ -64,7 +64,7 @@ class Engine:
         return answer
 
     async def idle(self) -> None:
-        while tasks := set(self.groups.tasks):
+        while tasks := set(self.groups.errands.tasks):
             await asyncio.gather(*tasks)
 
     async def carry(self, failing: Sequence[str] = (), batch: int = 1000) -> None:

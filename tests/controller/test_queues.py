@@ -75,7 +75,7 @@ class Controller:
         await self.idle()
 
     async def idle(self) -> None:
-        while tasks := {*self.queues.tasks, *self.groups.tasks}:
+        while tasks := {*self.queues.errands.tasks, *self.groups.errands.tasks}:
             await asyncio.gather(*tasks)
 
     async def make(self, path: str, action: str = "create", kind: str = "vm", **extra: Any) -> None:

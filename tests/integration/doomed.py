@@ -37,7 +37,7 @@ from stead.controller.admission import Wish
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
-from stead.store.store import _SQL
+from stead.store.statements import _SQL
 
 PACE = Pace(custody=6, call=2, resend=1, again=1)
 """Short waits, but custody that a busy machine does not lose."""

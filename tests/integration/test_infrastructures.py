@@ -13,9 +13,9 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted, Wish
 from stead.controller.runtime import Controller
-from stead.lifecycle.events import Request
+from stead.controller.view import Asked, Caller, Explanation, Service, Taken, Unfit, View
+from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnPartial
@@ -23,6 +23,7 @@ from tests.drivers.cloud import SimWorld
 from tests.integration.grounds import Grounds
 from tests.integration.whole import agent, controller, until
 
+ANN = Caller("ann")
 PROVIDERS = ("aws", "azure", "gcp")
 
 
@@ -44,11 +45,17 @@ class Place:
         return {"defaults": {"spec": "small", "image": "debian-12"}, "subgroups": groups, **more}
 
     async def ask(self, name: str, action: str, spec: dict[str, Any] | None = None, **how: Any) -> UUID:
-        kind = "mci" if name.count("/") == 0 else "subgroup"
-        request = Request(action, **how)
-        answer = await self.one.admission.ask(Wish(kind, f"/{self.ns}/{name}", request, "ann", spec or {}))
-        assert isinstance(answer, Accepted), answer
+        answer = await self.answer(name, action, spec, **how)
+        assert isinstance(answer, Taken), answer
         return UUID(answer.operation)
+
+    async def answer(self, name: str, action: str, spec: dict[str, Any] | None = None, **how: Any) -> object:
+        kind = "mci" if name.count("/") == 0 else "subgroup"
+        return await self.service.ask(Asked(f"/{self.ns}/{name}", action, kind, spec or {}, **how), ANN)
+
+    @property
+    def service(self) -> Service:
+        return Service(self.one.admission, View(self.one.store, self.one.mover.kinds))
 
     async def outcome(self, operation: UUID, within: float = 30.0) -> str:
         async def over() -> bool:
@@ -158,7 +165,7 @@ async def test_twenty_ask_at_the_same_moment_and_what_they_share_is_made_once(gr
             calls = Counter(call["verb"] for call in await here.worlds[provider].recorded())
             assert (calls["create-network"], calls["create-securitygroup"]) == (1, 1)
         (network,) = (row for row in await here.rows("network") if row.lane.startswith("aws"))
-        refused = await here.one.admission.ask(Wish("network", network.path, Request("delete"), "ann"))
+        refused = await here.service.ask(Asked(network.path, "delete"), ANN)
         assert f"/{here.ns}/web" in str(refused), "it says who uses it"
 
 
@@ -227,10 +234,15 @@ async def test_a_creation_that_partly_failed(
 async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
     async with place(grounds) as here:
         assert await here.outcome(await here.ask("web", "create", here.file(2, 1))) == "done"
-        more = await here.ask("web/front", "scale-out", {"size": 5, "first": 3, "count": 3})
+        more = await here.ask("web/front", "scale-out", {"size": 5}, key="more")
         assert await here.outcome(more) == "done"
+        assert await here.ask("web/front", "scale-out", {"size": 5}, key="more") == more  # said again, done once
+        reused = await here.answer("web/front", "scale-out", {"size": 6}, key="more")
+        assert isinstance(reused, Refusal)
+        assert reused.code is Code.KEY_REUSED
+        assert isinstance(await here.answer("web/front", "scale-out", {"size": 5}), Unfit)
         assert await here.vms("web/front") == {"Running": 5}
-        less = await here.ask("web/front", "scale-in", {"size": 2, "from": 3})
+        less = await here.ask("web/front", "scale-in", {"by": 3})
         assert await here.outcome(less) == "done"
         assert sorted(row.path for row in await here.rows("vm", "web/front")) == [
             f"/{here.ns}/web/front/1",
@@ -238,6 +250,38 @@ async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
         ]
         world = here.worlds["aws"]
         assert len((await world.get(f"aws/{world.region}/instances"))["instances"]) == 2
+
+
+async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds: Grounds) -> None:
+    async with place(grounds) as here:
+        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
+        await here.worlds["aws"].fault(kind="fail", verb="create", members=True, code="Broken", times=1)
+        more = await here.ask("web/front", "scale-out", {"size": 3})
+        assert await here.outcome(more) == "failed"
+        refused = await here.service.retry(more, ANN)
+        assert isinstance(refused, Refusal)
+        assert refused.code is Code.NOT_RETRYABLE
+        assert "ask anew" in refused.reasons[0].says
+
+
+async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: Grounds) -> None:
+    async with place(grounds) as here:
+        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
+        assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "done"
+        for action in ("suspend", "resume", "reboot", "refine"):
+            for name in ("web", "web/front"):
+                refused = await here.answer(name, action)
+                assert isinstance(refused, Refusal), (name, action)
+                assert refused.code is Code.NO_MEMBER
+                said = await here.service.explain(Asked(f"/{here.ns}/{name}", action), ANN)
+                assert isinstance(said, Explanation)
+                assert not said.allowed
+                assert said.reasons == refused.reasons
+        assert await here.outcome(await here.ask("web/front", "scale-out", {"size": 2})) == "done"
+        assert await here.vms("web") == {"Running": 2}
+        assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "done"
+        assert await here.outcome(await here.ask("web", "delete")) == "done"
+        assert await here.state("web") == "Absent"
 
 
 @pytest.mark.req("S0-15")
@@ -282,7 +326,7 @@ async def test_a_creation_that_is_cancelled_while_it_is_prepared_leaves_nothing(
 
         await until(waits)
         await here.one.admission.cancel(operation, "ann", Actor.USER)
-        assert await here.outcome(operation) in ("failed", "cancelled")
+        assert await here.outcome(operation) == "cancelled"
         assert await here.state("web") == "Failed"
         assert not await here.vms("web")
         await until(lambda: _nothing_shared(here))

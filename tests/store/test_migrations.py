@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncpg
 
 from stead.store.migrate import migrate
-from stead.store.store import statement
+from stead.store.statements import statement
 
 SHAPE = """
 SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable

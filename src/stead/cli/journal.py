@@ -8,7 +8,8 @@ import typer
 
 from stead.cli.listing import Columns, write, write_one
 from stead.cli.output import Code, ListFormat, fail
-from stead.cli.remote import Output, Server, any_path, clock, complete_paths, reach
+from stead.cli.paths import any_path, complete_paths
+from stead.cli.remote import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Line
 
 LAST = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import yaml
@@ -72,3 +72,8 @@ def write_one[T](item: T, columns: Columns[T], output: ListFormat, widths: Seque
 def printable(text: str) -> str:
     """A text without anything that a terminal would obey."""
     return "".join(letter if letter.isprintable() else "�" for letter in text)
+
+
+def counts(members: Mapping[str, int]) -> str:
+    """How many are in which state."""
+    return ", ".join(f"{state}:{count:,}" for state, count in sorted(members.items()))

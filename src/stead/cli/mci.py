@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,48 +14,21 @@ from rich.live import Live
 from rich.text import Text
 
 from stead.catalog import infrastructure
-from stead.cli.following import DryRun, Force, How, Key, Queueing, Wait, Why, change, on_conflict
-from stead.cli.listing import Columns, write
-from stead.cli.output import Code, Format, ListFormat, data, fail, line
-from stead.cli.remote import (
-    Output,
-    Server,
-    Timeout,
-    Watch,
-    any_path,
-    any_path_or_root,
-    clock,
-    complete_paths,
-    plain,
-    reach,
-)
+from stead.cli.following import DryRun, How, Key, Wait, Why, change
+from stead.cli.listing import Columns, counts, write
+from stead.cli.output import Code, Format, ListFormat, data, line
+from stead.cli.paths import MciPath, Under
+from stead.cli.remote import Output, Server, Timeout, Watch, clock, plain, reach
+from stead.cli.settings import read_text
 from stead.cli.standing import bars, tree
+from stead.cli.truth import compare
+from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
 from stead.lifecycle.document.problems import DocumentError
 
 KIND = "mci"
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Infrastructures of VMs over many clouds.")
-
-
-def mci_path(value: str) -> str:
-    """An infrastructure's path: namespace and name."""
-    path = any_path(value)
-    if path.count("/") != 2:
-        raise typer.BadParameter(f"{value!r} is not an infrastructure: say it as namespace/name, such as shop/web")
-    return path
-
-
-MciPath = Annotated[
-    str,
-    typer.Argument(
-        metavar="NS/MCI",
-        help="An infrastructure.",
-        callback=mci_path,
-        autocompletion=complete_paths(KIND),
-        show_default=False,
-    ),
-]
 
 
 Refresh = Annotated[bool, typer.Option("--refresh", help="Look first at what may have changed by itself.")]
@@ -72,15 +43,11 @@ class Partial(StrEnum):
     REFINE = "refine"
 
 
-def _counts(mci: Resource) -> str:
-    return ", ".join(f"{state}:{count:,}" for state, count in sorted((mci.members or {}).items()))
-
-
 MCIS: Columns[Resource] = Columns(
     narrow=(
         ("PATH", lambda mci: mci.path),
         ("STATE", lambda mci: mci.state),
-        ("VMS", _counts),
+        ("VMS", lambda mci: counts(mci.members or {})),
         ("OPERATION", lambda mci: f"{mci.operation.action} to {mci.operation.aims_at}" if mci.operation else ""),
     ),
     wide=(
@@ -127,38 +94,11 @@ def create(
 def read_file(file: str) -> dict[str, Any]:
     """What an infrastructure file says; ends the command where it makes no sense."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-        return infrastructure.parse(text, "stdin" if file == "-" else file)
-    except OSError as error:
-        fail(f"cannot read {file}: {error.strerror}", Code.USAGE)
-    except UnicodeDecodeError:
-        fail(f"{file} is not text", Code.USAGE)
+        return infrastructure.parse(read_text(file), "stdin" if file == "-" else file)
     except DocumentError as error:
         for message in error.messages:
             typer.echo(f"error: {message}", err=True)
         raise typer.Exit(Code.USAGE) from None
-
-
-def _verb(action: str, says: str) -> Callable[..., None]:
-    """The command of an action that needs nothing but the infrastructure."""
-
-    def command(
-        path: MciPath,
-        force: Force = False,
-        reason: Why = "",
-        queue: Queueing = False,
-        wait: Wait = True,
-        timeout: Timeout = None,
-        dry_run: DryRun = False,
-        key: Key = None,
-        output: Output = ListFormat.TABLE,
-        server: Server = DEFAULT_SERVER,
-    ) -> None:
-        how = How(output, wait, timeout, dry_run, key)
-        change(server, path, action, how, kind=KIND, force=force, reason=reason, on_conflict=on_conflict(queue))
-
-    command.__doc__ = says
-    return command
 
 
 for _action, _says in (
@@ -171,16 +111,12 @@ for _action, _says in (
     ("withdraw", "Give up a creation that is held, and take back what it made."),
     ("delete", "Remove every VM for good, and forget the infrastructure."),
 ):
-    _example = f"Example: stead mci {_action} shop/web"
-    app.command(_action, short_help=_says, epilog=_example)(_verb(_action, _says))
+    add_verb(app, KIND, MciPath, _action, _says, "shop/web")
 
 
 @app.command("list", short_help="Infrastructures.", epilog="Example: stead mci list shop -o wide")
 def list_(
-    below: Annotated[
-        str,
-        typer.Argument(metavar="NS", callback=any_path_or_root, help="Only in this one.", show_default=False),
-    ] = "/",
+    below: Under = "/",
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
@@ -216,6 +152,22 @@ def tree_(
         return [*tree(found, unfold=unfold), *bars(found)]
 
     _show(path, server, output, watch, refresh, lines)
+
+
+@app.command(short_help="Belief beside what is there.", epilog="Example: stead mci diff shop/web --all")
+def diff(
+    path: MciPath,
+    all_: Annotated[bool, typer.Option("--all", help="Also those that do not differ.")] = False,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """What is believed of an infrastructure's VMs beside what their providers show now. Nothing is changed.
+
+    Exit code 0: nothing differs. 1: something does.
+    """
+    with reach(server) as client:
+        client.status(path)  # so that a name that is not there is not taken for one where all is well
+    compare(server, path, output, everything=all_)
 
 
 @app.command(short_help="The JSON schema of infrastructure files.", epilog="Example: stead mci schema > mci.json")

@@ -10,7 +10,8 @@ import typer
 from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through
 from stead.cli.listing import Columns, write, write_one
 from stead.cli.output import ListFormat, data, note, table
-from stead.cli.remote import Below, Output, Server, Timeout, Watch, clock, plain, reach
+from stead.cli.paths import Below
+from stead.cli.remote import Output, Server, Timeout, Watch, clock, plain, reach
 from stead.client import DEFAULT_SERVER, OperationMember, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")

@@ -1,9 +1,8 @@
-"""What all commands share that speak to a server: its address, paths, and how they end when it says no."""
+"""What all commands share that speak to a server: its address, and how they end when it says no."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any
@@ -13,7 +12,6 @@ import typer
 
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.client import (
-    DEFAULT_SERVER,
     Invalid,
     NotAllowed,
     NotFound,
@@ -30,7 +28,6 @@ from stead.lifecycle.document.words import seconds
 INTERRUPTED = 130
 """How a command ends that somebody stopped by hand; shells expect this number."""
 
-_PATH = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*)+")
 _CODES: dict[type[ProblemError], Code] = {
     Refused: Code.REFUSED,
     Outdated: Code.REFUSED,
@@ -86,27 +83,6 @@ def clock(at: datetime | None) -> str:
     return "" if at is None else at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def any_path(value: str) -> str:
-    """A path, given with or without the slash before it."""
-    path = f"/{value.removeprefix('/')}"
-    if not _PATH.fullmatch(path):
-        raise typer.BadParameter(f"{value!r} is not a path: names between slashes, such as shop/web/front/1")
-    return path
-
-
-def any_path_or_root(value: str) -> str:
-    """A path, or the root."""
-    return "/" if value in ("", "/") else any_path(value)
-
-
-def vm_path(value: str) -> str:
-    """A VM's path: namespace, infrastructure, subgroup, name."""
-    path = any_path(value)
-    if path.count("/") != 4:
-        raise typer.BadParameter(f"{value!r} is not a VM: say it as namespace/infrastructure/subgroup/name")
-    return path
-
-
 def _duration(value: str | None) -> str | None:
     if value is not None:
         try:
@@ -116,48 +92,11 @@ def _duration(value: str | None) -> str | None:
     return value
 
 
-def complete_paths(kind: str | None) -> Callable[[typer.Context, str], list[str]]:
-    """Completes paths of a kind by asking the server; says nothing where it does not answer."""
-
-    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
-        upper = incomplete.removeprefix("/").rpartition("/")[0]
-        address = ctx.params.get("server") or DEFAULT_SERVER
-        try:
-            with SyncClient(address, timeout=2.0, retries=0) as client:
-                page = client.resource_page(kind=kind, below=f"/{upper}", limit=200)
-        except SteadError:
-            return []
-        slash = "/" if incomplete.startswith("/") else ""
-        names = [slash + item.path.removeprefix("/") for item in page.items]
-        return [name for name in names if name.startswith(incomplete)]
-
-    return complete
-
-
 Server = Annotated[
     str, typer.Option("--server", envvar="STEAD_SERVER", metavar="URL", help="Where the server is.", is_eager=True)
 ]
 Output = Annotated[ListFormat, typer.Option("--output", "-o", help="How the result is written.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Go on, and write what changes, until stopped.")]
-AnyPath = Annotated[
-    str,
-    typer.Argument(
-        metavar="PATH", help="A resource.", callback=any_path, autocompletion=complete_paths(None), show_default=False
-    ),
-]
-VmPath = Annotated[
-    str,
-    typer.Argument(
-        metavar="NS/MCI/GROUP/NAME",
-        help="A VM.",
-        callback=vm_path,
-        autocompletion=complete_paths("vm"),
-        show_default=False,
-    ),
-]
-Below = Annotated[
-    str, typer.Option("--below", metavar="PATH", callback=any_path_or_root, help="Only below this path.")
-]
 Timeout = Annotated[
     str | None,
     typer.Option(metavar="TIME", callback=_duration, help="How long to wait: 90s, 10m, 1h. Without it: for ever."),

@@ -3,12 +3,13 @@
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail
-from stead.cli.remote import Output, Server, Timeout, any_path, any_path_or_root, clock, complete_paths, reach
+from stead.cli.paths import Under, argument
+from stead.cli.remote import Output, Server, Timeout, clock, reach
+from stead.cli.settings import Settings, set_fields
 from stead.client import DEFAULT_SERVER, Resource
 
 SHARED: Columns[Resource] = Columns(
@@ -37,23 +38,11 @@ def commands(kind: str) -> typer.Typer:
     """The commands of one kind of shared thing."""
     says, example = KINDS[kind]
     app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=says)
-    complete = complete_paths(kind)
-
-    def its_path(value: str) -> str:
-        path = any_path(value)
-        if path.count("/") != 3 or path.split("/")[2] != f"{kind}s":
-            raise typer.BadParameter(f"{value!r} is no {kind}: say it as namespace/{kind}s/provider.region.name")
-        return path
-
-    argument = typer.Argument(
-        metavar=f"NS/{kind.upper()}S/NAME", help=says, callback=its_path, autocompletion=complete, show_default=False
-    )
+    path_of = argument(kind, f"a {kind}", f"namespace/{kind}s/provider.region.name", f"{kind}s")
 
     @app.command("list", short_help=says, epilog=f"Example: stead {kind} list shop")
     def list_(
-        below: Annotated[
-            str, typer.Argument(metavar="NS", callback=any_path_or_root, help="Only in this.", show_default=False)
-        ] = "/",
+        below: Under = "/",
         output: Output = ListFormat.TABLE,
         server: Server = DEFAULT_SERVER,
     ) -> None:
@@ -66,11 +55,8 @@ def commands(kind: str) -> typer.Typer:
         epilog=f"Example: stead {kind} create shop/{kind}s/aws.us-east-1.main --set {example}",
     )
     def create(
-        path: Annotated[str, argument],
-        settings: Annotated[
-            list[str] | None,
-            typer.Option("--set", help="One field. May be repeated.", metavar="NAME=VALUE"),
-        ] = None,
+        path: Annotated[str, path_of],
+        settings: Settings = None,
         reason: Why = "",
         wait: Wait = True,
         timeout: Timeout = None,
@@ -81,14 +67,14 @@ def commands(kind: str) -> typer.Typer:
     ) -> None:
         """Make one by hand. It stays until somebody deletes it, whether it is used or not."""
         how = How(output, wait, timeout, dry_run, key)
-        change(server, path, "create", how, kind=kind, spec=_spec(path, settings or []), reason=reason)
+        change(server, path, "create", how, kind=kind, spec=_spec(path, settings), reason=reason)
 
     @app.command(
         short_help="Delete one that nobody uses.",
         epilog=f"Example: stead {kind} delete shop/{kind}s/aws.us-east-1.main",
     )
     def delete(
-        path: Annotated[str, argument],
+        path: Annotated[str, path_of],
         reason: Why = "",
         wait: Wait = True,
         timeout: Timeout = None,
@@ -103,17 +89,11 @@ def commands(kind: str) -> typer.Typer:
     return app
 
 
-def _spec(path: str, settings: list[str]) -> dict[str, Any]:
+def _spec(path: str, settings: list[str] | None) -> dict[str, Any]:
     """What it is to be: its place, as its name has it, and what was set."""
     name = path.rpartition("/")[2]
     provider, _, rest = name.partition(".")
     region = rest.partition(".")[0]
     if not region or not rest.partition(".")[2]:
         fail(f"{name} says no place: name it provider.region.name", Code.USAGE)
-    spec: dict[str, Any] = {"provider": provider, "region": region, "name": name}
-    for setting in settings:
-        field, equals, value = setting.partition("=")
-        if not (field and equals):
-            fail(f"--set takes NAME=VALUE, not {setting!r}", Code.USAGE)
-        spec[field] = yaml.safe_load(value)
-    return spec
+    return {"provider": provider, "region": region, "name": name} | set_fields(settings)

@@ -7,34 +7,16 @@ from typing import Annotated
 import typer
 
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
-from stead.cli.listing import Columns, write
+from stead.cli.listing import Columns, counts, write
 from stead.cli.output import Code, ListFormat, fail
-from stead.cli.remote import Output, Server, Timeout, any_path, any_path_or_root, clock, complete_paths, reach
+from stead.cli.paths import SubgroupPath, Under
+from stead.cli.remote import Output, Server, Timeout, clock, reach
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "subgroup"
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="VMs of an infrastructure that are alike.")
 
-
-def subgroup_path(value: str) -> str:
-    """A subgroup's path: namespace, infrastructure and name."""
-    path = any_path(value)
-    if path.count("/") != 3:
-        raise typer.BadParameter(f"{value!r} is not a subgroup: say it as namespace/infrastructure/name")
-    return path
-
-
-SubgroupPath = Annotated[
-    str,
-    typer.Argument(
-        metavar="NS/MCI/GROUP",
-        help="A subgroup.",
-        callback=subgroup_path,
-        autocompletion=complete_paths(KIND),
-        show_default=False,
-    ),
-]
 
 SUBGROUPS: Columns[Resource] = Columns(
     narrow=(
@@ -43,7 +25,7 @@ SUBGROUPS: Columns[Resource] = Columns(
         ("REGION", lambda group: str(group.spec.get("region", ""))),
         ("SPEC", lambda group: str(group.spec.get("spec", ""))),
         ("IMAGE", lambda group: str(group.spec.get("image", ""))),
-        ("VMS", lambda group: ", ".join(f"{state}:{n:,}" for state, n in sorted((group.members or {}).items()))),
+        ("VMS", lambda group: counts(group.members or {})),
     ),
     wide=(
         ("NETWORK", lambda group: str(group.spec.get("network", ""))),
@@ -57,9 +39,7 @@ SUBGROUPS: Columns[Resource] = Columns(
 
 @app.command("list", short_help="Subgroups.", epilog="Example: stead subgroup list shop/web")
 def list_(
-    below: Annotated[
-        str, typer.Argument(metavar="PATH", callback=any_path_or_root, help="Only below this.", show_default=False)
-    ] = "/",
+    below: Under = "/",
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:

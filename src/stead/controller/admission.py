@@ -20,11 +20,12 @@ from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.waiting import find_queue, lines_up, may_wait
 from stead.lifecycle.decide import Group, decide
 from stead.lifecycle.decide.draft import acts_as
+from stead.lifecycle.decide.group import makes
 from stead.lifecycle.decision import Code, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.rows import Actor, StateClass
-from stead.lifecycle.snapshot import Fence, OnFailure, OnPartial, Snapshot
+from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
 from stead.store import Conflict, Row
 from stead.store.brief import snapshot_of
 from stead.store.template import Begin
@@ -49,6 +50,8 @@ class Wish:
     """The operation that is tried once more, if it is that."""
     failed_of: str = ""
     """Of a group: only those members that this operation asked and that did not do it."""
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    """What the spec comes to with things as they were when it was asked for; under one key the first is kept."""
     read: Row | None = None
     """The resource, where it has just been read."""
     token: UUID | None = None
@@ -95,7 +98,7 @@ class Admission:
         lifecycle = self.mover.kinds.get(wish.kind)
         if lifecycle is None:
             return NotFound(f"there is no kind {wish.kind}")
-        known = await self._known(wish)
+        known = await self.answered(wish)
         if known is not None:
             return known
         nobody = await self._nobody(lifecycle, wish)
@@ -113,7 +116,7 @@ class Admission:
             return await self._repeated(answer)
         if isinstance(answer, Moved) or (queue and isinstance(answer, Conflict)):
             return await self._wait(wish, begin, queue)
-        known = await self._known(wish)  # it may have been let in a moment ago, under the same key
+        known = await self.answered(wish)  # it may have been let in a moment ago, under the same key
         if known is not None:
             return known
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
@@ -236,20 +239,27 @@ class Admission:
         record = await self.mover.store.operation(operation)
         if record is None:
             return NotFound(f"there is no operation {operation}")
-        if record["outcome"] not in RETRYABLE:
+        if record["outcome"] not in RETRYABLE or "plan" in record["request"]:
             row = await self.mover.store.read(record["path"])
             refusal = _nothing_to_retry(record, row.snapshot.state if row is not None else "")
             await self._note(record, principal, "retry", actor, refusal)
             return refusal
         said, some = record["request"], []
-        if record["outcome"] != Outcome.CANCELLED:
+        if record["outcome"] != Outcome.CANCELLED and not self._makes(record):
             some = await self.mover.store.failed_members(str(operation), "", 1)
         wish = again(record, actor, principal)
         request = replace(wish.request, force=force or said.get("force", False), reason=reason or record["reason"])
         failed_of = str(operation) if some else ""
         return await self.ask(replace(wish, request=request, key=key, retries=str(operation), failed_of=failed_of))
 
-    async def _known(self, wish: Wish) -> Accepted | Refusal | None:
+    def _makes(self, record: Mapping[str, Any]) -> bool:
+        """Whether an operation makes members: tried again, it makes them all."""
+        lifecycle = self.mover.kinds.get(record["kind"])
+        action = lifecycle.action(record["action"]) if lifecycle is not None else None
+        member = self.mover.kinds.get(lifecycle.members) if lifecycle is not None else None
+        return action is not None and member is not None and makes(member, action.members)
+
+    async def answered(self, wish: Wish) -> Accepted | Refusal | None:
         """The answer that was given before to the same key."""
         if not wish.key:
             return None
@@ -259,8 +269,7 @@ class Admission:
     async def _nobody(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | None:
         """Of a group: a refusal, where no member could follow. It is asked once per class of members."""
         action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
-        asks = member.action(action.members) if action is not None and member is not None else None
-        if action is None or member is None or asks is None or member.initial.name in asks.starts:
+        if action is None or member is None or member.action(action.members) is None or makes(member, action.members):
             return None
         row = await self.mover.store.read(wish.path)
         if row is None:
@@ -297,10 +306,7 @@ class Admission:
         )
 
     def _new(self, wish: Wish) -> Row:
-        """Its fences begin above those of whatever was there before under the same path."""
-        lifecycle = self.mover.kinds[wish.kind]
-        fence = Fence(self.mover.store.incarnation, int(self.mover.clock() * 1000))
-        snapshot = Snapshot(lifecycle.initial.name, fence)
+        snapshot = self.mover.first(wish.kind)
         return Row(wish.path, wish.kind, snapshot, wish.lane, wish.token or uuid4(), wish.spec)
 
     async def _accepted(self, wish: Wish, begin: Begin, moved: Moved) -> Accepted | Refusal:
@@ -320,7 +326,7 @@ class Admission:
             return accepted
         id = UUID(accepted.operation)
         kept = await self.mover.store.keep_key(wish.principal, wish.key, wish.fingerprint(), id)
-        return (None if kept else await self._known(wish)) or accepted
+        return (None if kept else await self.answered(wish)) or accepted
 
     async def _repeated(self, conflict: Conflict) -> Accepted | Refusal:
         if conflict.same:
@@ -354,7 +360,13 @@ def recorded(wish: Wish) -> dict[str, Any]:
     request, plain = wish.request, Request(wish.request.action)
     said = {name: getattr(request, name) for name in ("force", "hold", "on_failure", "on_partial", "on_conflict")}
     said = {name: value for name, value in said.items() if value != getattr(plain, name)}
-    rest = {"spec": dict(wish.spec), "lane": wish.lane, "retries": wish.retries, "failed_of": wish.failed_of}
+    rest = {
+        "spec": dict(wish.spec),
+        "plan": dict(wish.plan),
+        "lane": wish.lane,
+        "retries": wish.retries,
+        "failed_of": wish.failed_of,
+    }
     return said | {name: value for name, value in rest.items() if value}
 
 
@@ -371,9 +383,9 @@ def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
         on_partial=OnPartial(said.get("on_partial", OnPartial.CONTINUE)),
         on_conflict=OnConflict(said.get("on_conflict", OnConflict.DEFAULT)),
     )
-    spec, lane, retries = said.get("spec", {}), said.get("lane", ""), said.get("retries", "")
-    failed_of = said.get("failed_of", "")
-    return Wish(record["kind"], record["path"], request, principal, spec, lane, retries=retries, failed_of=failed_of)
+    rest = {name: said[name] for name in ("retries", "failed_of", "plan") if name in said}
+    spec, lane = said.get("spec", {}), said.get("lane", "")
+    return Wish(record["kind"], record["path"], request, principal, spec, lane, **rest)
 
 
 def _missing(lifecycle: Lifecycle, wish: Wish, refusal: Refusal) -> bool:
@@ -396,5 +408,6 @@ def _nothing_to_retry(record: Mapping[str, Any], state: str) -> Refusal:
         Outcome.DONE: "is done: there is nothing to retry",
         Outcome.DISPLACED: "was displaced by an operation that outranks it",
     }
-    says = f"{record['action']} of {record['path']} {why[record['outcome']]}"
+    planned = "was planned for the members there were: see how many there are now, and ask anew"
+    says = f"{record['action']} of {record['path']} {why.get(record['outcome'], planned)}"
     return Refusal((Reason(Code.NOT_RETRYABLE, says),), state)

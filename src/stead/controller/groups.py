@@ -7,19 +7,16 @@ and a handful of statements.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stead.controller.errands import Errands
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.plans import Plans
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Cancel, Children, OnConflict, Request
 from stead.lifecycle.rows import Actor
 from stead.store.change import Expansion, Written
-
-log = logging.getLogger(__name__)
 
 CHUNK = 2000
 """Members that are asked in one transaction."""
@@ -31,25 +28,15 @@ class Groups:
     def __init__(self, mover: Mover, chunk: int = CHUNK) -> None:
         self.mover = mover
         self.chunk = chunk
-        self.plans = Plans(mover.store, mover.clock)
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.plans = Plans(mover)
+        self.errands = Errands("a group")
 
     async def __call__(self, written: Written) -> None:
         """What follows from a commit: begin to ask, or count."""
         for path in written.recount:
-            self._begin(self.recount(path))
+            self.errands.begin(self.recount(path))
         for operation in written.expanding:
-            self._begin(self.expand(operation))
-
-    def _begin(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self.tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.info("a group waits for its healer: %s", task.exception())
+            self.errands.begin(self.expand(operation))
 
     async def heal(self) -> int:
         """Go on with whatever was left: groups whose members were not all asked, or not counted."""

@@ -92,8 +92,7 @@ class Looks:
         seen, after = 0, ""
         still = sorted({s.name for kind in self.mover.kinds.values() for s in kind.states if s.still})
         while True:
-            records = await self.mover.store.fetch("refreshable", below, after, PAGE, self.pace.still, still)
-            paths = [r["path"] for r in records]
+            paths = await self.mover.store.refreshable(below, after, PAGE, still, self.pace.still)
             rows = await self.mover.store.read_many(paths)
             told = told_of(await self.ask(rows.values()))
             await self.apply(told)

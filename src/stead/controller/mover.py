@@ -17,7 +17,7 @@ from typing import Any
 from stead.controller.notes import note_of
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decide.group import asks_as
+from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Request, Take
@@ -102,6 +102,10 @@ class Mover:
         self._known: dict[tuple[object, ...], Template | Refusal] = {}
         self.tell = Together(self.move, BATCH)
         """Bring an event to a resource, together with whoever else does at the same time."""
+
+    def first(self, kind: str) -> Snapshot:
+        """How a resource begins: with fences above those of whatever was there before under the same path."""
+        return Snapshot(self.kinds[kind].initial.name, Fence(self.store.incarnation, int(self.clock() * 1000)))
 
     def follow(self, what: Follow) -> None:
         """Do it after every commit."""
@@ -239,11 +243,10 @@ class Mover:
         actor, force = (event.actor, event.force) if isinstance(event, Request) else (Actor.CONTROLLER, op.forced)
         asking = asks_as(member, answer.members, actor)
         asks = {"action": answer.members, "member": member.kind, "actor": asking, "force": force}
-        action = member.action(answer.members)
-        if action is not None and member.initial.name in action.starts:
-            asks["makes"] = True  # what is not there yet
+        if makes(member, answer.members):
+            asks["makes"] = True
         of = begin.request.get("failed_of", "") if begin is not None else ""
-        least = begin.request.get("spec", {}).get("from") if begin is not None else None
+        least = begin.request.get("plan", {}).get("from") if begin is not None else None
         return asks | ({"of": of} if of else {}) | ({"from": least} if least is not None else {})
 
 

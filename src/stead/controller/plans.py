@@ -6,15 +6,15 @@ one; how far it has come is a number. A subgroup's VMs are counted from 1 on, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
 from stead.catalog import infrastructure
+from stead.controller.mover import Mover
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.snapshot import Fence, Snapshot
-from stead.store import Row, Store
+from stead.store import Row
 
 LAUNCH = 20
 """VMs that a provider may be asked for in one call, where it makes many at once."""
@@ -34,8 +34,8 @@ class Segment:
 def segments(row: Row, wish: Mapping[str, Any]) -> list[Segment]:
     """What is to be made of a group, for an operation on it."""
     if row.kind == "subgroup":
-        asked = wish.get("spec", {})
-        return [_segment(row.path, row.spec, asked["first"], asked["count"])]
+        plan = wish["plan"]
+        return [_segment(row.path, row.spec, plan["first"], plan["count"])]
     wanted = infrastructure.parts(infrastructure.read(row.spec))
     return [_segment(f"{row.path}/{part.name}", part.written(), 1, part.size) for part in wanted]
 
@@ -47,9 +47,8 @@ def _segment(path: str, spec: Mapping[str, Any], first: int, count: int) -> Segm
 class Plans:
     """Makes the rows of members that are not there yet."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self.store = store
-        self.clock = clock
+    def __init__(self, mover: Mover) -> None:
+        self.mover = mover
 
     async def some(
         self, operation: str, row: Row, wish: Mapping[str, Any], member: Lifecycle, after: int, limit: int
@@ -58,8 +57,7 @@ class Plans:
         wanted = segments(row, wish)
         picked = list(_picked(wanted, after, limit))
         shared = await self._shared(row.path.split("/")[1], [segment for segment, _ in picked])
-        fence = Fence(self.store.incarnation, int(self.clock() * 1000))
-        snapshot = Snapshot(member.initial.name, fence)
+        snapshot = self.mover.first(member.kind)
         rows = []
         for segment, offset in picked:
             token, launch = launch_of(operation, segment, offset)
@@ -72,7 +70,9 @@ class Plans:
     async def _shared(self, namespace: str, wanted: Sequence[Segment]) -> dict[str, dict[str, Any]]:
         """By group, what the provider said of what its VMs share."""
         groups = {segment.group: infrastructure.places(namespace, segment.spec) for segment in wanted}
-        rows = await self.store.read_many(list({path for places in groups.values() for path in places.values()}))
+        rows = await self.mover.store.read_many(
+            list({path for places in groups.values() for path in places.values()})
+        )
         found = {
             group: {kind: dict(rows[path].facts or {}) for kind, path in places.items() if path in rows}
             for group, places in groups.items()

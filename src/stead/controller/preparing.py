@@ -26,7 +26,6 @@ from stead.controller.steps import CONTROLLER, Answer, Done, Failed, Waits
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
-from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.store import Row
 from stead.store.uses import Gone, Uses
 
@@ -45,38 +44,32 @@ class Stop(Exception):
 
 
 class Preparing:
-    """The step between the request for an infrastructure and its VMs."""
+    """The step between the request for an infrastructure and its VMs. Whoever takes it up makes a new one."""
 
     def __init__(self, admission: Admission, bus: Bus) -> None:
         self.admission = admission
         self.mover: Mover = admission.mover
         self.bus = bus
         self.uses = Uses(self.mover.store)
-        self.asked: dict[UUID, dict[str, str]] = {}
-        """By operation, what was asked for, and by which operation it is made."""
-        self.kinds: dict[UUID, dict[str, frozenset[str]]] = {}
-        """By operation whose names were checked, the kinds that can be made on each lane."""
+        self.asked: dict[str, str] = {}
+        """By path what was asked for, and by which operation it is made."""
+        self.kinds: dict[str, frozenset[str]] = {}
+        """The kinds that can be made on each lane, once the names were checked."""
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
         try:
             wanted = infrastructure.read(row.spec)
-            if operation not in self.kinds:
-                self.kinds[operation] = await self._check(infrastructure.parts(wanted))
-            kinds = self.kinds[operation]
+            if not self.kinds:
+                self.kinds = await self._check(infrastructure.parts(wanted))
             needs = infrastructure.shared_by(row.path, wanted).values()
-            await self._share(row, operation, [need for need in needs if need.kind in kinds[need.lane]])
+            await self._share(row, operation, [need for need in needs if need.kind in self.kinds[need.lane]])
             await self._hold_subgroups(row, operation, wanted)
         except Stop as stop:
-            answer: Answer = stop.answer
+            return stop.answer
         except Gone:
-            answer = Waits("nobody waits for it any more")
-        else:
-            answer = Done()
-        if not isinstance(answer, Waits):
-            self.asked.pop(operation, None)
-            self.kinds.pop(operation, None)
-        return answer
+            return Waits("nobody waits for it any more")
+        return Done()
 
     # What is named is there
 
@@ -105,8 +98,8 @@ class Preparing:
 
     async def _share(self, row: Row, operation: UUID, needs: Sequence[Shared]) -> None:
         """See to it that all is there, and is not taken away again."""
-        await self._have(operation, row.path, [need for need in needs if need.kind in FIRST])
-        await self._have(operation, row.path, await self._in_networks(row, needs))
+        await self._have(row.path, [need for need in needs if need.kind in FIRST])
+        await self._have(row.path, await self._in_networks(row, needs))
         if needs:
             holder = await self.uses.use(row.path, operation, [need.path for need in needs])
             if holder is not None:
@@ -125,22 +118,21 @@ class Preparing:
             found.append(msgspec.structs.replace(need, spec={**need.spec, **shared}))
         return found
 
-    async def _have(self, operation: UUID, path: str, needs: Sequence[Shared]) -> None:
+    async def _have(self, path: str, needs: Sequence[Shared]) -> None:
         """Ask for what is not there, and wait for what is being made."""
         rows = await self.mover.store.read_many([need.path for need in needs])
-        waits = [await self._ask(operation, path, need, rows.get(need.path)) for need in needs]
+        waits = [await self._ask(path, need, rows.get(need.path)) for need in needs]
         waiting = [says for says in waits if says]
         if waiting:
             raise Stop(Waits("; ".join(waiting)))
 
-    async def _ask(self, operation: UUID, path: str, need: Shared, row: Row | None) -> str:
+    async def _ask(self, path: str, need: Shared, row: Row | None) -> str:
         """What is waited for; nothing, where it is there."""
         if row is not None and row.snapshot.state == AVAILABLE and row.snapshot.operation is None:
             _fits(need, row)
             return ""
-        asked = self.asked.setdefault(operation, {})
-        if row is not None and row.snapshot.state == FAILED and need.path in asked:
-            record = await self.mover.store.operation(UUID(asked[need.path]))
+        if row is not None and row.snapshot.state == FAILED and need.path in self.asked:
+            record = await self.mover.store.operation(UUID(self.asked[need.path]))
             why = record["says"] if record is not None else ""
             raise Stop(Failed(f"{need.kind} {need.path} could not be made{': ' if why else ''}{why}"))
         if row is None and need.kind == "sshkey" and not need.spec.get("publicKey"):
@@ -150,7 +142,7 @@ class Preparing:
         answer = await self.admission.ask(wish)
         match answer:
             case Accepted():
-                asked[need.path] = answer.operation
+                self.asked[need.path] = answer.operation
                 return f"{need.kind} {need.path} is being made"
             case Refusal():
                 return f"{need.kind} {need.path}: {answer.reasons[0].says}"
@@ -168,7 +160,7 @@ class Preparing:
 
     async def _hold_subgroups(self, row: Row, operation: UUID, wanted: Infrastructure) -> None:
         """Have a record of each subgroup, and of no other: what an earlier infrastructure of the name left goes."""
-        store, now = self.mover.store, self.mover.clock()
+        store = self.mover.store
         parts = {f"{row.path}/{part.name}": part for part in infrastructure.parts(wanted)}
         there = await store.read_many(await store.paths("subgroup", f"{row.path}/", "", len(parts) + 1000))
         asked = Request("create", Actor.CONTROLLER, within=True, operation=str(operation), by=CONTROLLER)
@@ -177,8 +169,7 @@ class Preparing:
         told = []
         for path, part in parts.items():
             if path not in there or path in stale:
-                snapshot = Snapshot("Absent", Fence(store.incarnation, int(now * 1000)))
-                new = Row(path, "subgroup", snapshot, "", uuid4(), part.written())
+                new = Row(path, "subgroup", self.mover.first("subgroup"), "", uuid4(), part.written())
                 told.append(Told(path, asked, CONTROLLER, spec=part.written(), new=new))
         await self.mover.move(told)
 

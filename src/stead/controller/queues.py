@@ -8,13 +8,9 @@ an operation takes it out of its queue, so any number of controllers may try.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-
 from stead.controller.admission import Admission
+from stead.controller.errands import Errands
 from stead.store.change import Written
-
-log = logging.getLogger(__name__)
 
 BATCH = 500
 """Queues that are tried in one go."""
@@ -26,19 +22,12 @@ class Queues:
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
         self.store = admission.mover.store
-        self.tasks: set[asyncio.Task[int]] = set()
+        self.errands = Errands("a queue")
 
     async def __call__(self, written: Written) -> None:
         """What follows from a commit: try whoever waited for what has ended."""
         for queue in written.queues:
-            task = asyncio.create_task(self.advance(queue))
-            self.tasks.add(task)
-            task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[int]) -> None:
-        self.tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.info("a queue waits for its healer: %s", task.exception())
+            self.errands.begin(self.advance(queue))
 
     async def heal(self) -> int:
         """Try every head that nothing seems to be in the way of; how many left their queues."""

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from stead.bus import Bus, BusState
 from stead.bus.messages import Poke, Presence, Renew, RenewReply, Roster, RosterReply, Take, TakeReply
@@ -55,7 +56,7 @@ class Controller(Door):
         super().__init__(store, bus, kinds, clock, pace)
         mover = self.mover
         self.groups = Groups(mover)
-        self.steps = Steps(mover, {("mci", "Preparing"): Preparing(self.admission, bus)})
+        self.steps = Steps(mover, {("mci", "Preparing"): partial(Preparing, self.admission, bus)})
         self.sharing = Sharing(self.admission)
         mover.follow(self._begin)
         self.takes = Takes(mover, pace)

@@ -6,12 +6,11 @@ its own because somebody needed it goes with the last user; what a person made s
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Sequence
 
 from stead.catalog.infrastructure import groups_in, network_of
 from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.errands import Errands
 from stead.controller.mover import Told
 from stead.controller.steps import CONTROLLER
 from stead.lifecycle.events import Request
@@ -19,8 +18,6 @@ from stead.lifecycle.rows import ABSENT, Actor, StateClass
 from stead.store import Row
 from stead.store.change import Written
 from stead.store.uses import Uses
-
-log = logging.getLogger(__name__)
 
 KINDS = ("network", "securitygroup", "sshkey")
 RESTING = {"Available": 10.0, "Undefined": 10.0, "Failed": 300.0}
@@ -39,20 +36,13 @@ class Sharing:
         self.nothing = sorted({s.name for kind in kinds for s in kind.states if s.seen == ABSENT})
         """States in which there is nothing at the provider."""
         self.ended = sorted({s.name for kind in kinds for s in kind.states if s.cls is StateClass.FINAL})
-        self.tasks: set[asyncio.Task[int]] = set()
+        self.errands = Errands("what nobody uses")
 
     async def __call__(self, written: Written) -> None:
         """After a commit: whoever has come to an end may be done with what it used."""
         users = [path for path in written.gone if path.count("/") <= 3]
         if users:
-            task = asyncio.create_task(self._free(users))
-            self.tasks.add(task)
-            task.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[int]) -> None:
-        self.tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.info("what nobody uses waits for its healer: %r", task.exception())
+            self.errands.begin(self._free(users))
 
     async def _free(self, users: Sequence[str]) -> int:
         freed = 0
@@ -92,7 +82,7 @@ class Sharing:
 
     async def heal(self) -> int:
         """Whatever was left by a crash."""
-        await self._forget([r["path"] for r in await self.store.fetch("stray_subgroups", SOME)])
+        await self._forget(await self.store.stray_subgroups(SOME))
         freed = await self._free(await self.uses.idle(self.ended, SOME))
         for state, least in RESTING.items():
             freed += await self._remove(await self.uses.unused(KINDS, [state], least, SOME))

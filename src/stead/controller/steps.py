@@ -8,19 +8,17 @@ before is not heard any more, and stops.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from stead.controller.errands import Errands
 from stead.controller.mover import Mover, Told
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row
 from stead.store.change import Written
-
-log = logging.getLogger(__name__)
 
 SOON, LATER = 0.1, 2.0
 """Seconds before another look at what is waited for: at first, and in the end."""
@@ -51,39 +49,34 @@ class Waits:
 type Answer = Done | Failed | Waits
 
 type Work = Callable[[Row, UUID], Awaitable[Answer]]
-"""Does what is missing for a resource and the operation on it. It may be called at any time, by several at once."""
+"""Does what is missing for a resource and the operation on it: again and again, and by several at once."""
 
 
 class Steps:
     """Does what is to be done, by kind and state."""
 
-    def __init__(self, mover: Mover, works: Mapping[tuple[str, str], Work]) -> None:
+    def __init__(self, mover: Mover, works: Mapping[tuple[str, str], Callable[[], Work]]) -> None:
         self.mover = mover
         self.works = works
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.errands = Errands("a step")
 
     async def __call__(self, written: Written) -> None:
         """After a commit: begin what it asks for."""
         for path, fence in written.steps:
-            task = asyncio.create_task(self._until_over(path, fence))
-            self.tasks.add(task)
-            task.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        self.tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.info("a step waits for its timer: %r", task.exception())
+            self.errands.begin(self._until_over(path, fence))
 
     async def _until_over(self, path: str, fence: Fence) -> None:
         pause = SOON
+        work: Work | None = None
         while True:
             row = await self.mover.store.read(path)
             operation = row.snapshot.operation if row is not None else None
             if row is None or operation is None or row.snapshot.fence != fence:
                 return
-            work = self.works.get((row.kind, row.snapshot.state))
-            if work is None:
+            begin = self.works.get((row.kind, row.snapshot.state))
+            if begin is None:
                 return
+            work = work or begin()
             answer = await work(row, UUID(operation.id))
             await self.mover.store.say(UUID(operation.id), "" if isinstance(answer, Done) else answer.says)
             if not isinstance(answer, Waits):

@@ -9,6 +9,7 @@ from typing import Any
 
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.store.brief import Brief
+from stead.store.row import holder_of
 from stead.store.template import Begin, Template
 
 
@@ -157,3 +158,13 @@ class Written:
     """Resources for which a controller has something to do of its own, under this fence."""
     gone: list[str] = field(default_factory=list)
     """Resources that have come to an end, for good or until somebody asks for more."""
+
+
+def conflict_of(path: str, answer: Mapping[str, Any]) -> Conflict:
+    """What the database says is in the way."""
+    return Conflict(
+        answer["conflict"],
+        holder_of(answer.get("holder"), path),
+        answer.get("operation") or "",
+        answer.get("same", True),
+    )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from importlib.resources import files
 from typing import Any
 from uuid import UUID
 
@@ -16,11 +14,13 @@ import msgspec
 
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.store.brief import Brief, brief_of
-from stead.store.change import Change, Conflict, Expansion, Written
+from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
+from stead.store.groups import Groups
+from stead.store.orphans import Orphans
+from stead.store.queues import Queues
 from stead.store.row import Row, holder_of, row_of
 from stead.together import Together
 
-_SQL = files("stead.store") / "sql"
 _encode = msgspec.json.Encoder().encode
 
 MOST_MEMBERS = 100
@@ -30,19 +30,13 @@ TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
 
 
-def statement(name: str) -> str:
-    """The text of a named statement."""
-    return (_SQL / f"{name}.sql").read_text(encoding="utf-8")
-
-
-class Store:
-    """A pool of connections and the statements that run on them."""
+class Store(Groups, Queues, Orphans):
+    """All statements, on a pool of connections."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self.incarnation = 1
         """Of the cell, as it was last read."""
-        self._statements: dict[str, str] = {}
         self._read = Together(self._read_each, 100)
 
     @classmethod
@@ -55,15 +49,6 @@ class Store:
             store = cls(pool)
             await store.cell()
             yield store
-
-    def _text(self, name: str) -> str:
-        if name not in self._statements:
-            self._statements[name] = statement(name)
-        return self._statements[name]
-
-    async def fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
-        """The rows of a named statement."""
-        return await self._pool.fetch(self._text(name), *values)
 
     # Resources
 
@@ -104,6 +89,10 @@ class Store:
     async def due_looks(self, limit: int, pause: float) -> list[str]:
         """Settled resources to be looked at now; others are not told of them for so many seconds."""
         return [r["path"] for r in await self.fetch("due_looks", limit, pause)]
+
+    async def refreshable(self, below: str, after: str, limit: int, still: Sequence[str], pause: float) -> list[str]:
+        """Resources at a path and below it that may have changed by themselves; in `still` states, after a pause."""
+        return [r["path"] for r in await self.fetch("refreshable", below, after, limit, pause, list(still))]
 
     async def saw(self, paths: Sequence[str], pause: float) -> None:
         """They were looked at, and all is as it was believed to be."""
@@ -160,24 +149,10 @@ class Store:
         """Lanes in order of name; an agent is there if it was heard of in so many seconds."""
         return [dict(r) for r in await self.fetch("list_lanes", after, limit, there)]
 
-    # Orphans
-
     async def owners(self, tokens: Sequence[str]) -> dict[str, Row]:
         """Resources by the token under which a provider knows them."""
         paths = [r["path"] for r in await self.fetch("owners", list(tokens))]
         return {str(row.token): row for row in (await self.read_many(paths)).values()}
-
-    async def note_orphans(self, lane: str, found: Sequence[Mapping[str, Any]]) -> None:
-        """What was found on a lane and nobody owns."""
-        await self.fetch("note_orphans", lane, [dict(one) for one in found])
-
-    async def forget_orphans(self, lane: str, before: float) -> int:
-        """What was found before that time and not since is no longer there, or somebody's."""
-        return len(await self.fetch("forget_orphans", lane, before))
-
-    async def orphans(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
-        """What was found at least twice."""
-        return [dict(r) for r in await self.fetch("list_orphans", lane, limit)]
 
     # Changes
 
@@ -218,7 +193,7 @@ class Store:
                 raise
             return Written(dict.fromkeys(range(len(changes)), Conflict("version")), [], [])
         answer = {"orders": [], "recount": [], **answer}
-        conflicts = {c["n"] - 1: _conflict(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
+        conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
         del answer["conflicts"]
         return Written(conflicts, **answer)
 
@@ -247,115 +222,6 @@ class Store:
         """Give room to orders that wait on these lanes; those that may be sent now."""
         orders: list[Mapping[str, Any]] = await self._pool.fetchval(self._text("grant_orders"), list(lanes), at)
         return orders
-
-    # Groups
-
-    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[Brief, str]]:
-        """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
-
-        With `failed`, only those that an operation asked and that did not do it.
-        """
-        rows = await self.fetch("count_classes", kind, below, UUID(failed) if failed else None)
-        return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
-
-    async def expansion(self, operation: str) -> Mapping[str, Any] | None:
-        """What an operation still asks of the members of its group."""
-        rows = await self.fetch("read_expansion", UUID(operation))
-        return dict(rows[0]) if rows else None
-
-    async def working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
-        """Members of a group on which an operation is under way, from after one on."""
-        rows = await self.fetch("list_working_members", kind, below, after, UUID(operation), limit)
-        return [r["path"] for r in rows]
-
-    async def failed_members(self, operation: str, after: str, limit: int) -> list[str]:
-        """Members that an operation asked and that did not do it, from after one on."""
-        return [r["path"] for r in await self.fetch("list_failed_members", UUID(operation), after, limit)]
-
-    async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
-        """How many members of a kind a group has in which state, and how its operation stands."""
-        rows = await self.fetch("count_members", path, kind)
-        return dict(rows[0]) if rows else None
-
-    async def counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
-        """By path, how many resources of a kind are below it in which state, a moment ago at most."""
-        found: dict[str, dict[str, int]] = {path: {} for path in paths}
-        for record in await self.fetch("read_counts", list(paths), kind):
-            found[record["path"]][record["state"]] = record["members"]
-        return found
-
-    async def numbered(self, path: str, nth: int) -> tuple[int, int, int]:
-        """The VMs of a subgroup by their numbers: how many there are, the last, and the one so far from the end."""
-        (record,) = await self.fetch("numbered_members", "vm", path, nth)
-        return record["members"], record["last"], record["nth"] or 0
-
-    async def unfinished_groups(self) -> Mapping[str, list[str]]:
-        """Operations whose members were not all asked, and groups whose last member was not counted."""
-        (record,) = await self.fetch("unfinished_groups")
-        return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
-
-    # Queues
-
-    async def enqueue(self, wait: Mapping[str, Any]) -> int | Conflict:
-        """Put a request into a queue, which is made where there is none; its place there, or why not."""
-        answer = await self._pool.fetchval("SELECT enqueue($1)", dict(wait))
-        return answer["position"] if "position" in answer else _conflict(wait["path"], answer)
-
-    async def leave_queue(
-        self, operation: UUID, outcome: str, reasons: Sequence[Mapping[str, str]], principal: str, actor: str
-    ) -> bool:
-        """End one that waits before it has begun; False where it does not wait any more."""
-        text = "SELECT leave_queue($1, $2, $3, $4, $5)"
-        left: bool = await self._pool.fetchval(text, operation, outcome, list(reasons), principal, actor)
-        return left
-
-    async def promote(self, operation: UUID, principal: str, actor: str) -> bool:
-        """Put one that waits first; False where it does not wait any more."""
-        return bool(await self.fetch("promote", operation, principal, actor))
-
-    async def queue_head(self, queue: str) -> Mapping[str, Any] | None:
-        """Who is next in a queue."""
-        rows = await self.fetch("queue_head", queue)
-        return dict(rows[0]) if rows else None
-
-    async def due_queues(self, limit: int) -> list[str]:
-        """Queues whose head may begin, and those that stop and may be done."""
-        return [r["queue"] for r in await self.fetch("due_queues", limit)]
-
-    async def open_queue(self, queue: str) -> None:
-        """Make a queue, unless it is there."""
-        await self.fetch("open_queue", queue)
-
-    async def stop_queues(self, queue: str | None) -> list[Mapping[str, Any]]:
-        """A queue, or all of them, take nothing more; as they are then."""
-        return [dict(r) for r in await self.fetch("stop_queues", queue)]
-
-    async def close_queue(self, queue: str) -> bool:
-        """Remove a queue that takes nothing more, if all that was in it is carried out."""
-        closed: bool = await self._pool.fetchval("SELECT close_queue($1)", queue)
-        return closed
-
-    async def queue(self, path: str) -> Mapping[str, Any] | None:
-        """The queue of an object."""
-        rows = await self.fetch("read_queue", path)
-        return dict(rows[0]) if rows else None
-
-    async def queues(self, below: str, after: str, limit: int) -> list[Mapping[str, Any]]:
-        """Queues of a path and of all below it, in order of path."""
-        return [dict(r) for r in await self.fetch("list_queues", below, after, limit)]
-
-    async def queue_busy(self, queue: str, path: str) -> bool:
-        """Whether something that shares a queue with a path keeps it from leaving."""
-        busy: bool = await self._pool.fetchval("SELECT queue_busy($1, $2)", queue, path)
-        return busy
-
-    async def queued(self, queue: str, limit: int) -> list[Mapping[str, Any]]:
-        """Operations that wait in a queue, the next one first."""
-        return [dict(r) for r in await self.fetch("list_queued", queue, limit)]
-
-    async def waiting_below(self, below: str, limit: int) -> list[UUID]:
-        """Operations on a path and below it that wait their turn."""
-        return [r["operation"] for r in await self.fetch("list_waiting", below, limit)]
 
     # Operations, claims, journal
 
@@ -408,6 +274,10 @@ class Store:
         """Lines of the journal from after a position on."""
         return [dict(r) for r in await self.fetch("read_journal", after, path, limit)]
 
+    async def last_errors(self, paths: Sequence[str]) -> dict[str, str]:
+        """By path, the last error that was told of each, where there was one."""
+        return {r["path"]: r["error"] for r in await self.fetch("last_errors", list(paths))} if paths else {}
+
     async def past(self, path: str, until: datetime) -> list[Mapping[str, Any]]:
         """Everything that the journal has of one path up to a time, refusals apart."""
         return [dict(r) for r in await self.fetch("read_past", path, until)]
@@ -417,15 +287,6 @@ def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:
     """What each has of its own, if any has something."""
     extras = [change.extra() for change in changes]
     return extras if any(extra is not None for extra in extras) else None
-
-
-def _conflict(path: str, answer: Mapping[str, Any]) -> Conflict:
-    return Conflict(
-        answer["conflict"],
-        holder_of(answer.get("holder"), path),
-        answer.get("operation") or "",
-        answer.get("same", True),
-    )
 
 
 async def _nothing(_: asyncpg.Connection[asyncpg.Record]) -> None:

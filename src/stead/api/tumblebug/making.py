@@ -19,7 +19,7 @@ from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done, MadeMci, MciRequest, ScaleRequest, SubGroupRequest
 from stead.api.tumblebug.shown import status
 from stead.api.tumblebug.words import Id
-from stead.controller.view import Asked, Caller, Service, Unfit
+from stead.controller.view import Asked, Service, Unfit
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
@@ -33,24 +33,7 @@ def router(service: Service) -> APIRouter:
     """The routes that make."""
     routes = APIRouter()
 
-    async def made(ns: str, body: MciRequest, caller: Caller, key: str, hold: bool, response: Response) -> MadeMci:
-        path = f"/{ns}/{body.name}"
-        asked = Asked(
-            path=path,
-            action="create",
-            kind="mci",
-            spec=infrastructure(body),
-            hold=hold,
-            on_partial=body.policy_on_partial_failure,
-            key=key,
-        )
-        taken = await ask(
-            service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups")
-        )
-        response.headers["Location"] = f"/v1/operations/{taken.operation}"
-        shown = status(await standing_of(service, path), ())
-        return MadeMci(**shown.model_dump(), operation=taken.operation)
-
+    @routes.post("/mciDynamic", name="tumblebug_create_mci_dynamic")
     @routes.post("/mci")
     async def tumblebug_create_mci(
         nsId: Id,  # noqa: N803
@@ -60,20 +43,23 @@ def router(service: Service) -> APIRouter:
         option: Hold = None,
         key: Key = "",
     ) -> MadeMci:
-        """Make an MCI. It is answered as soon as it is let in, and made then."""
-        return await made(nsId, body, caller, key, option == "hold", response)
-
-    @routes.post("/mciDynamic")
-    async def tumblebug_create_mci_dynamic(
-        nsId: Id,  # noqa: N803
-        body: MciRequest,
-        caller: Who,
-        response: Response,
-        option: Hold = None,
-        key: Key = "",
-    ) -> MadeMci:
-        """The same."""
-        return await made(nsId, body, caller, key, option == "hold", response)
+        """Make an MCI. It is answered as soon as it is let in, and made then. Both paths do the same."""
+        path = f"/{nsId}/{body.name}"
+        asked = Asked(
+            path=path,
+            action="create",
+            kind="mci",
+            spec=infrastructure(body),
+            hold=option == "hold",
+            on_partial=body.policy_on_partial_failure,
+            key=key,
+        )
+        taken = await ask(
+            service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups")
+        )
+        response.headers["Location"] = f"/v1/operations/{taken.operation}"
+        shown = status(await standing_of(service, path), ())
+        return MadeMci(**shown.model_dump(), operation=taken.operation)
 
     @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
     async def tumblebug_scale_out(

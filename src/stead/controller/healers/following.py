@@ -26,7 +26,7 @@ class Following:
         """Groups at these paths, and those that they are in; how many were brought somewhere."""
         paths = {path for parent in parents for path in (parent, parent.rpartition("/")[0]) if path}
         told = []
-        for record in await self.mover.store.fetch("resting_groups", sorted(paths), list(self.groups)):
+        for record in await self.mover.store.resting_groups(sorted(paths), list(self.groups)):
             kind = self.groups[record["kind"]]
             counts = {state: n for state, n in record["counts"].items() if kind.has_state(state) and n > 0}
             event = Children(tuple(sorted(counts.items())))

@@ -24,15 +24,15 @@ async def adopt(
 ) -> Accepted | Refusal | Missing | Unfit:
     """Put an orphan on record at a path, or at the one it was made for; a look then tells what it is."""
     store = admission.mover.store
-    found = await store.fetch("read_orphan", lane, token)
-    if not found:
+    found = await store.orphan(lane, token)
+    if found is None:
         return Missing(f"there is no orphan {token} on {lane}")
-    path = path or found[0]["path"]
+    path = path or found["path"]
     if not path:
         return Unfit("path", "nobody knows what it was made for: say at which path it is to be")
-    answer = await admission.ask(_wish(dict(found[0]), path, caller))
+    answer = await admission.ask(_wish(found, path, caller))
     if isinstance(answer, Accepted):
-        await store.fetch("forget_orphan", lane, token)
+        await store.forget_orphan(lane, token)
         if looks is not None:
             await looks.refresh(path)
     return Missing(answer.what) if isinstance(answer, NotFound) else answer

@@ -75,4 +75,4 @@ async def _scaled(store: Store, asked: Asked) -> Asked | Unfit:
         more = {"first": last + 1, "count": wanted - have}
     else:
         more = {"from": (await store.numbered(asked.path, have - wanted))[2]}
-    return replace(asked, spec={"size": wanted, **more})
+    return replace(asked, plan=more)

@@ -84,7 +84,7 @@ class View:
 
     async def errors(self, paths: Sequence[str]) -> dict[str, str]:
         """By path, the last error that was told of each, where there was one."""
-        return {r["path"]: r["error"] for r in await self.store.fetch("last_errors", paths)} if paths else {}
+        return await self.store.last_errors(paths)
 
     async def _with_members(self, items: Sequence[Resource]) -> list[Resource]:
         """With what is below each that has members, by state, a moment ago at most: one question for each kind."""
@@ -140,12 +140,6 @@ class View:
         """An operation that waits, is under way or has ended."""
         found = await self._operations([id])
         return found[0] if found else None
-
-    async def operation_of(self, row: Row) -> Operation | None:
-        """What is under way on a resource."""
-        running = row.snapshot.operation
-        record = await self.store.operation(UUID(running.id)) if running is not None else None
-        return None if record is None else _with_progress(_operation(record), row)
 
     async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
@@ -316,6 +310,15 @@ def _operation(record: Mapping[str, Any]) -> Operation:
     reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
     told = {"outcome": outcome, "cancelled": outcome == Outcome.CANCELLED, "reasons": reasons}
     return Operation(**{**record, "id": str(record["id"]), **told})
+
+
+def operation_of(row: Row, record: Mapping[str, Any] | None) -> Operation | None:
+    """What is under way on a resource, of which the store says so much."""
+    running = row.snapshot.operation
+    if record is None or running is None:
+        return None
+    begun = {"created_at": datetime.fromisoformat(running.since), "outcome": "", "ended_at": None}
+    return _with_progress(_operation({**record, **begun, "position": None, "reasons": []}), row)
 
 
 def _with_progress(op: Operation, row: Row | None) -> Operation:

@@ -75,26 +75,16 @@ class Service:
 
     async def ask(self, asked: Asked, caller: Caller) -> Taken | Refusal | Missing | Outdated | Unfit:
         """Ask for a change."""
+        row = await self.view.store.read(asked.path)
         fit = await fitted(self.view.store, self.kinds, asked)
         if isinstance(fit, Unfit):
-            return fit
-        asked = fit
-        row = await self.view.store.read(asked.path)
-        kind = row.kind if row is not None else asked.kind
-        wrong = self._wrong(asked, row)
+            return await self._again(asked, caller) or fit
+        wrong = self._wrong(fit, row)
         if wrong is not None:
-            known = await self._known_kind(asked, caller)
-            if known is None:
-                return wrong
-            kind = known
-        answer = await self.admission.ask(
-            Wish(
-                kind, asked.path, request_of(asked, caller), caller.name, asked.spec, asked.lane, asked.key, read=row
-            )
-        )
-        if isinstance(answer, Accepted):
-            return taken(answer, asked.action, kind, asked.path)
-        return Missing(answer.what) if isinstance(answer, NotFound) else placed(answer, asked.path)
+            return await self._again(asked, caller) or wrong
+        wish = _wish(fit, caller, row.kind if row is not None else fit.kind, row)
+        answer = await self.admission.ask(wish)
+        return Missing(answer.what) if isinstance(answer, NotFound) else _answer(answer, wish)
 
     async def cancel(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
         """End an operation before it is done."""
@@ -196,13 +186,26 @@ class Service:
             return Outdated(tag_of(row), row.snapshot.state)
         return None
 
-    async def _known_kind(self, asked: Asked, caller: Caller) -> str | None:
-        """The kind that the same key was used for: what it was used on may have changed, or be gone, by now."""
-        if not asked.key:
-            return None
-        used = await self.view.store.key(caller.name, asked.key, "")
+    async def _again(self, asked: Asked, caller: Caller) -> Taken | Refusal | None:
+        """The answer that was given to the same key: what it was used on may have changed, or be gone, by now."""
+        used = await self.view.store.key(caller.name, asked.key, "") if asked.key else None
         record = await self.view.store.operation(UUID(used.operation)) if used is not None else None
-        return None if record is None else str(record["kind"])
+        if record is None:
+            return None
+        wish = _wish(asked, caller, str(record["kind"]))
+        answer = await self.admission.answered(wish)
+        return None if answer is None else _answer(answer, wish)
+
+
+def _wish(asked: Asked, caller: Caller, kind: str, row: Row | None = None) -> Wish:
+    request = request_of(asked, caller)
+    return Wish(kind, asked.path, request, caller.name, asked.spec, asked.lane, asked.key, plan=asked.plan, read=row)
+
+
+def _answer(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:
+    if isinstance(answer, Accepted):
+        return taken(answer, wish.request.action, wish.kind, wish.path)
+    return placed(answer, wish.path)
 
 
 def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:

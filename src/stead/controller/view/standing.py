@@ -6,13 +6,12 @@ members there are.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from stead.controller.view.reading import View
+from stead.controller.view.reading import View, operation_of
 from stead.controller.view.things import Operation, Resource
 from stead.lifecycle import aggregate
 from stead.lifecycle.rows import StateClass
@@ -68,24 +67,24 @@ class Standing:
 
 async def standing(view: View, path: str) -> Standing | None:
     """How the group at a path stands; None where there is no group."""
-    row, records = await asyncio.gather(view.store.read(path), view.store.fetch("standing", path, MEMBER))
-    lifecycle = view.kinds[row.kind] if row is not None else None
-    member = view.kinds.get(lifecycle.members) if lifecycle is not None else None
-    if row is None or lifecycle is None or member is None or member.kind != MEMBER:
+    found = await view.store.standing(path, MEMBER)
+    member = view.kinds.get(view.kinds[found.row.kind].members) if found is not None else None
+    if found is None or member is None or member.kind != MEMBER:
         return None
+    row = found.row
     gone = {state.name for state in member.states if state.cls is StateClass.ABSENT}
     order = tuple(view.kinds["mci"].order)
     all_: Counter[str] = Counter()
     groups: dict[str, Counter[str]] = {}
     lanes: dict[str, str] = {}
-    for record in records:
-        if record["state"] in gone:
+    for count in found.counts:
+        if count.state in gone:
             continue
-        if record["path"] == path:
-            all_[record["state"]] += record["members"]
+        if count.path == path:
+            all_[count.state] += count.members
             continue
-        groups.setdefault(record["path"], Counter())[record["state"]] += record["members"]
-        lanes[record["path"]] = record["lane"]
+        groups.setdefault(count.path, Counter())[count.state] += count.members
+        lanes[count.path] = count.lane
     by_lane: dict[str, Counter[str]] = {}
     for name, counts in groups.items():
         by_lane.setdefault(lanes[name], Counter()).update(counts)
@@ -98,7 +97,7 @@ async def standing(view: View, path: str) -> Standing | None:
         settled=op is None and aggregate.is_settled(member, all_),
         target_action=op.action.capitalize() if op is not None else NONE,
         target_status=shown.operation.aims_at if shown.operation is not None else NONE,
-        operation=await view.operation_of(row),
+        operation=operation_of(row, found.operation),
         groups=tuple(Part(name, lanes[name], aggregate.status_text(c, order), c) for name, c in groups.items()),
         lanes=tuple(Part(n, n, aggregate.status_text(c, order), c) for n, c in sorted(by_lane.items()) if n),
         worst=await _worst(view, path, member.kind) if any(all_[state] for state in BAD) else None,
@@ -106,5 +105,5 @@ async def standing(view: View, path: str) -> Standing | None:
 
 
 async def _worst(view: View, path: str, kind: str) -> Worst | None:
-    records = await view.store.fetch("worst_member", kind, path, BAD[0])
-    return Worst(**dict(records[0])) if records else None
+    record = await view.store.worst_member(kind, path, BAD[0])
+    return Worst(**record) if record is not None else None

@@ -30,6 +30,8 @@ class Asked:
     spec: Mapping[str, Any] = field(default_factory=dict)
     lane: str = ""
     """Without it: the provider and the region of the spec."""
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    """What the spec comes to with things as they are now; the caller does not say it."""
     force: bool = False
     reason: str = ""
     hold: bool = False

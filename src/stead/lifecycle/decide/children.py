@@ -14,6 +14,9 @@ from stead.lifecycle.table import settled_of
 REFINE = "refine"
 """What is asked of members where those that failed are not to be kept."""
 
+REMOVE = "remove"
+"""What is asked of members that are too many: of these a group may be left with none."""
+
 
 def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Refusal:
     """What a new count of the children does."""
@@ -77,7 +80,8 @@ def _go_on(draft: Draft, event: Children) -> None:
     if last and event.failed and op.on_partial is not OnPartial.CONTINUE:
         _partial(draft, op.on_partial)
     elif last and draft.lc.fold is Fold.DOMINANT:
-        if not fold(draft.lc, event) and draft.lc.state(target).cls is StateClass.SETTLED:
+        nobody = not fold(draft.lc, event) and draft.lc.state(target).cls is StateClass.SETTLED
+        if nobody and (event.failed or action.members != REMOVE):
             outcome = Outcome.FAILED  # nobody is left to be in it
             target = action.fails
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, fold(draft.lc, event) or target, outcome)

@@ -234,7 +234,8 @@ class Draft:
             target = self.op.origin
         self.move(Trigger.UNDONE, self.op.action, Actor.CONTROLLER, target)
         self.drop_spec()
-        self.finish(Outcome.UNDONE if rows else Outcome.FAILED)
+        ended = Outcome.CANCELLED if self.op.cancelled else Outcome.FAILED
+        self.finish(Outcome.UNDONE if rows else ended)
 
     def probe(self) -> None:
         """Look at what is there before anything else."""

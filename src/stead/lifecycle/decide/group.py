@@ -13,7 +13,7 @@ from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import Actor, Fold
+from stead.lifecycle.rows import BACK, Actor, Fold, StateClass
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 
 
@@ -76,7 +76,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
             reached[cls] = answer
         else:
             acting[cls] = answer
-    if lc.fold is Fold.DOMINANT and group.classes and not acting and not reached:
+    if lc.fold is Fold.DOMINANT and not acting and not reached and _has_to_act(lc, group, req.action):
         return _nobody(group, skipped)
     return GroupDecision(parent, acting, reached, skipped, group.classes)
 
@@ -87,7 +87,24 @@ def asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
     return Actor.CONTROLLER if known is not None and Actor.CONTROLLER in known.by else actor
 
 
+def makes(member: Lifecycle, action: str) -> bool:
+    """Whether an action is asked of members that are not there yet."""
+    known = member.action(action)
+    return known is not None and member.initial.name in known.starts
+
+
+def _has_to_act(lc: Lifecycle, group: Group, name: str) -> bool:
+    """Whether an action makes sense only if some member follows. An empty group can be removed, and filled."""
+    action = lc.action(name)
+    if group.classes or action is None:
+        return True
+    leaves = action.ends != BACK and lc.state(action.ends).cls in (StateClass.ABSENT, StateClass.FINAL)
+    return not leaves and not makes(group.member, action.members)
+
+
 def _nobody(group: Group, skipped: Mapping[Snapshot, Refusal]) -> Refusal:
+    if not group.classes:
+        return Refusal((Reason(Code.NO_MEMBER, f"there is no {group.member.kind} in it"),), group.snapshot.state)
     reasons = tuple(
         Reason(Code.NO_MEMBER, f"{group.classes[cls]} in {cls.state}: {refusal.reasons[0].says}")
         for cls, refusal in skipped.items()

@@ -1,0 +1,48 @@
+"""Specs on the command line: from a file, and field by field."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from stead.cli.output import Code, fail
+
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="One field of the spec. May be repeated.", metavar="NAME=VALUE")
+]
+
+
+def read_text(file: str) -> str:
+    """What a file says, or stdin where it is `-`; ends the command where it cannot be read."""
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}", Code.USAGE)
+    except UnicodeDecodeError:
+        fail(f"{file} is not text", Code.USAGE)
+
+
+def read_spec(file: str) -> dict[str, Any]:
+    """A spec in YAML or JSON."""
+    try:
+        spec = yaml.safe_load(read_text(file)) or {}
+    except yaml.YAMLError as error:
+        fail(f"{file} is neither YAML nor JSON: {error}", Code.USAGE)
+    if not isinstance(spec, dict):
+        fail(f"{file} is no spec: names with values are", Code.USAGE)
+    return spec
+
+
+def set_fields(settings: list[str] | None) -> dict[str, Any]:
+    """Fields that are given one by one."""
+    fields = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            fail(f"--set takes NAME=VALUE, not {setting!r}", Code.USAGE)
+        fields[name] = yaml.safe_load(value)
+    return fields

@@ -1,0 +1,49 @@
+"""Belief beside what providers show: `diff`, of VMs and of whole infrastructures."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import typer
+
+from stead.cli.listing import Columns, write
+from stead.cli.output import Code, ListFormat, note
+from stead.cli.remote import clock, reach
+from stead.client import Truth
+
+TRUTHS: Columns[Truth] = Columns(
+    narrow=(
+        ("PATH", lambda vm: vm.path),
+        ("BELIEVED", lambda vm: vm.believed),
+        ("SEEN", lambda vm: vm.seen or ""),
+        ("AGREES", lambda vm: vm.why or ("yes" if vm.agrees else "no")),
+        ("LANE", lambda vm: vm.lane),
+    ),
+    wide=(
+        ("EXPECTED", lambda vm: vm.expects),
+        ("CONFIRMED", lambda vm: clock(vm.seen_at)),
+    ),
+    name=lambda vm: vm.path,
+)
+
+
+def compare(server: str, below: str, output: ListFormat, *, everything: bool) -> None:
+    """Write what differs, and end the command: 0 where nothing does, 1 where something does."""
+    with reach(server) as client:
+        found = list(client.truth(kind="vm", below=below))
+    differ = [vm for vm in found if vm.agrees is False]
+    write(found if everything else differ, TRUTHS, output)
+    note(_summary(found, len(differ)))
+    raise typer.Exit(Code.FAILED if differ else Code.DONE)
+
+
+def _summary(found: list[Truth], differ: int) -> str:
+    """How many differ, and of how many nobody can say."""
+    whys = Counter(vm.why for vm in found)
+    unseen = whys["unasked"] + whys["no-agent"] + whys["no-provider"]
+    parts = (
+        (unseen, "could not be looked at"),
+        (whys["moving"], "moving"),
+        (whys["unsaid"], "in a state that says nothing"),
+    )
+    return ", ".join([f"{differ} of {len(found)} differ", *(f"{count} {says}" for count, says in parts if count)])

@@ -1,0 +1,35 @@
+"""Commands of actions that need nothing but the thing they are done to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from stead.cli.following import DryRun, Force, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.output import ListFormat
+from stead.cli.remote import Output, Server, Timeout
+from stead.client import DEFAULT_SERVER
+
+
+def add_verb(app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str) -> None:
+    """Have a command for an action."""
+
+    def command(
+        path: str,
+        force: Force = False,
+        reason: Why = "",
+        queue: Queueing = False,
+        wait: Wait = True,
+        timeout: Timeout = None,
+        dry_run: DryRun = False,
+        key: Key = None,
+        output: Output = ListFormat.TABLE,
+        server: Server = DEFAULT_SERVER,
+    ) -> None:
+        how = How(output, wait, timeout, dry_run, key)
+        change(server, path, action, how, kind=kind, force=force, reason=reason, on_conflict=on_conflict(queue))
+
+    command.__doc__ = says
+    command.__annotations__["path"] = path_type
+    app.command(action, short_help=says, epilog=f"Example: stead {kind} {action} {example}")(command)

@@ -1,0 +1,104 @@
+"""Statements about groups: their members as sets, counted by state and by class."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from stead.store.brief import Brief, brief_of
+from stead.store.row import Row, row_of
+from stead.store.statements import Statements
+
+
+class Count(NamedTuple):
+    """Members of a group in one state."""
+
+    path: str
+    state: str
+    members: int
+    lane: str
+    """Of the group; empty where it has none."""
+
+
+class Standing(NamedTuple):
+    """A group and all that is known of its members as sets."""
+
+    row: Row
+    operation: Mapping[str, Any] | None
+    """What is under way on it, with how far it has come."""
+    counts: Sequence[Count]
+
+
+class Groups(Statements):
+    """What groups ask of the store."""
+
+    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[Brief, str]]:
+        """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
+
+        With `failed`, only those that an operation asked and that did not do it.
+        """
+        rows = await self.fetch("count_classes", kind, below, UUID(failed) if failed else None)
+        return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
+
+    async def expansion(self, operation: str) -> Mapping[str, Any] | None:
+        """What an operation still asks of the members of its group."""
+        rows = await self.fetch("read_expansion", UUID(operation))
+        return dict(rows[0]) if rows else None
+
+    async def working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
+        """Members of a group on which an operation is under way, from after one on."""
+        rows = await self.fetch("list_working_members", kind, below, after, UUID(operation), limit)
+        return [r["path"] for r in rows]
+
+    async def failed_members(self, operation: str, after: str, limit: int) -> list[str]:
+        """Members that an operation asked and that did not do it, from after one on."""
+        return [r["path"] for r in await self.fetch("list_failed_members", UUID(operation), after, limit)]
+
+    async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
+        """How many members of a kind a group has in which state, and how its operation stands."""
+        rows = await self.fetch("count_members", path, kind)
+        return dict(rows[0]) if rows else None
+
+    async def counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
+        """By path, how many resources of a kind are below it in which state, a moment ago at most."""
+        found: dict[str, dict[str, int]] = {path: {} for path in paths}
+        for record in await self.fetch("read_counts", list(paths), kind):
+            found[record["path"]][record["state"]] = record["members"]
+        return found
+
+    async def numbered(self, path: str, nth: int) -> tuple[int, int, int]:
+        """The VMs of a subgroup by their numbers: how many there are, the last, and the one so far from the end."""
+        (record,) = await self.fetch("numbered_members", "vm", path, nth)
+        return record["members"], record["last"], record["nth"] or 0
+
+    async def unfinished_groups(self) -> Mapping[str, list[str]]:
+        """Operations whose members were not all asked, and groups whose last member was not counted."""
+        (record,) = await self.fetch("unfinished_groups")
+        return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
+
+    async def standing(self, path: str, kind: str) -> Standing | None:
+        """A group, what is under way on it, and how many members of a kind are in which state, in it and below it."""
+        rows = await self.fetch("standing", path, kind)
+        if not rows:
+            return None
+        record = rows[0]
+        return Standing(row_of(record), record["under_way"], [_count(*count) for count in record["counts"]])
+
+    async def worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
+        """A member in a bad state, `first` before any other, with the last error told of it."""
+        rows = await self.fetch("worst_member", kind, below, first)
+        return dict(rows[0]) if rows else None
+
+    async def resting_groups(self, paths: Sequence[str], kinds: Sequence[str]) -> list[Mapping[str, Any]]:
+        """Of some paths, the groups that nothing is done to, with what their members amount to."""
+        return [dict(r) for r in await self.fetch("resting_groups", list(paths), list(kinds))]
+
+    async def stray_subgroups(self, limit: int) -> list[str]:
+        """Subgroups of infrastructures that are no more."""
+        return [r["path"] for r in await self.fetch("stray_subgroups", limit)]
+
+
+def _count(path: str, state: str, members: int, provider: str | None, region: str | None) -> Count:
+    return Count(path, state, members, f"{provider}.{region}" if provider and region else "")

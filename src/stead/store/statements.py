@@ -1,0 +1,32 @@
+"""Named statements, and the pool of connections that they run on."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import asyncpg
+
+_SQL = files("stead.store") / "sql"
+
+
+def statement(name: str) -> str:
+    """The text of a named statement."""
+    return (_SQL / f"{name}.sql").read_text(encoding="utf-8")
+
+
+class Statements:
+    """Runs statements by their names."""
+
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+        self._pool = pool
+        self._statements: dict[str, str] = {}
+
+    def _text(self, name: str) -> str:
+        if name not in self._statements:
+            self._statements[name] = statement(name)
+        return self._statements[name]
+
+    async def fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
+        """The rows of a named statement."""
+        return await self._pool.fetch(self._text(name), *values)

@@ -81,8 +81,9 @@ bench: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
 	@$(BIN)/python -m bench $(ARGS)
 
-dev:
-	@echo "make $@: not there yet" >&2; exit 2
+# Everything on this machine, until Ctrl-C.
+dev: $(READY)
+	@$(BIN)/stead dev $(ARGS)
 
 clean:
 	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

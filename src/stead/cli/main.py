@@ -9,6 +9,7 @@ import typer
 from stead import __version__
 from stead.cli import (
     claim,
+    dev,
     explain,
     journal,
     lane,
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="A lifecycle control plane: what you run comes back to a steady state, and says why when it does not.",
 )
+app.command("dev", short_help="Run everything on this machine, to try it.")(dev.dev)
+app.command("doctor", short_help="What is missing for that, or wrong.")(dev.doctor)
 app.add_typer(mci.app, name="mci", short_help="Infrastructures of VMs over many clouds.")
 app.add_typer(subgroup.app, name="subgroup", short_help="VMs of an infrastructure that are alike.")
 app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")

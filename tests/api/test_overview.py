@@ -129,7 +129,8 @@ async def test_it_costs_the_same_however_much_there_is(
     connection = await asyncpg.connect(migrated)
     try:
         await connection.execute(
-            "INSERT INTO resources (path, kind, state, token) SELECT '/n/m/g/' || i, 'vm', 'Running', gen_random_uuid()"
+            "INSERT INTO resources (path, kind, state, token)"
+            " SELECT '/n/m/g/' || i, 'vm', 'Running', gen_random_uuid()"
             " FROM generate_series(1, 20000) i"
         )
         await connection.execute(

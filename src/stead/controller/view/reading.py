@@ -14,6 +14,8 @@ from uuid import UUID
 
 import asyncpg
 
+from stead.controller.view.health import Healths
+from stead.controller.view.pulse import Pulse
 from stead.controller.view.things import (
     Claim,
     Lane,
@@ -61,6 +63,8 @@ class View:
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
         self.store = store
         self.kinds = kinds
+        self.healths = Healths(kinds)
+        self.pulse = Pulse(store)
         self._end = 0
 
     async def ping(self) -> None:

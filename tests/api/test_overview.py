@@ -13,13 +13,13 @@ import pytest
 from stead.catalog import KINDS
 from stead.client import SyncClient
 from stead.controller.view.health import Health, Healths, bad_states
+from stead.dev.engines import Postgres
 from stead.lifecycle.rows import Trigger
 from stead.store.migrate import migrate_now
 from stead.store.statements import statement
 from tests.api.cell import Cell, http
 from tests.api.test_groups import ask, group
 from tests.api.test_resources import make, running
-from tests.servers import Postgres
 
 
 @pytest.fixture(scope="module")

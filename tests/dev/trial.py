@@ -34,6 +34,10 @@ class Trial:
                 [*STEAD, "dev", "--delay", "0.2", *ports, *words], stdout=out, stderr=subprocess.STDOUT, env=self.env
             )
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def said(self) -> str:
         return self.out.read_text()
 

@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs fmt lock bench chaos chaos-planted dev tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs fmt lock bench chaos chaos-planted dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -80,6 +80,10 @@ bench: $(READY)
 	@command -v wrk >/dev/null || { echo "make bench: wrk is missing (apt install wrk)" >&2; exit 2; }
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
 	@$(BIN)/python -m bench $(ARGS)
+
+# Pictures of every page of the console, for the docs; needs chromium.
+shots: $(READY)
+	STEAD_SHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest tests/browser/test_shots.py
 
 # As a newcomer: the built wheel in an empty environment, `stead dev`, and what it prints. With what came along:
 # make tryout ARGS=--packaged

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -40,8 +39,3 @@ def looking(browser: Browser, cell: Trial) -> Iterator[Looking]:
     yield one
     context.close()
     assert one.troubles == []
-
-
-@pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    return tmp_path

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from stead.lifecycle.document import nodes
-from stead.lifecycle.document.problems import Problem, error
+from stead.lifecycle.files import nodes
+from stead.lifecycle.files.problems import Problem, error
 
 NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 PLACE = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,49}$"

@@ -13,7 +13,6 @@ from stead.cli import (
     explain,
     journal,
     lane,
-    lifecycle,
     mci,
     operation,
     orphan,
@@ -23,9 +22,11 @@ from stead.cli import (
     subgroup,
     vm,
 )
+from stead.cli.late import Late
 
 app = typer.Typer(
     name="stead",
+    cls=Late,
     no_args_is_help=True,
     # Plain help and errors: they read well in a pipe, in a log and aloud.
     rich_markup_mode=None,
@@ -56,7 +57,6 @@ app.command("server", short_help="Run a controller and its HTTP interface.")(ser
 app.command("controller", short_help="Run one more controller.")(serve.controller)
 app.command("agent", short_help="Run an agent.")(serve.agent)
 app.command("sim-cloud", short_help="Run a simulated cloud.")(serve.sim_cloud)
-app.add_typer(lifecycle.app, name="lifecycle", short_help="Look at lifecycles, check, explore and draw them.")
 
 
 def _version(asked: bool) -> None:

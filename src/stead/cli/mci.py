@@ -24,7 +24,7 @@ from stead.cli.standing import bars, tree
 from stead.cli.truth import compare
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
-from stead.lifecycle.document.problems import DocumentError
+from stead.lifecycle.files.problems import DocumentError
 
 KIND = "mci"
 

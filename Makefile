@@ -58,7 +58,7 @@ docs: $(READY)
 # The documentation as a site, in build/site; any warning is an error.
 site: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
-	$(BIN)/mkdocs build --strict --quiet $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix

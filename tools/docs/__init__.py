@@ -15,7 +15,7 @@ from pathlib import Path
 from stead.api import openapi
 from stead.catalog import KINDS, infrastructure
 from stead.lifecycle.diagram import render
-from tools.docs import commandline, configuration, endpoints, errors, lifecycles
+from tools.docs import commandline, configuration, endpoints, errors, file, lifecycles, way
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = Path("docs/reference")
@@ -26,11 +26,13 @@ ERRORS = REFERENCE / "errors.md"
 CONFIGURATION = REFERENCE / "configuration.md"
 OPENAPI = REFERENCE / "openapi.json"
 SCHEMA = REFERENCE / "infrastructure.schema.json"
+FILE = REFERENCE / "infrastructure.md"
+WAY = REFERENCE / "change.svg"
 
 
 def pages() -> dict[Path, str]:
     """Every made file with what it should hold."""
-    said = openapi()
+    said, schema = openapi(), infrastructure.schema()
     made = {
         LIFECYCLES / "README.md": lifecycles.index(),
         CLI: commandline.page(),
@@ -39,7 +41,9 @@ def pages() -> dict[Path, str]:
         CONFIGURATION: configuration.page(),
         # Whoever changes the interface sees the difference beside the code's.
         OPENAPI: json.dumps(said, indent=2, ensure_ascii=False) + "\n",
-        SCHEMA: json.dumps(infrastructure.schema(), indent=2) + "\n",
+        SCHEMA: json.dumps(schema, indent=2) + "\n",
+        FILE: file.page(schema),
+        WAY: way.picture(),
     }
     for kind, lifecycle in KINDS.items():
         made[LIFECYCLES / f"{kind}.md"] = lifecycles.page(lifecycle)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tools.docs.markdown import MADE, code, flat, table
+from tools.docs.schemas import meaning, type_of
 
 HEAD = f"""{MADE}
 
@@ -55,11 +55,11 @@ def endpoints(said: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
 
 def _takes(said: Mapping[str, Any], does: Mapping[str, Any]) -> list[str]:
     rows = [
-        (code(one["name"]), one["in"], _type(one["schema"]), _what(one.get("description", ""), one["schema"]))
+        (code(one["name"]), one["in"], type_of(one["schema"]), meaning(one["schema"], one.get("description", "")))
         for one in does.get("parameters", ())
     ]
     for name, schema, needed in _fields(said, does):
-        rows.append((code(name), "body", _type(schema), _what(schema.get("description", ""), schema, needed)))
+        rows.append((code(name), "body", type_of(schema), meaning(schema, needed=needed)))
     return [*table(("parameter", "in", "type", "meaning"), rows), ""] if rows else []
 
 
@@ -80,39 +80,13 @@ def _resolved(said: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Ma
             yield one
 
 
-def _type(schema: Mapping[str, Any]) -> str:
-    """In a word or two."""
-    if "$ref" in schema:
-        return str(schema["$ref"].rpartition("/")[2])
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_type(one) for one in schema["anyOf"] if one.get("type") != "null"))
-    if "enum" in schema:
-        return ", ".join(code(one) if one else '`""`' for one in schema["enum"])
-    if "const" in schema:
-        return code(schema["const"])
-    if schema.get("type") == "array":
-        return f"list of {_type(schema.get('items', {}))}"
-    return str(schema.get("format") or schema.get("type") or "any")
-
-
-def _what(description: str, schema: Mapping[str, Any], needed: bool = False) -> str:
-    default = schema.get("default")
-    told = default not in (None, "", [], {}) and not isinstance(default, dict)
-    words = [flat(description), "Required." if needed else "", f"Default: {_value(default)}." if told else ""]
-    return " ".join(word for word in words if word)
-
-
-def _value(default: object) -> str:
-    return code(default if isinstance(default, str) else json.dumps(default))
-
-
 def _answers(does: Mapping[str, Any]) -> list[str]:
     rows = []
     for status, answer in does["responses"].items():
         if status == "default":
             rows.append(("otherwise", "[a problem](errors.md#problems)", ""))
             continue
-        kinds = [_type(content.get("schema", {})) for content in answer.get("content", {}).values()]
+        kinds = [type_of(content.get("schema", {})) for content in answer.get("content", {}).values()]
         said = UNSAID.get(status, "") if answer["description"] == UNSAID["any"] else answer["description"]
         rows.append((status, flat(said).removesuffix("."), ", ".join(kinds)))
     return table(("answer", "meaning", "body"), rows)

@@ -58,7 +58,7 @@ def page(lifecycle: Lifecycle) -> str:
     lines += [*table(("action", "starts", "through", "ends", "fails", "undo", "by", "flags"), actions), ""]
     lines += ["## Moves", "", f"All {len(lifecycle.table)} of them.", ""]
     lines += [*table(("from", "on", "by", "to"), tables.moves(lifecycle)), ""]
-    lines += ["## As YAML", "", "<details>", f"<summary>The lifecycle of {kind} as a document</summary>", ""]
+    lines += ["## As YAML", "", "<details markdown>", f"<summary>The lifecycle of {kind} as a document</summary>", ""]
     lines += ["```yaml", dump(lifecycle).rstrip("\n"), "```", "", "</details>", ""]
     return "\n".join(lines)
 

@@ -67,8 +67,8 @@ def _arrows() -> Iterator[str]:
         y = TOP + HIGH * row - 14
         x1, x2 = (LEFT + WIDE * place for place in (source, target))
         gap = 4 if x2 > x1 else -4
-        yield f'<path class="arrow user" d="M{x1} {y}H{x2 - gap}" marker-end="url(#head)"/>'
         middle, room = (x1 + x2) / 2, 6.2 * len(what)
         middle = max(middle, room / 2 + 12)
         yield f'<g class="label"><rect x="{middle - room / 2:.0f}" y="{y - 20}" width="{room:.0f}" height="16"/>'
-        yield f'<text x="{middle:.0f}" y="{y - 8}">{row}. {escape(what)}</text></g>'
+        yield f'<text x="{middle:.0f}" y="{y - 8}">{escape(what)}</text></g>'
+        yield f'<path class="arrow user" d="M{x1} {y}H{x2 - gap}" marker-end="url(#head)"/>'

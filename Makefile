@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs fmt lock bench chaos chaos-planted dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site fmt lock bench chaos chaos-planted dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +55,11 @@ requirements: $(READY)
 docs: $(READY)
 	$(BIN)/python -m tools.docs
 
+# The documentation as a site, in build/site; any warning is an error.
+site: $(READY)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
+
 fmt: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -64,6 +69,7 @@ lock: $(READY)
 	$(LOCK) -o requirements.lock $(ARGS)
 	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
 	$(LOCK) -o requirements-bench.lock --group bench -c requirements-dev.lock $(ARGS)
+	$(LOCK) -o requirements-docs.lock --group docs -c requirements-dev.lock $(ARGS)
 	$(COMPILE) $(HEAVY).in -o $(HEAVY).lock $(ARGS)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock", "requirements-docs.lock"]
 
 # Put together, so that this file does not find itself.
 REGISTRIES = [".".join(parts) for parts in [("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")]]

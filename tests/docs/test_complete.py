@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
+from stead.api import openapi
 from stead.api.problems import HELP, TITLES
 from stead.cli.output import Code as Exit
 from stead.drivers import registry
 from stead.lifecycle.decision import Code
 from tests.docs.blocks import DOCS, ROOT, fenced, pages, steps
-from tools.docs import API, CLI, CONFIGURATION, ERRORS, configuration, openapi
+from tools.docs import API, CLI, CONFIGURATION, ERRORS, configuration
 from tools.docs.attributes import sentences
 from tools.docs.commands import leaves, options, root
 from tools.docs.endpoints import endpoints

@@ -102,7 +102,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         {link.value === 'away' && <div class="banner" role="status" data-testid="reconnecting"><Icon of="moving" /> Reconnecting to the server. What you see is the last that was known.</div>}
         {here ? <View key={here.load === RESOURCE ? `r${here.rest}` : here.nav} load={here.load} rest={here.rest} />
-          : <div class="empty"><p><b>There is no such page</b></p><p><Go to="/">To the overview</Go></p></div>}
+          : <div class="nothing"><p><b>There is no such page</b></p><p><Go to="/">To the overview</Go></p></div>}
       </main>
       {said && <div class={`toast ${said.bad ? 'bad' : ''}`} role="status" data-testid="toast">{said.text} {said.to && <Go to={said.to}>Show</Go>}<button class="small ghost" aria-label="Close" onClick={() => { toast.value = null; }}>✕</button></div>}
       {help.value && <Help close={() => { help.value = false; }} />}

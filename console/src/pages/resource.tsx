@@ -1,7 +1,7 @@
 /** One resource: where it stands in its lifecycle, what can be asked of it, what goes on, what it was. */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { at, get, Problem, type Journal, type Lifecycle, type Line, type Operation, type Queue, type Resource, type Standing } from '../api.ts';
+import { at, get, Problem, type Journal, type Lifecycle, type Line, type Operation, type Page, type Queue, type Resource, type Standing } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { clock, leaf, number, parent, span } from '../logic/words.ts';
@@ -93,7 +93,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
   return (
     <>
       <div class="top">
-        <h1>{leaf(of.path)}</h1>
+        <h1>{/^\d+$/.test(leaf(of.path)) ? of.path.split('/').slice(-2).join('/') : leaf(of.path)}</h1>
         <span class="big" data-testid="state"><State state={of.state} health={health} kind={of.kind} /></span>
         <span class="dim"><Go to={`/lifecycles/${of.kind}`}>{of.kind}</Go>{of.lane && <> on <Go to="/lanes">{of.lane}</Go></>}, changed <When at={of.changed_at} /></span>
         <span class="grow" />
@@ -141,12 +141,8 @@ function UnderWay({ of }: { of: Resource }) {
 
 function QueueCard({ path }: { path: string }) {
   const queue = useLive<Queue | null>(`queue ${path}`, async () => {
-    try {
-      return await get<Queue>(`/v1/queues/${at(path)}`, { limit: 20 });
-    } catch (error) {
-      if (error instanceof Problem && error.body.status === 404) return null;
-      throw error;
-    }
+    const { items } = await get<Page<Queue>>('/v1/queues', { below: path, limit: 1 });
+    return items[0]?.path === path && items[0].waiting > 0 ? get<Queue>(`/v1/queues/${at(path)}`, { limit: 20 }) : null;
   }, { concerns: (line) => line.path === path });
   if (!queue.data?.items.length) return null;
   return (

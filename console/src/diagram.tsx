@@ -24,7 +24,7 @@ export default function Diagram({ of, current, taken, all = false }: Props) {
   const visited = new Set([...(taken ?? [])].flatMap((pair) => pair.split(' ')));
   return (
     <div class="diagram" tabIndex={0} role="img" aria-label={`The lifecycle ${of.kind}${current ? `, now ${current}` : ''}`}>
-      <svg viewBox={`${layout.left} ${layout.top} ${layout.width} ${layout.height}`} style={{ minWidth: `${layout.width * 0.82}px`, maxWidth: `${layout.width * 1.15}px` }}>
+      <svg viewBox={`${layout.left} ${layout.top} ${layout.width} ${layout.height}`} style={{ minWidth: `${layout.width * 0.74}px`, maxWidth: `${layout.width * 1.15}px` }}>
         <defs>
           {['', 'taken', 'fails'].map((kind) => (
             <marker key={kind} id={`tip${kind}`} class={`tip ${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">

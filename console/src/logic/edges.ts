@@ -18,6 +18,7 @@ const FAILURE = new Set(['failed', 'silent', 'undone', 'declined']);
 export function edgesOf(of: Lifecycle, all: boolean, taken?: Set<string>): Edge[] {
   const names = new Set(of.states.map((state) => state.name));
   const moving = new Set(of.states.filter((state) => state.state_class === 'moving').map((state) => state.name));
+  const mine = new Set<string>();
   const found = new Map<string, Edge>();
   const ordered = [...of.moves].sort((a, b) => Number(!WAY.has(a.trigger)) - Number(!WAY.has(b.trigger)));
   for (const move of ordered) {
@@ -29,7 +30,10 @@ export function edgesOf(of: Lifecycle, all: boolean, taken?: Set<string>): Edge[
     if (!wanted) continue;
     const edge = found.get(pair) ?? { source: move.source, target: move.target, label: '', fails, words: [] };
     edge.words.push(word(move));
-    if (!edge.label && move.trigger === 'request' && !move.forced) edge.label = move.on;
+    if (move.trigger === 'request' && !move.forced && (!edge.label || (move.actor === 'user' && !mine.has(pair)))) {
+      edge.label = move.on;
+      if (move.actor === 'user') mine.add(pair);
+    }
     found.set(pair, edge);
   }
   for (const pair of taken ?? []) {

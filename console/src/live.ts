@@ -1,6 +1,6 @@
 /** One stream of events for all views. A view loads its own data again when an event concerns it, not too often. */
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Away, type Line } from './api.ts';
 import { Ring, pace } from './logic/pace.ts';
 
@@ -118,7 +118,11 @@ export function useLive<T>(key: string, load: () => Promise<T>, options: Options
         if (!now) return;
         window.clearTimeout(timer);
       }
-      timer = window.setTimeout(() => void run(), now ? 0 : pace(performance.now() - began, took, SOONEST));
+      if (now) {
+        void run();
+        return;
+      }
+      timer = window.setTimeout(() => void run(), pace(performance.now() - began, took, SOONEST));
     };
     return {
       poke,
@@ -126,8 +130,9 @@ export function useLive<T>(key: string, load: () => Promise<T>, options: Options
       end: () => { ended = true; window.clearTimeout(timer); },
     };
   }, [key]);
+  // Asked for before anything is painted: what takes longest begins first.
+  useLayoutEffect(() => keeper.poke(true), [keeper]);
   useEffect(() => {
-    keeper.poke(true);
     const stop = listen({
       hear: (line) => { if (latest.current.options.concerns?.(line)) keeper.poke(); },
       anew: () => keeper.poke(),

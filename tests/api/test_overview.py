@@ -107,7 +107,10 @@ def test_each_state_has_a_health() -> None:
     assert healths.of("vm", "Undefined") is Health.TROUBLE
     assert healths.of("vm", "Terminated") is Health.ENDED
     assert healths.of("vm", "Suspended") is Health.WELL
-    assert healths.worst([("vm", "Running", 9), ("vm", "Creating", 2), ("mci", "Failed", 1)]) == (Health.TROUBLE, "Failed")
+    assert healths.worst([("vm", "Running", 9), ("vm", "Creating", 2), ("mci", "Failed", 1)]) == (
+        Health.TROUBLE,
+        "Failed",
+    )
 
 
 def test_the_states_that_are_looked_for_are_all_the_bad_ones() -> None:

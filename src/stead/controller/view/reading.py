@@ -158,7 +158,10 @@ class View:
         A page may have fewer than asked for, even none, and still say from where to go on.
         """
         if running:
-            ids = [*await self.store.running_below(below, limit + 1), *await self.store.waiting_below(below, limit + 1)]
+            ids = [
+                *await self.store.running_below(below, limit + 1),
+                *await self.store.waiting_below(below, limit + 1),
+            ]
             found = [op for op in await self._operations(ids[: limit + 1]) if op.outcome is None]
             return Listed(tuple(found[:limit]), None, len(ids) > limit)
         top = await self.end() if before is None else before

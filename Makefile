@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs fmt lock bench chaos chaos-planted dev clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs console fmt lock bench chaos chaos-planted dev clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +55,10 @@ requirements: $(READY)
 docs: $(READY)
 	$(BIN)/python -m tools.docs
 
+# The web console, built into src/stead/console/static, which is committed; needs Node 20.19 or newer.
+console:
+	cd console && npm ci --no-fund --no-audit && npm run check && npm test && npm run build
+
 fmt: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -85,5 +89,5 @@ dev:
 	@echo "make $@: not there yet" >&2; exit 2
 
 clean:
-	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache console/node_modules
 	find src tests tools -name __pycache__ -prune -exec rm -rf {} +

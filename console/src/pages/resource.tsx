@@ -158,16 +158,14 @@ function StandingCard({ path }: { path: string }) {
     <Card title="How it stands" testid="standing" aside={standing.data?.text}>
       <Shown of={standing}>
         {(data) => {
-          const all = data.lanes.length || data.groups.length ? data.groups : [];
-          const total: Record<string, number> = {};
-          for (const part of all) for (const [name, n] of Object.entries(part.counts)) total[name] = (total[name] ?? 0) + n;
+          const total = Object.fromEntries(Object.entries(data.counts).filter(([name]) => name !== 'countTotal').map(([name, n]) => [name.replace(/^count/, ''), n]));
           return (
             <>
-              {all.length > 0 && <Stack counts={total} kind="vm" label="All VMs" />}
+              {(data.counts['countTotal'] ?? 0) > 0 && <Stack counts={total} kind="vm" label="All VMs" />}
               {data.worst && <p style={{ marginTop: '8px' }}><State state={data.worst.state} kind="vm" /> <Go to={toResource(data.worst.path)} class="path">{data.worst.path}</Go> <span class="dim">{data.worst.says}</span></p>}
               {data.lanes.length > 0 && <><h3>By provider and region</h3>{data.lanes.slice(0, 40).map((part) => <div class="kind-row" key={part.name}><span>{part.name}</span><Stack counts={part.counts} kind="vm" label={part.name} /><span>{number(Object.values(part.counts).reduce((a, b) => a + b, 0))}</span></div>)}</>}
               {data.groups.length > 0 && <><h3>Subgroups</h3>{data.groups.slice(0, 60).map((part) => <div class="kind-row" key={part.name}><Go to={toResource(part.name)}>{leaf(part.name)}</Go><Stack counts={part.counts} kind="vm" label={part.name} /><span>{number(Object.values(part.counts).reduce((a, b) => a + b, 0))}</span></div>)}{data.groups.length > 60 && <p class="dim"><Go to={`/tree${path}`}>All {number(data.groups.length)} in the tree</Go></p>}</>}
-              {!data.groups.length && <p><Go to={`/tree${path}`}>Its members in the tree</Go></p>}
+              {!data.groups.length && <p style={{ marginTop: '8px' }}><Go to={`/tree${path}`}>Its members in the tree</Go></p>}
             </>
           );
         }}

@@ -37,7 +37,7 @@ ALLOWED = {
     "controller": {"lifecycle", "catalog", "store", "bus", "together"},
     "drivers": {"lifecycle", "bus"},
     "agent": {"lifecycle", "bus", "drivers", "together"},
-    "api": {"controller"},
+    "api": {"controller", "console"},
     "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent"},
     "__main__": {"cli"},
 }

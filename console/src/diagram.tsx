@@ -1,6 +1,6 @@
 /** A lifecycle drawn: states by their class, the way of the actions, where failure leads, and the way that was taken. */
 import dagre from '@dagrejs/dagre';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Lifecycle } from './api.ts';
 import { healthOf } from './kinds.ts';
 import { edgesOf, type Edge } from './logic/edges.ts';
@@ -21,9 +21,18 @@ interface Placed { x: number; y: number; width: number; height: number }
 export default function Diagram({ of, current, taken, all = false }: Props) {
   const edges = useMemo(() => edgesOf(of, all, taken), [of, all, taken]);
   const layout = useMemo(() => place(of, edges), [of, edges]);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Where the picture is wider than the page, it is shown around the state that is lit.
+    const node = box.current?.querySelector<SVGGElement>('[data-current]');
+    if (!node || !box.current) return;
+    const at = node.getBoundingClientRect();
+    const frame = box.current.getBoundingClientRect();
+    box.current.scrollLeft += at.left + at.width / 2 - frame.left - frame.width / 2;
+  }, [current, layout]);
   const visited = new Set([...(taken ?? [])].flatMap((pair) => pair.split(' ')));
   return (
-    <div class="diagram" tabIndex={0} role="img" aria-label={`The lifecycle ${of.kind}${current ? `, now ${current}` : ''}`}>
+    <div ref={box} class="diagram" tabIndex={0} role="img" aria-label={`The lifecycle ${of.kind}${current ? `, now ${current}` : ''}`}>
       <svg viewBox={`${layout.left} ${layout.top} ${layout.width} ${layout.height}`} style={{ minWidth: `${layout.width * 0.74}px`, maxWidth: `${layout.width * 1.15}px` }}>
         <defs>
           {['', 'taken', 'fails'].map((kind) => (

@@ -92,7 +92,7 @@ export function Command({ text }: { text: string }) {
   };
   return (
     <div class="command">
-      <code>{text}</code>
+      <code tabIndex={0}>{text}</code>
       <button class="small" onClick={copy} aria-label={`Copy: ${text}`}>{copied.value ? 'Copied' : 'Copy'}</button>
     </div>
   );

@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site fmt lock bench chaos chaos-planted dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console fmt lock bench chaos chaos-planted dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -60,6 +60,10 @@ site: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 
+# The web console, built into src/stead/console/static, which is committed; needs Node 20.19 or newer.
+console:
+	cd console && npm ci --no-fund --no-audit && npm run check && npm test && npm run build
+
 fmt: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -101,5 +105,5 @@ dev: $(READY)
 	@$(BIN)/stead dev $(ARGS)
 
 clean:
-	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache console/node_modules
 	find src tests tools -name __pycache__ -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { link } from './live.ts';
+import OverviewPage from './pages/overview.tsx';
 import { Dialog, Icon, Skeleton, toast } from './parts.tsx';
 import { Go, go, place } from './router.tsx';
 import { theme, turn } from './theme.ts';
@@ -18,8 +19,11 @@ const ICONS: Record<string, ComponentChildren> = {
   create: <path d="M10 4v12M4 10h12" />,
 };
 
+/** Where most begin: it comes with the frame. */
+const OVERVIEW: Lazy = () => Promise.resolve({ default: OverviewPage });
+
 const PAGES: { at: string; name: string; key: string; load: Lazy; icon: string }[] = [
-  { at: '/', name: 'Overview', key: 'o', icon: 'overview', load: () => import('./pages/overview.tsx') },
+  { at: '/', name: 'Overview', key: 'o', icon: 'overview', load: OVERVIEW },
   { at: '/tree', name: 'Tree', key: 't', icon: 'tree', load: () => import('./pages/tree.tsx') },
   { at: '/operations', name: 'Operations', key: 'p', icon: 'operations', load: () => import('./pages/operations.tsx') },
   { at: '/lanes', name: 'Lanes', key: 'l', icon: 'lanes', load: () => import('./pages/lanes.tsx') },
@@ -28,7 +32,7 @@ const PAGES: { at: string; name: string; key: string; load: Lazy; icon: string }
 ];
 const RESOURCE: Lazy = () => import('./pages/resource.tsx');
 const OPERATION: Lazy = () => import('./pages/operation.tsx');
-const pages = new Map<Lazy, ComponentType<{ rest: string }>>();
+const pages = new Map<Lazy, ComponentType<{ rest: string }>>([[OVERVIEW, OverviewPage]]);
 
 function found(at: string): { load: Lazy; rest: string; nav: string } | null {
   if (at.startsWith('/r/')) return { load: RESOURCE, rest: at.slice(2), nav: '/tree' };
@@ -102,7 +106,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         {link.value === 'away' && <div class="banner" role="status" data-testid="reconnecting"><Icon of="moving" /> Reconnecting to the server. What you see is the last that was known.</div>}
         {here ? <View key={here.load === RESOURCE ? `r${here.rest}` : here.nav} load={here.load} rest={here.rest} />
-          : <div class="empty"><p><b>There is no such page</b></p><p><Go to="/">To the overview</Go></p></div>}
+          : <div class="nothing"><p><b>There is no such page</b></p><p><Go to="/">To the overview</Go></p></div>}
       </main>
       {said && <div class={`toast ${said.bad ? 'bad' : ''}`} role="status" data-testid="toast">{said.text} {said.to && <Go to={said.to}>Show</Go>}<button class="small ghost" aria-label="Close" onClick={() => { toast.value = null; }}>✕</button></div>}
       {help.value && <Help close={() => { help.value = false; }} />}

@@ -19,7 +19,7 @@ export default function Chart({ moves, end }: { moves: number[]; end: number }) 
         width: made.clientWidth, height: 150, legend: { show: false }, cursor: { points: { size: 6 } }, padding: [8, 4, 0, 0],
         scales: { y: { range: (_, __, most) => [0, Math.max(4, most * 1.15)] } },
         axes: [
-          { ...axis, space: 70, values: (_, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB')) },
+          { ...axis, space: 70, size: 26, values: (_, splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString('en-GB')) },
           { ...axis, size: 38, space: 34, values: (_, splits) => splits.map((s) => (Number.isInteger(s) ? number(s) : '')) },
         ],
         series: [{}, {

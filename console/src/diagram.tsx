@@ -1,6 +1,6 @@
 /** A lifecycle drawn: states by their class, the way of the actions, where failure leads, and the way that was taken. */
 import dagre from '@dagrejs/dagre';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Lifecycle } from './api.ts';
 import { healthOf } from './kinds.ts';
 import { edgesOf, type Edge } from './logic/edges.ts';
@@ -21,10 +21,19 @@ interface Placed { x: number; y: number; width: number; height: number }
 export default function Diagram({ of, current, taken, all = false }: Props) {
   const edges = useMemo(() => edgesOf(of, all, taken), [of, all, taken]);
   const layout = useMemo(() => place(of, edges), [of, edges]);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Where the picture is wider than the page, it is shown around the state that is lit.
+    const node = box.current?.querySelector<SVGGElement>('[data-current]');
+    if (!node || !box.current) return;
+    const at = node.getBoundingClientRect();
+    const frame = box.current.getBoundingClientRect();
+    box.current.scrollLeft += at.left + at.width / 2 - frame.left - frame.width / 2;
+  }, [current, layout]);
   const visited = new Set([...(taken ?? [])].flatMap((pair) => pair.split(' ')));
   return (
-    <div class="diagram" tabIndex={0} role="img" aria-label={`The lifecycle ${of.kind}${current ? `, now ${current}` : ''}`}>
-      <svg viewBox={`-8 -8 ${layout.width + 16} ${layout.height + 16}`} style={{ minWidth: `${Math.min(layout.width, 1100) * 0.8}px`, maxWidth: `${layout.width * 1.15}px` }}>
+    <div ref={box} class="diagram" tabIndex={0} role="img" aria-label={`The lifecycle ${of.kind}${current ? `, now ${current}` : ''}`}>
+      <svg viewBox={`${layout.left} ${layout.top} ${layout.width} ${layout.height}`} style={{ minWidth: `${layout.width * 0.74}px`, maxWidth: `${layout.width * 1.15}px` }}>
         <defs>
           {['', 'taken', 'fails'].map((kind) => (
             <marker key={kind} id={`tip${kind}`} class={`tip ${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
@@ -64,10 +73,7 @@ function place(of: Lifecycle, edges: Edge[]) {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: 'LR', nodesep: 18, ranksep: 34, edgesep: 12, ranker: 'network-simplex' });
   graph.setDefaultEdgeLabel(() => ({}));
-  const used = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
-  for (const s of of.states) {
-    if (used.has(s.name) || edges.length === 0) graph.setNode(s.name, { width: s.name.length * 7.4 + 26, height: 30 });
-  }
+  for (const s of of.states) graph.setNode(s.name, { width: s.name.length * 7.4 + 26, height: 30 });
   for (const edge of edges) {
     const label = edge.label ? { width: edge.label.length * 5.6 + 6, height: 14, labelpos: 'c' } : {};
     graph.setEdge(edge.source, edge.target, { weight: edge.fails ? 1 : 3, ...label });
@@ -78,8 +84,13 @@ function place(of: Lifecycle, edges: Edge[]) {
     const at = graph.edge(edge.source, edge.target) as { points: { x: number; y: number }[]; x?: number; y?: number };
     return { edge, line: curve(at.points), label: at.x === undefined ? null : { x: at.x, y: at.y as number } };
   });
-  const size = graph.graph() as { width?: number; height?: number };
-  return { nodes, edges: drawn, width: size.width ?? 0, height: size.height ?? 0 };
+  const boxes = [...nodes.values()];
+  const points = edges.flatMap((edge) => (graph.edge(edge.source, edge.target) as { points: { x: number; y: number }[] }).points);
+  const xs = [...boxes.flatMap((box) => [box.x - box.width / 2, box.x + box.width / 2]), ...points.map((point) => point.x)];
+  const ys = [...boxes.flatMap((box) => [box.y - box.height / 2, box.y + box.height / 2]), ...points.map((point) => point.y)];
+  const left = Math.min(...xs) - 8;
+  const top = Math.min(...ys) - 8;
+  return { nodes, edges: drawn, left, top, width: Math.max(...xs) + 8 - left, height: Math.max(...ys) + 8 - top };
 }
 
 /** A smooth line through points. */

@@ -1,11 +1,13 @@
 /** One stream of events for all views. A view loads its own data again when an event concerns it, not too often. */
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Away, type Line } from './api.ts';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Away, get, type Line } from './api.ts';
 import { Ring, pace } from './logic/pace.ts';
 
 const SOONEST = 250;
 const KEPT = 500;
+/** Before a lost stream is looked for again. */
+const PAUSE = 1000;
 
 export type Link = 'connecting' | 'live' | 'away';
 export const link = signal<Link>('connecting');
@@ -22,31 +24,54 @@ const listeners = new Set<Listener>();
 let source: EventSource | null = null;
 let again: number | undefined;
 let beating = false;
+/** The position of the last event. */
+let last: number | null = null;
+/** How often a stream was lost though the server answers. */
+let refused = 0;
 
 export function listen(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
+/** Follow from where the last stream ended. Whatever was missed in between is loaded anew by the views. */
 export function follow(): void {
-  window.clearTimeout(again);
   source?.close();
-  source = new EventSource('/v1/events');
+  source = new EventSource(last === null ? '/v1/events' : `/v1/events?after=${last}`);
   source.onopen = () => {
+    refused = 0;
     const back = link.value !== 'live';
     link.value = 'live';
     if (back) for (const listener of listeners) listener.anew();
   };
-  source.onerror = () => {
-    link.value = 'away';
-    // Closed for good means that the position was refused: whatever is shown is loaded anew, and followed from now on.
-    if (source?.readyState === EventSource.CLOSED) again = window.setTimeout(follow, 1000);
-  };
+  source.onerror = lost;
   for (const kind of ['move', 'refusal', 'note']) source.addEventListener(kind, heard as EventListener);
+}
+
+/** The server is away: the stream broke, or a question was not answered though the stream seems to stand. */
+function lost(): void {
+  source?.close();
+  link.value = 'away';
+  window.clearTimeout(again);
+  again = window.setTimeout(() => void resume(), PAUSE);
+}
+
+/** Once the server answers again. A position that it does not take any more is given up. */
+async function resume(): Promise<void> {
+  try {
+    const { end } = await get<{ end: number }>('/v1/journal', { limit: 1 });
+    refused += 1;
+    if (last !== null && (end < last || refused > 2)) last = null;
+  } catch {
+    again = window.setTimeout(() => void resume(), PAUSE);
+    return;
+  }
+  follow();
 }
 
 function heard(event: MessageEvent<string>): void {
   const line = JSON.parse(event.data) as Line;
+  last = line.position;
   line.change = 'error' in line.change ? { error: line.change['error'] } : {};
   recent.push(line);
   for (const listener of listeners) listener.hear(line);
@@ -101,7 +126,7 @@ export function useLive<T>(key: string, load: () => Promise<T>, options: Options
         const data = await latest.current.load();
         if (!ended) setState({ key, data, error: null });
       } catch (error) {
-        if (error instanceof Away) link.value = 'away';
+        if (error instanceof Away && link.value !== 'away') lost();
         if (!ended) setState((now) => ({ key, data: now.key === key ? now.data : null, error: error as Error }));
       }
       took = performance.now() - began;
@@ -118,7 +143,11 @@ export function useLive<T>(key: string, load: () => Promise<T>, options: Options
         if (!now) return;
         window.clearTimeout(timer);
       }
-      timer = window.setTimeout(() => void run(), now ? 0 : pace(performance.now() - began, took, SOONEST));
+      if (now) {
+        void run();
+        return;
+      }
+      timer = window.setTimeout(() => void run(), pace(performance.now() - began, took, SOONEST));
     };
     return {
       poke,
@@ -126,8 +155,9 @@ export function useLive<T>(key: string, load: () => Promise<T>, options: Options
       end: () => { ended = true; window.clearTimeout(timer); },
     };
   }, [key]);
+  // Asked for before anything is painted: what takes longest begins first.
+  useLayoutEffect(() => keeper.poke(true), [keeper]);
   useEffect(() => {
-    keeper.poke(true);
     const stop = listen({
       hear: (line) => { if (latest.current.options.concerns?.(line)) keeper.poke(); },
       anew: () => keeper.poke(),

@@ -92,7 +92,7 @@ export function Command({ text }: { text: string }) {
   };
   return (
     <div class="command">
-      <code>{text}</code>
+      <code tabIndex={0}>{text}</code>
       <button class="small" onClick={copy} aria-label={`Copy: ${text}`}>{copied.value ? 'Copied' : 'Copy'}</button>
     </div>
   );
@@ -100,7 +100,7 @@ export function Command({ text }: { text: string }) {
 
 export function Empty({ title, children, command }: { title: string; children?: ComponentChildren; command?: string }) {
   return (
-    <div class="empty" data-testid="empty">
+    <div class="nothing" data-testid="empty">
       <Icon of="empty" />
       <p><b>{title}</b></p>
       {children && <p class="dim">{children}</p>}
@@ -175,13 +175,20 @@ export function say(text: string, bad = false, to?: string): void {
   fading = window.setTimeout(() => { toast.value = null; }, bad ? 9000 : 5000);
 }
 
+/** A value on a few lines: a list has one for each thing. */
+function plain(value: unknown): string {
+  if (Array.isArray(value)) return value.map(plain).join('\n');
+  if (value !== null && typeof value === 'object') return Object.entries(value).map(([name, inner]) => `${name}: ${inner !== null && typeof inner === 'object' ? JSON.stringify(inner) : String(inner)}`).join(', ');
+  return String(value);
+}
+
 export function Values({ of }: { of: Record<string, unknown> }) {
   const rows = Object.entries(of);
   if (!rows.length) return <p class="dim">Nothing on record.</p>;
   return (
     <dl class="values">
       {rows.map(([name, value]) => (
-        <div key={name}><dt>{name}</dt><dd>{typeof value === 'object' ? <code>{JSON.stringify(value)}</code> : String(value)}</dd></div>
+        <div key={name}><dt>{name}</dt><dd>{plain(value)}</dd></div>
       ))}
     </dl>
   );

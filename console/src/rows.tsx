@@ -15,11 +15,13 @@ interface Props {
   /** Called with the last row that is drawn. */
   reached?: (index: number) => void;
   role?: 'list' | 'tree';
+  /** Of a row in a tree: how deep it is, and whether it is unfolded, if it can be. */
+  branch?: (index: number) => { level: number; open: boolean | undefined };
   testid?: string;
   tall?: boolean;
 }
 
-export function Rows({ count, height, label, row, keyOf, open, fold, reached, role = 'list', testid, tall }: Props) {
+export function Rows({ count, height, label, row, keyOf, open, fold, reached, branch, role = 'list', testid, tall }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const [at, setAt] = useState(-1);
@@ -55,11 +57,11 @@ export function Rows({ count, height, label, row, keyOf, open, fold, reached, ro
   };
   return (
     <div ref={box} class={`rows ${tall ? 'tall' : ''}`} tabIndex={0} role={role} aria-label={label} data-testid={testid}
-      data-rows onKeyDown={press} onFocus={() => { if (at < 0 && count) setAt(0); }}>
+      style={tall ? undefined : { height: `${Math.min(448, Math.max(1, count) * height)}px` }} data-rows onKeyDown={press} onFocus={() => { if (at < 0 && count) setAt(0); }}>
       <div style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
         {items.map((item) => (
           <div key={keyOf(item.index)} role={role === 'tree' ? 'treeitem' : 'listitem'} aria-posinset={item.index + 1}
-            aria-setsize={count} class={`row ${item.index === at ? 'at' : ''}`}
+            aria-setsize={count} aria-level={branch?.(item.index).level} aria-expanded={branch?.(item.index).open} class={`row ${item.index === at ? 'at' : ''}`}
             style={{ height: `${height}px`, transform: `translateY(${item.start}px)` }} onClick={() => setAt(item.index)}>
             {row(item.index)}
           </div>

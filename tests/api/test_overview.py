@@ -96,6 +96,16 @@ def test_calls_saved_are_those_of_group_operations(cell: Cell, web: httpx.Client
     assert said["calls_saved"] > 0
 
 
+def test_what_is_under_way_is_listed_though_many_use_what_they_share(cell: Cell, web: httpx.Client) -> None:
+    use = "INSERT INTO claims (path, mode, operation, used_by)"
+    use += " SELECT '/aaa/networks/n', 'i', gen_random_uuid(), '/aaa/m/g/' || i FROM generate_series(1, $1) i"
+    cell.run(_execute(cell.dsn, use, 50))
+    id = make(web, "/zzz/m/g/1").json()["operation"]["id"]
+    listed = web.get("/v1/operations", params={"running": True, "limit": 10, "below": "/zzz"}).json()
+    assert ([op["id"] for op in listed["items"]], listed["more"]) == ([id], False)
+    assert id in [op["id"] for op in web.get("/v1/operations", params={"running": True, "limit": 10}).json()["items"]]
+
+
 def test_the_client_sees_it_too(cell: Cell) -> None:
     with SyncClient(cell.url) as client:
         assert {one.kind for one in client.overview().counts} >= {"vm"}
@@ -107,7 +117,10 @@ def test_each_state_has_a_health() -> None:
     assert healths.of("vm", "Undefined") is Health.TROUBLE
     assert healths.of("vm", "Terminated") is Health.ENDED
     assert healths.of("vm", "Suspended") is Health.WELL
-    assert healths.worst([("vm", "Running"), ("vm", "Creating"), ("mci", "Failed")]) == (Health.TROUBLE, "Failed")
+    assert healths.worst([("vm", "Running", 9), ("vm", "Creating", 2), ("mci", "Failed", 1)]) == (
+        Health.TROUBLE,
+        "Failed",
+    )
 
 
 def test_the_states_that_are_looked_for_are_all_the_bad_ones() -> None:

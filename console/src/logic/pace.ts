@@ -30,7 +30,7 @@ export class Ring<T> {
   }
 }
 
-/** Milliseconds to wait: never sooner than `soonest` after the last begin, and four times what that one took. */
+/** Milliseconds to wait: never sooner than `soonest` after the last begin, and four times what that one took, up to a second and a half. */
 export function pace(since: number, took: number, soonest: number): number {
-  return Math.max(0, Math.max(soonest, Math.min(took * 4, 10_000)) - since);
+  return Math.max(0, Math.max(soonest, Math.min(took * 4, 1500)) - since);
 }

@@ -79,7 +79,7 @@ function Confirm({ of, action, close }: { of: Resource; action: LifecycleAction;
   return (
     <Dialog title={`${action.name} ${of.path}`} close={close} testid="confirm">
       <p>{action.says}</p>
-      {found === null ? <Skeleton rows={2} /> : found instanceof Error ? <p class="state trouble" style={{ whiteSpace: 'normal' }}><Icon of="trouble" />{found.message}</p> : (
+      {found === null ? <Skeleton rows={2} /> : found instanceof Error ? <p class="state trouble long"><Icon of="trouble" />{found.message}</p> : (
         <div>
           {found.way.length > 0 && <p class="dim">{found.way.join(' → ')}{found.fails ? `; if it fails: ${found.fails}` : ''}</p>}
           {found.members.length > 0 && <ul>{found.members.map((part) => <li key={part.state + part.does}><b>{number(part.members)}</b> in {part.state}: {part.does === 'acts' ? `go to ${part.target}` : part.does === 'skipped' ? 'are skipped' : part.does === 'joins' ? 'are at it already' : 'nothing to do'}</li>)}</ul>}

@@ -96,7 +96,7 @@ export default function CreatePage() {
                 <ul class="errors">{mistakes.map((mistake) => <li key={`${mistake.line} ${mistake.says}`}><Icon of="trouble" /><span>{mistake.line > 0 && <b>Line {mistake.line}: </b>}{mistake.says} {mistake.where && <code class="dim">{mistake.where}</code>}</span></li>)}</ul>
               </Card>
             )}
-            {from && !mistakes.length && <Card title="It was refused" testid="refused"><p class="state trouble" style={{ whiteSpace: 'normal' }}><Icon of="trouble" />{from.detail}</p></Card>}
+            {from && !mistakes.length && <Card title="It was refused" testid="refused"><p class="state trouble long"><Icon of="trouble" />{from.detail}</p></Card>}
             {planned.value && <Plan of={planned.value} />}
           </div>
           <Card title="The same from a terminal"><Command text={`stead mci create ${path.value.replace(/^\//, '')} -f mci.yaml`} /></Card>

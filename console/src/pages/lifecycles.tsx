@@ -36,9 +36,9 @@ function All() {
                   <ul class="list">
                     {fitting.filter((one) => one.family === family).map((one) => (
                       <li key={one.kind}>
-                        <Go to={`/lifecycles/${one.kind}`} class="item" style={{ gridTemplateColumns: '118px minmax(0, 1fr) auto' }} data-item>
+                        <Go to={`/lifecycles/${one.kind}`} class="item lc" style={{ gridTemplateColumns: '118px minmax(0, 1fr) auto' }} data-item>
                           <b>{one.kind}</b><span class="dim">{one.says}</span>
-                          {one.findings ? <span class="state trouble"><Icon of="trouble" />{plural(one.findings, 'finding')}</span> : <span class="dim">{one.states} states</span>}
+                          {one.findings ? <span class="state trouble"><Icon of="trouble" />{plural(one.findings, 'finding')}</span> : <span class="dim brief">{one.states} states</span>}
                         </Go>
                       </li>
                     ))}
@@ -88,7 +88,7 @@ function One({ kind }: { kind: string }) {
               <Card title="Lint" testid="findings" aside={of.findings.length ? plural(of.findings.length, 'finding') : undefined}>
                 {of.findings.length ? of.findings.map((one) => (
                   <div class="line" key={one.rule + one.where} style={{ gridTemplateColumns: '120px 1fr' }}><span class="state trouble"><Icon of="trouble" />{one.rule}</span><div><b>{one.where}</b>: {one.says}<div class="dim">{one.mend}</div></div></div>
-                )) : <p class="state well"><Icon of="well" />No findings: every moving state has a deadline and a way out.</p>}
+                )) : <p class="state well long"><Icon of="well" />No findings: every moving state has a deadline and a way out.</p>}
               </Card>
             </div>
           </div>

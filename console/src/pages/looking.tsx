@@ -13,8 +13,7 @@ const WHY: Record<string, string> = {
 };
 
 export function TruthCard({ path, state }: { path: string; state: string }) {
-  const fresh = useSignal(false);
-  const truth = useLive<Truth | null>(`truth ${path} ${state} ${fresh.value}`, async () => (await get<Page<Truth>>('/v1/truth', { below: path, limit: 1 })).items[0] ?? null);
+  const truth = useLive<Truth | null>(`truth ${path} ${state}`, async () => (await get<Page<Truth>>('/v1/truth', { below: path, limit: 1 })).items[0] ?? null);
   return (
     <Card title="Belief beside truth" testid="truth" aside={<button class="small" onClick={truth.reload}>Look again</button>}>
       <Shown of={truth} rows={3}>

@@ -118,7 +118,7 @@ function Standing({ op }: { op: Operation }) {
 function Errors({ of }: { of: Timeline }) {
   return (
     <Card title="What went wrong" testid="errors" aside={plural(of.errors.reduce((sum, one) => sum + one.members, 0), 'member')}>
-      <table>
+      <table class="errors-table">
         <tbody>
           {of.errors.map((one) => (
             <tr key={one.outcome + one.says}>

@@ -50,7 +50,7 @@ export default function OperationsPage() {
 const TONES: Record<string, string> = { done: 'well', failed: 'trouble', undone: 'trouble', unknown: 'trouble', refused: 'trouble', cancelled: 'ended', displaced: 'ended' };
 
 export function Outcome({ of }: { of: Operation }) {
-  if (!of.outcome) return <span class="state moving">{of.queued ? `waits, ${of.position}.` : of.phase}</span>;
+  if (!of.outcome) return <span class="state moving">{of.queued ? `waits, place ${of.position}` : of.phase}</span>;
   return <span class={`state ${TONES[of.outcome] ?? 'ended'}`} data-outcome={of.outcome}>{of.outcome}</span>;
 }
 

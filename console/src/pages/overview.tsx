@@ -53,7 +53,7 @@ function Tiles({ of }: { of: Overview }) {
       <div class="tile" data-testid="tile-saved" title={`${plural(of.calls_made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
         <b>{asked ? `${Math.floor((100 * of.calls_saved) / asked)}%` : '–'}</b><span>{number(of.calls_saved)} calls saved</span>
       </div>
-      <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(of.agents_there)}<small class="dim">{of.agents_away ? ` / ${number(of.agents_there + of.agents_away)}` : ''}</small></b><span><Icon of={of.agents_away || !of.agents_there ? 'trouble' : 'well'} />{of.agents_away ? `${number(of.agents_away)} away` : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>
+      <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(of.agents_there)}<small class="dim">{of.agents_away ? ` / ${number(of.agents_there + of.agents_away)}` : ''}</small></b><span><Icon of={of.agents_away || !of.agents_there ? 'trouble' : 'well'} />{of.agents_away ? `${number(of.agents_away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>
     </div>
   );
 }
@@ -104,7 +104,7 @@ export function Operations({ of, more }: { of: Operation[]; more: boolean }) {
           <Go to={toOperation(op.id)} class="item op" data-item>
             <b>{op.action}</b>
             <span class="path">{op.path}</span>
-            <span class="dim">{op.queued ? `waits, ${op.position}.` : op.total > 1 ? `${number(op.total - op.remaining)}/${number(op.total)}` : op.phase}</span>
+            <span class="dim">{op.queued ? `waits, place ${op.position}` : op.total > 1 ? `${number(op.total - op.remaining)}/${number(op.total)}` : op.phase}</span>
             {op.total > 1 && <Progress done={op.total - op.remaining} total={op.total} failed={op.failed} label={`${op.action} ${op.path}`} />}
           </Go>
         </li>

@@ -1,7 +1,7 @@
 /** One resource: where it stands in its lifecycle, what can be asked of it, what goes on, what it was. */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { at, get, Problem, type Journal, type Lifecycle, type Line, type Operation, type Queue, type Resource, type Standing } from '../api.ts';
+import { at, get, Problem, type Journal, type Lifecycle, type Line, type Operation, type Page, type Queue, type Resource, type Standing } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { clock, leaf, number, parent, span } from '../logic/words.ts';
@@ -93,7 +93,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
   return (
     <>
       <div class="top">
-        <h1>{leaf(of.path)}</h1>
+        <h1>{/^\d+$/.test(leaf(of.path)) ? of.path.split('/').slice(-2).join('/') : leaf(of.path)}</h1>
         <span class="big" data-testid="state"><State state={of.state} health={health} kind={of.kind} /></span>
         <span class="dim"><Go to={`/lifecycles/${of.kind}`}>{of.kind}</Go>{of.lane && <> on <Go to="/lanes">{of.lane}</Go></>}, changed <When at={of.changed_at} /></span>
         <span class="grow" />
@@ -140,13 +140,10 @@ function UnderWay({ of }: { of: Resource }) {
 }
 
 function QueueCard({ path }: { path: string }) {
+  // Most have none, and to ask for what is not there is an error to a browser: so it is looked for among those that are.
   const queue = useLive<Queue | null>(`queue ${path}`, async () => {
-    try {
-      return await get<Queue>(`/v1/queues/${at(path)}`, { limit: 20 });
-    } catch (error) {
-      if (error instanceof Problem && error.body.status === 404) return null;
-      throw error;
-    }
+    const found = await get<Page<{ path: string }>>('/v1/queues', { below: path, limit: 1 });
+    return found.items[0]?.path === path ? get<Queue>(`/v1/queues/${at(path)}`, { limit: 20 }) : null;
   }, { concerns: (line) => line.path === path });
   if (!queue.data?.items.length) return null;
   return (
@@ -162,16 +159,14 @@ function StandingCard({ path }: { path: string }) {
     <Card title="How it stands" testid="standing" aside={standing.data?.text}>
       <Shown of={standing}>
         {(data) => {
-          const all = data.lanes.length || data.groups.length ? data.groups : [];
-          const total: Record<string, number> = {};
-          for (const part of all) for (const [name, n] of Object.entries(part.counts)) total[name] = (total[name] ?? 0) + n;
+          const total = Object.fromEntries(Object.entries(data.counts).filter(([name]) => name !== 'countTotal').map(([name, n]) => [name.replace(/^count/, ''), n]));
           return (
             <>
-              {all.length > 0 && <Stack counts={total} kind="vm" label="All VMs" />}
+              {(data.counts['countTotal'] ?? 0) > 0 && <Stack counts={total} kind="vm" label="All VMs" />}
               {data.worst && <p style={{ marginTop: '8px' }}><State state={data.worst.state} kind="vm" /> <Go to={toResource(data.worst.path)} class="path">{data.worst.path}</Go> <span class="dim">{data.worst.says}</span></p>}
               {data.lanes.length > 0 && <><h3>By provider and region</h3>{data.lanes.slice(0, 40).map((part) => <div class="kind-row" key={part.name}><span>{part.name}</span><Stack counts={part.counts} kind="vm" label={part.name} /><span>{number(Object.values(part.counts).reduce((a, b) => a + b, 0))}</span></div>)}</>}
               {data.groups.length > 0 && <><h3>Subgroups</h3>{data.groups.slice(0, 60).map((part) => <div class="kind-row" key={part.name}><Go to={toResource(part.name)}>{leaf(part.name)}</Go><Stack counts={part.counts} kind="vm" label={part.name} /><span>{number(Object.values(part.counts).reduce((a, b) => a + b, 0))}</span></div>)}{data.groups.length > 60 && <p class="dim"><Go to={`/tree${path}`}>All {number(data.groups.length)} in the tree</Go></p>}</>}
-              {!data.groups.length && <p><Go to={`/tree${path}`}>Its members in the tree</Go></p>}
+              {!data.groups.length && <p style={{ marginTop: '8px' }}><Go to={`/tree${path}`}>Its members in the tree</Go></p>}
             </>
           );
         }}

@@ -180,6 +180,7 @@ export default function TreePage({ rest }: { rest: string }) {
           : !rows.length ? <Empty title="Nothing that is unfolded fits the filter">Unfold more, or type a whole path and press Enter.</Empty>
           : (
             <Rows count={rows.length} height={36} tall label="Resources" role="tree" testid="tree" open={open}
+              branch={(i) => { const row = rows[i] as Row; return { level: row.depth + 1, open: 'more' in row || !row.node.total ? undefined : folder.open.has(row.node.path) }; }}
               keyOf={(i) => { const row = rows[i] as Row; return 'more' in row ? `more ${row.more}` : row.node.path; }}
               fold={(i, unfold) => { const row = rows[i]; if (row && !('more' in row) && row.node.total) folder.fold(row.node.path, unfold); }}
               reached={(last) => { const row = rows[last]; for (const one of [row, rows[last - 6]]) if (one && 'more' in one) void folder.load(one.more, true); }}

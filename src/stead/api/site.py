@@ -53,6 +53,8 @@ def router() -> APIRouter:
 
 def _file(root: Path, path: str) -> Path | None:
     """The file of that name, if there is one in the folder; the page itself is none."""
+    if "\0" in path:
+        return None
     found = (root / path).resolve()
     inside = found.is_relative_to(root) and found != root / "index.html"
     return found if inside and found.is_file() else None

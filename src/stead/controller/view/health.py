@@ -68,11 +68,10 @@ class Healths:
         """Of a state; where nobody knows it, there is nothing."""
         return self._known.get((kind, state), Health.EMPTY)
 
-    def worst(self, states: Iterable[tuple[str, str]]) -> tuple[Health, str]:
-        """The worst of kinds and states, with the state."""
-        found = min(((self.of(kind, state), state) for kind, state in states), key=_badness, default=None)
-        return found or (Health.EMPTY, "")
-
-
-def _badness(found: tuple[Health, str]) -> tuple[int, str]:
-    return rank(found[0]), found[1]
+    def worst(self, states: Iterable[tuple[str, str, int]]) -> tuple[Health, str]:
+        """The worst of kinds and states, with the state; of those alike the one that most are in."""
+        found = [(rank(self.of(kind, state)), -members, state) for kind, state, members in states]
+        if not found:
+            return Health.EMPTY, ""
+        at, _, state = min(found)
+        return _ORDER[at], state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,8 +68,9 @@ def _branch(view: View, record: Mapping[str, Any], start: int) -> Node:
     for of, name, members in record["counts"]:
         if view.healths.of(of, name) is not Health.EMPTY:
             counts.setdefault(of, {})[name] = members
-    states = [(of, name) for of, by_state in counts.items() for name in by_state]
-    health, worst = view.healths.worst([*states, *([(kind, state)] if kind else [])])
+    states = [(of, name, members) for of, by_state in counts.items() for name, members in by_state.items()]
+    own = [(kind, state, sys.maxsize)] if kind else []
+    health, worst = view.healths.worst([*states, *own])
     return Node(
         name=record["path"][start:],
         path=record["path"],

@@ -6,7 +6,8 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 PATIENCE = 30_000
 """Milliseconds."""
-OUT_OF_REACH = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE_CHUNKED")
+OUT_OF_REACH = "net::ERR_"
+"""How a browser says that it got no answer, or half of one."""
 
 
 class Looking:
@@ -23,7 +24,7 @@ class Looking:
         page.on("pageerror", lambda error: self.troubles.append(str(error)))
 
     def _said(self, message: ConsoleMessage) -> None:
-        if message.type != "error" or (self.outage and any(word in message.text for word in OUT_OF_REACH)):
+        if message.type != "error" or (self.outage and OUT_OF_REACH in message.text):
             return
         self.troubles.append(message.text)
 

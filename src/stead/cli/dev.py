@@ -36,7 +36,8 @@ def dev(
     if wrong:
         raise typer.Exit(Code.FAILED)
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for word in (signal.SIGTERM, signal.SIGINT):  # also where a shell had it ignore the second
+        signal.signal(word, _interrupt)
     with suppress(KeyboardInterrupt):
         note("starting, which takes some seconds …")
         try:

@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs fmt lock bench chaos chaos-planted dev clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console fmt lock bench chaos chaos-planted dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -55,6 +55,15 @@ requirements: $(READY)
 docs: $(READY)
 	$(BIN)/python -m tools.docs
 
+# The documentation as a site, in build/site; any warning is an error.
+site: $(READY)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
+
+# The web console, built into src/stead/console/static, which is committed; needs Node 20.19 or newer.
+console:
+	cd console && npm ci --no-fund --no-audit && npm run check && npm test && npm run build
+
 fmt: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -64,6 +73,7 @@ lock: $(READY)
 	$(LOCK) -o requirements.lock $(ARGS)
 	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
 	$(LOCK) -o requirements-bench.lock --group bench -c requirements-dev.lock $(ARGS)
+	$(LOCK) -o requirements-docs.lock --group docs -c requirements-dev.lock $(ARGS)
 	$(COMPILE) $(HEAVY).in -o $(HEAVY).lock $(ARGS)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.
@@ -81,9 +91,19 @@ bench: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
 	@$(BIN)/python -m bench $(ARGS)
 
-dev:
-	@echo "make $@: not there yet" >&2; exit 2
+# Pictures of every page of the console, for the docs; needs chromium.
+shots: $(READY)
+	STEAD_SHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest tests/browser/test_shots.py
+
+# As a newcomer: the built wheel in an empty environment, `stead dev`, and what it prints. With what came along:
+# make tryout ARGS=--packaged
+tryout: $(READY)
+	@$(BIN)/python -m tools.tryout $(ARGS)
+
+# Everything on this machine, until Ctrl-C.
+dev: $(READY)
+	@$(BIN)/stead dev $(ARGS)
 
 clean:
-	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .build build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache console/node_modules
 	find src tests tools -name __pycache__ -prune -exec rm -rf {} +

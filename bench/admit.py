@@ -13,10 +13,10 @@ from bench.statement import PATH, kept, literal
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.mover import Mover
+from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store
 from stead.store.statements import statement
-from tests.servers import Nats, Postgres
 
 LANES = [f"sim.r{i:02}" for i in range(20)]
 CLIENTS = 16

@@ -12,8 +12,8 @@ from bench.figure import Figure, middle
 from bench.fleet import fleet
 from bench.ground import postgres
 from bench.peers.__main__ import PEERS
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud
-from tests.servers import Nats
 
 BARS = {"dbos": 10.0, "procrastinate": 3.0, "pgqueuer": 1.0}
 

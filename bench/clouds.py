@@ -14,9 +14,9 @@ import httpx
 
 from bench.figure import Figure
 from bench.ground import Stead, postgres
+from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import migrate
 from tests.drivers.cloud import SimCloud
-from tests.servers import Nats, Postgres
 
 LIMITS = {"aws": (10, 30), "azure": (8, 25), "gcp": (12, 35), "ncp": (3, 15), "alibaba": (6, 20)}
 """Regions at once, and members at once in a region: what a new database has."""

@@ -24,10 +24,10 @@ from stead.catalog import KINDS
 from stead.controller.carrier import order_of
 from stead.controller.mover import Moved, Told
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store
 from stead.store.template import Begin
-from tests.servers import Nats, Postgres
 
 BAR, LANES_BAR = 0.25, 1.5
 

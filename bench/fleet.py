@@ -14,10 +14,10 @@ import httpx
 from bench.admit import load
 from bench.figure import Figure, middle
 from bench.ground import Stead, add_group, filled, postgres
+from stead.dev.engines import Nats, Postgres
 from stead.drivers.base import Member
 from stead.drivers.sim.driver import Config, SimDriver
 from tests.drivers.cloud import SimCloud
-from tests.servers import Nats, Postgres
 
 BAR = 5.0
 LANES = [f"{provider}.r{i}" for provider in ("aws", "azure", "gcp", "ncp", "alibaba") for i in range(4)]

@@ -14,8 +14,9 @@ from pathlib import Path
 import asyncpg
 import httpx
 
+from stead.dev.children import Server
+from stead.dev.engines import Postgres, postgres_binary
 from stead.store.migrate import migrate
-from tests.servers import Postgres, Server, postgres_binary
 
 ROOT = Path(__file__).parents[1]
 CELL = "bench"

@@ -10,8 +10,8 @@ from contextlib import closing
 from bench.figure import Figure
 from bench.fleet import Fleet, fleet
 from bench.ground import postgres
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud
-from tests.servers import Nats
 
 PACE = 100.0
 

@@ -16,13 +16,13 @@ from stead.bus.wire import Form, encode
 from stead.catalog import KINDS
 from stead.controller.listener import words
 from stead.controller.mover import Moved, Mover, Told
+from stead.dev.engines import Postgres
 from stead.lifecycle.events import Request, Take
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
 from stead.store.change import Custody
 from stead.store.statements import statement
 from stead.store.template import Begin
-from tests.servers import Postgres
 
 BAR = 0.50
 BATCH = 100

@@ -8,8 +8,8 @@ import re
 from bench.figure import Figure
 from bench.fleet import FLEET, LANES, Fleet, fleet
 from bench.ground import postgres
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud
-from tests.servers import Nats
 
 BAR = 20.0
 """Milliseconds."""

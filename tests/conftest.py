@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from hypothesis import settings
 
+from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import migrate_now
 from tests.drivers.cloud import SimCloud, SimWorld
-from tests.servers import Nats, Postgres
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock", "requirements-docs.lock"]
 
 # Put together, so that this file does not find itself.
 REGISTRIES = [".".join(parts) for parts in [("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")]]
@@ -51,11 +51,12 @@ def test_the_lock_has_a_hash_for_every_package_and_no_address(name: str) -> None
 
 
 def test_the_development_lock_pins_what_the_lock_pins() -> None:
-    shipped, development, measured = (
+    shipped, development, measured, written = (
         set(re.findall(r"^\S+==\S+", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS
     )
     assert shipped < development
     assert shipped < measured
+    assert shipped < written
 
 
 def test_a_source_file_is_one_idea() -> None:

@@ -14,7 +14,8 @@ import nats
 import nats.js.errors
 import pytest
 
-from tests.servers import Nats, NotStarted, Postgres, alive, children, wait_until
+from stead.dev.children import NotStarted, alive, children, wait_until
+from stead.dev.engines import Nats, Postgres
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +158,7 @@ def test_a_closed_server_leaves_nothing(make: type[Nats | Postgres]) -> None:
 
 RUN = """
 import signal, sys
-from tests.servers import Nats, Postgres
+from stead.dev.engines import Nats, Postgres
 server = {"Nats": Nats, "Postgres": Postgres}[sys.argv[1]]()
 server.start()
 print(server.pid, server.keeper.pid, server.folder, flush=True)

@@ -6,8 +6,8 @@ import argparse
 import asyncio
 
 from bench.peers import on_dbos, on_pgqueuer, on_procrastinate
+from stead.dev.engines import Postgres
 from tests.drivers.cloud import SimCloud
-from tests.servers import Postgres
 
 PEERS = {"dbos": on_dbos.measure, "procrastinate": on_procrastinate.measure, "pgqueuer": on_pgqueuer.measure}
 

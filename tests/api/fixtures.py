@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from stead.dev.engines import Postgres
 from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
-from tests.servers import Postgres
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from stead.api.problems import TITLES
+from stead.dev.engines import Postgres
 from stead.lifecycle.decision import Code
 from stead.store.migrate import migrate_now
 from tests.api.cell import MCI, Cell, http
 from tests.api.test_resources import make, problem, running
-from tests.servers import Postgres
 
 ASKABLE = {"stale", "taken", "not-due", "not-expected", "orphan"}
 """Codes that answer agents and timers, never a request."""

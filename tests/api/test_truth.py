@@ -8,12 +8,12 @@ import httpx
 import pytest
 
 from stead.client import SyncClient
+from stead.dev.engines import Nats
 from tests.api.cell import Cell
 from tests.api.test_resources import make, problem, running
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import PATH, agent, ask, settled
-from tests.servers import Nats
 
 
 @pytest.mark.req("X-07")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from stead.bus import Bus
-from tests.servers import Nats
+from stead.dev.engines import Nats
 
 
 @pytest.fixture

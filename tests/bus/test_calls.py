@@ -10,9 +10,9 @@ import pytest
 from stead.bus import Bus, NoAnswer, calls
 from stead.bus.messages import Fault, Renew, RenewReply, Take, TakeReply
 from stead.bus.wire import Form
+from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import granted, renew, take
-from tests.servers import Nats
 
 
 async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:

@@ -9,9 +9,9 @@ import pytest
 from stead.bus import Bus, Consumer, NotPublished, Recipient, TooLarge, Unavailable
 from stead.bus.messages import Order, OrderMember
 from stead.bus.wire import encode
+from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import LANE, drain, eventually, order
-from tests.servers import Nats
 
 
 async def stored(bus: Bus, server: Nats) -> int:

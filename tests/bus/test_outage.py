@@ -10,8 +10,8 @@ import time
 import pytest
 
 from stead.bus import Bus, BusState, NoAnswer, NotPublished, Unavailable
+from stead.dev.engines import Nats
 from tests.bus.samples import LANE, States, drain, granted, order, report, take
-from tests.servers import Nats
 
 UP, DOWN = BusState.CONNECTED, BusState.DISCONNECTED
 

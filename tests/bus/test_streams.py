@@ -9,8 +9,8 @@ from nats.js import JetStreamContext
 from nats.js.api import RetentionPolicy, StreamConfig
 
 from stead.bus import Bus, WrongStream
+from stead.dev.engines import Nats
 from tests.bus.samples import LANE, order
-from tests.servers import Nats
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from stead.catalog import infrastructure
 from stead.catalog.infrastructure import Wrong
-from stead.lifecycle.document.problems import DocumentError
+from stead.lifecycle.files.problems import DocumentError
 
 FILE = """
 defaults: {spec: small, image: debian-12, region: us-east-1}

@@ -22,11 +22,12 @@ from typing import Any
 
 import httpx
 
+from stead.dev.children import Server
+from stead.dev.engines import Nats, Postgres
 from stead.drivers.ec2.calls import Calls
 from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import Ec2Cloud
-from tests.servers import Nats, Postgres, Server
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from stead.cli.output import Code
+from stead.dev.engines import Nats
 from tests.cli.remote import Answer, command
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import agent
-from tests.servers import Nats
 
 FILE = """
 defaults: {{spec: small, image: debian-12}}

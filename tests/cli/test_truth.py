@@ -17,6 +17,7 @@ import yaml
 from stead.cli.journal import LINES
 from stead.cli.output import Code, ListFormat
 from stead.client import Line
+from stead.dev.engines import Nats
 from tests.cli.remote import Answer, command
 from tests.controller.healers.test_drift import due
 from tests.controller.healers.test_orphans import TAGS, survey
@@ -24,7 +25,6 @@ from tests.controller.test_truth import put
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import Served, served
 from tests.integration.whole import agent, ask, settled, until
-from tests.servers import Nats
 
 PATHS = [f"/ns/m/g/{i}" for i in (1, 2, 3)]
 

@@ -8,10 +8,10 @@ from datetime import datetime
 import pytest
 
 from stead.client import Client, Lane, Orphan, SyncClient, Truth
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import agent, ask, settled
-from tests.servers import Nats
 
 PATHS = [f"/ns/m/g/{i}" for i in (1, 2, 3)]
 

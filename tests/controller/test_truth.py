@@ -15,12 +15,12 @@ from stead.controller.admission import Accepted, Wish
 from stead.controller.looks import Looks, Unsure
 from stead.controller.runtime import Controller
 from stead.controller.view import Service, Truth, View
+from stead.dev.engines import Nats
 from stead.drivers.base import PROBE, Member
 from stead.lifecycle.events import Request
 from stead.store import Row
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
-from tests.servers import Nats
 
 WITHOUT = ("drift", "orphans")
 

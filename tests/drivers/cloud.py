@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
+from stead.dev.children import Server
 from stead.drivers.base import PROBE, Member
 from stead.drivers.sim.driver import Config, SimDriver
-from tests.servers import Server
 
 
 class SimCloud(Server):

@@ -15,11 +15,11 @@ from uuid import uuid4, uuid5
 import httpx
 import pytest
 
+from stead.dev.children import Server
 from stead.drivers.base import PROBE, Member
 from stead.drivers.ec2.calls import Calls
 from stead.drivers.ec2.driver import Config, Ec2Driver
 from stead.drivers.ec2.wire import client_token
-from tests.servers import Server
 
 ROOT = Path(__file__).parents[2]
 REGION = "eu-central-1"

@@ -22,7 +22,7 @@ from typing import Any
 
 import httpx
 
-from tests.servers import PATIENCE, Server, children
+from stead.dev.children import PATIENCE, Server, children
 
 PROGRAMS = ("lxd", "lxc", "busybox", "unshare", "nsenter", "ip")
 

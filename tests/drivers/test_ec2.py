@@ -16,6 +16,8 @@ import pytest
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission import Accepted, Wish
+from stead.dev.children import free_port
+from stead.dev.engines import Nats
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Driver, Permanent, Throttled, TryAgain
 from stead.drivers.ec2.driver import Config, Ec2Driver
@@ -29,7 +31,6 @@ from tests.drivers.conformance import Conformance, World, create, known, look, u
 from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World, Planned
 from tests.drivers.test_sim import saying
 from tests.integration.whole import PATH, controller, running, settled
-from tests.servers import Nats, free_port
 
 NOWHERE = {"id": "i-0123456789abcdef0"}
 

@@ -17,6 +17,7 @@ import pytest
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission import Accepted, Wish
+from stead.dev.engines import Nats
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
 from stead.drivers.lxd.driver import LxdDriver
@@ -28,7 +29,6 @@ from tests.drivers.lxd_server import Lxd, missing
 from tests.drivers.lxd_world import LxdWorld, Proxy, saying, with_verb
 from tests.drivers.lxd_world import Request as Sent
 from tests.integration.whole import PATH, controller, running, settled
-from tests.servers import Nats
 
 LIFE = {
     "create": "Running",

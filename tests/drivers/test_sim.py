@@ -16,12 +16,12 @@ import httpx
 import msgspec
 import pytest
 
+from stead.dev.children import free_port, wait_until
 from stead.drivers.base import MOVING, Member, Permanent, TryAgain
 from stead.drivers.sim.driver import LIMIT, SimDriver
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.drivers.conformance import Conformance, create, eventually, known, look, until
-from tests.servers import free_port, wait_until
 
 
 class TestConformance(Conformance):

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stead.dev.children import free_port
 from stead.drivers import registry
 from stead.drivers.base import Member, Permanent, Result, Throttled, TryAgain
 from stead.drivers.openstack.driver import OpenStackDriver
@@ -25,7 +26,6 @@ from tests.heavy.openstack.cloud import OpenStack
 from tests.heavy.openstack.proxy import Proxy, of_lock, saying
 from tests.heavy.openstack.settings import PAGE, PASSWORD, REGION
 from tests.heavy.openstack.world import KEY, OpenStackWorld
-from tests.servers import free_port
 
 pytestmark = pytest.mark.heavy
 

@@ -23,6 +23,8 @@ import httpx
 import openstack
 import pytest
 
+from stead.dev.children import Server
+from stead.dev.engines import Nats
 from tests.drivers.ec2 import REGION as EC2_REGION
 from tests.drivers.ec2 import Ec2Cloud
 from tests.drivers.lxd_server import Lxd
@@ -31,7 +33,6 @@ from tests.heavy.openstack.cloud import OpenStack
 from tests.heavy.openstack.proxy import Proxy
 from tests.heavy.openstack.settings import REGION as OPENSTACK_REGION
 from tests.heavy.openstack.world import KEY, OpenStackWorld
-from tests.servers import Nats, Server
 
 pytestmark = [
     pytest.mark.heavy,

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import migrate_now
 from tests.drivers.cloud import SimCloud
 from tests.integration.grounds import Grounds
 from tests.integration.lives import Nursery
-from tests.servers import Nats, Postgres
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from nats.js.errors import NotFoundError
 from nats.js.manager import JetStreamManager
 
 from stead.bus.subjects import Subjects
+from stead.dev.engines import Nats, Postgres
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration.lives import Moment, Nursery, Process
-from tests.servers import Nats, Postgres
 
 PATIENCE = 90.0
 """Seconds for anything that is to happen, on a machine that has other things to do."""

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tests.servers import Server
+from stead.dev.children import Server
 
 DOOMED = Path(__file__).with_name("doomed.py")
 

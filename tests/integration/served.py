@@ -14,8 +14,8 @@ import uvicorn
 from stead.api import create_app
 from stead.controller.engine import engine
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats
 from tests.integration.whole import running, until
-from tests.servers import Nats
 
 WITHOUT = ("drift", "orphans")
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from stead.client import Client
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration.test_processes import Stead, stead
 from tests.integration.whole import until
-from tests.servers import Nats
 
 VM = "shop/web/front/1"
 PACE = "0.3"

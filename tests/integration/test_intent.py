@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
-from tests.servers import Nats
 
 
 @pytest.mark.req("X-08")

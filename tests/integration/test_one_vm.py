@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
-from tests.servers import Nats
 
 
 async def test_create_suspend_resume_reboot_terminate(

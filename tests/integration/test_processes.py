@@ -13,8 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from stead.dev.children import Server
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud
-from tests.servers import Nats, Server
 
 
 class Stead(Server):

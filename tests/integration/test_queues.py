@@ -9,10 +9,10 @@ import pytest
 
 from stead.controller.admission import Accepted, Wish
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats
 from stead.lifecycle.events import OnConflict, Request
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
-from tests.servers import Nats
 
 
 async def wait(one: Controller, action: str) -> UUID:

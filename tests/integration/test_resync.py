@@ -10,11 +10,11 @@ from stead.agent.work import Work
 from stead.bus.messages import FullState, Roster, StateLine
 from stead.bus.wire import FROM_AGENT
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
-from tests.servers import Nats
 
 WITHOUT = ("drift", "orphans")
 

@@ -26,6 +26,7 @@ from stead.bus.messages import FullState, Order, Report, ReportResult, StateLine
 from stead.bus.subjects import Subjects
 from stead.controller.carrier import order_of
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.rows import ABSENT
 from stead.store import Row, Store
@@ -34,7 +35,6 @@ from tests.integration.doomed import PACE
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.lives import Moment
 from tests.integration.within import agent, ask, carry, controller, settled, wish
-from tests.servers import Nats
 
 NEVER = 3600
 PATIENT = replace(PACE, resend=NEVER)

@@ -12,11 +12,11 @@ from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Wish
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Store
 from tests.drivers.cloud import SimWorld
-from tests.servers import Nats
 
 PATH = "/ns/m/g/1"
 

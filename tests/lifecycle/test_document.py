@@ -17,7 +17,7 @@ from stead.catalog import KINDS
 from stead.lifecycle import document
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import DocumentError, dump, form, load, schema
-from stead.lifecycle.document.words import duration, seconds
+from stead.lifecycle.files.times import duration, seconds
 from stead.lifecycle.lint import lint
 from stead.lifecycle.rows import (
     BACK,

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stead.dev.engines import Postgres
 from stead.lifecycle.claims import Claim, Conflict, Handle, Held, Mode, claims_for
 from stead.store.migrate import migrate_now
 from stead.store.store import speak_json
 from tests.lifecycle.test_claims import NODES
-from tests.servers import Postgres
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
 HOLDERS = ("one", "two", "three")

@@ -37,8 +37,8 @@ ALLOWED = {
     "controller": {"lifecycle", "catalog", "store", "bus", "together"},
     "drivers": {"lifecycle", "bus"},
     "agent": {"lifecycle", "bus", "drivers", "together"},
-    "api": {"controller"},
-    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent"},
+    "api": {"controller", "console"},
+    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent", "dev"},
     "__main__": {"cli"},
 }
 

@@ -9,7 +9,21 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from stead import __version__
-from stead.api import explain, health, journal, operations, problems, queues, resources, standing, truth, tumblebug
+from stead.api import (
+    explain,
+    health,
+    journal,
+    lifecycles,
+    operations,
+    overview,
+    problems,
+    queues,
+    resources,
+    site,
+    standing,
+    truth,
+    tumblebug,
+)
 from stead.api.problems import MEDIA, TITLES, Problem
 from stead.api.requests import Identify, RequestIds, anybody
 from stead.controller.view import Service
@@ -45,8 +59,11 @@ def create_app(service: Service, *, identify: Identify = anybody, heartbeat: flo
     app.include_router(queues.router(service))
     app.include_router(journal.router(service, heartbeat))
     app.include_router(truth.router(service))
+    app.include_router(overview.router(service))
+    app.include_router(lifecycles.router(service))
     app.include_router(health.router(service))
     app.include_router(tumblebug.router(service))
+    app.include_router(site.router())
     setattr(app, "openapi", lambda: _described(app))  # noqa: B010 - the one way to change what the app says of itself
     return app
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -53,6 +53,136 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "fault": (500, "Something went wrong here"),
 }
 """Every problem there is: its code, status and title."""
+
+
+class Help(NamedTuple):
+    """What to make of a problem."""
+
+    means: str
+    do: str
+    again: str
+    """Whether the same request may be let in another time: `yes`, `no`, or on what it depends."""
+
+
+HELP: Mapping[str, Help] = {
+    "wrong-state": Help(
+        "The action does not start in the state that the resource is in.",
+        "Ask for one of `allowed_actions` first, or force it with a reason where `detail` says that it could be.",
+        "when the state has changed",
+    ),
+    "moving": Help(
+        "The resource is on its way to another state, and one change happens to a thing at a time.",
+        "Wait for the operation in `holder`, cancel it, or send the request with `on_conflict: queue`.",
+        "yes",
+    ),
+    "held": Help(
+        "An operation on the resource, on what it is part of or on a part of it is under way; or somebody uses it.",
+        "Wait for the operations in `holders`, or send the request with `on_conflict: queue`. What is in use is free "
+        "when its users are gone.",
+        "yes",
+    ),
+    "parent": Help(
+        "What the resource belongs to is in a state in which it accepts no changes below it.",
+        "Bring the parent to a state that `detail` names.",
+        "when the parent has changed",
+    ),
+    "not-empty": Help(
+        "The action is for something empty, and there are children.",
+        "Remove the children first.",
+        "when it is empty",
+    ),
+    "no-member": Help(
+        "No member of the group is in a state in which it can follow, or it has none; `reasons` has a line for each.",
+        "Look at the members. Bring some of them to a state in which the action starts.",
+        "when members have changed",
+    ),
+    "ended": Help(
+        "The operation that was to be cancelled has ended.",
+        "Nothing: look at its outcome.",
+        "no",
+    ),
+    "not-cancellable": Help(
+        "Nobody asked for the operation, or it is being undone, or its lifecycle has no way back from here.",
+        "Wait for its end.",
+        "no",
+    ),
+    "not-retryable": Help(
+        "The operation is under way, is done, was displaced, or was planned for members that are not the same now.",
+        "Wait for its end or cancel it; where it has ended, ask for the action anew.",
+        "no",
+    ),
+    "not-queued": Help(
+        "The operation waits in no queue: it has begun, or has ended.",
+        "Nothing: look at the operation.",
+        "no",
+    ),
+    "stopping": Help(
+        "The queue of the resource is being emptied and takes nothing more.",
+        "Ask again when it is empty: there is a new one then.",
+        "yes",
+    ),
+    "not-the-actor": Help(
+        "The action belongs to another actor: the controller, an agent, the clock or an admin.",
+        "Ask for one of `allowed_actions`, or ask somebody who may.",
+        "no",
+    ),
+    "unknown-action": Help(
+        "The kind has no action of that name.",
+        "Ask for one of those that `detail` names; `stead lifecycle show` has them, too.",
+        "no",
+    ),
+    "needs-reason": Help(
+        "`force` came without a `reason`, which is kept in the journal.",
+        "Say why.",
+        "no",
+    ),
+    "not-forceable": Help(
+        "The action cannot be forced.",
+        "Ask for it without `force`.",
+        "no",
+    ),
+    "key-reused": Help(
+        "The idempotency key came with another request before.",
+        "Take a new key for a new request.",
+        "no",
+    ),
+    "changed": Help(
+        "The resource is not in the version that `If-Match` names any more; `ETag` has the version it is in.",
+        "Read it again, and decide again.",
+        "no",
+    ),
+    "not-found": Help(
+        "There is no such resource, operation, kind, lane or orphan.",
+        "Look at the path or the id.",
+        "when it is there",
+    ),
+    "no-such-address": Help(
+        "No endpoint has this path.",
+        "Look at the path; [the HTTP API](api.md) has all of them.",
+        "no",
+    ),
+    "no-such-method": Help(
+        "The endpoint is there, and does not take this method.",
+        "Take one of those in the header `Allow`.",
+        "no",
+    ),
+    "invalid": Help(
+        "A parameter, a header or the body is missing, unknown or malformed; `errors` says which and why.",
+        "Mend the request.",
+        "no",
+    ),
+    "unavailable": Help(
+        "The database does not answer. Nothing was done, or nobody can say.",
+        "Send the same request under the same idempotency key: it is let in once.",
+        "yes",
+    ),
+    "fault": Help(
+        "A fault of the server. What it was stands in its log, under `request_id`.",
+        "Send the same request under the same idempotency key; report it if it comes again.",
+        "yes",
+    ),
+}
+"""What to make of every problem there is."""
 
 
 class FieldError(BaseModel):

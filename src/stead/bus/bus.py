@@ -285,10 +285,14 @@ class Bus:
         """Hear of the agents that are there; each word goes to one controller."""
         return await self._hear(self.subjects.presence, PRESENCE, handler)
 
-    async def poke(self, poke: Poke) -> None:
-        """Tell whichever controller listens that there is something to do."""
+    async def poke(self, poke: Poke, *, heard: bool = False) -> None:
+        """Tell whichever controller listens that there is something to do; with `heard`, fail where none does."""
         with translated("poke"):
-            await self._link.client().publish(self.subjects.poke, encode(poke))
+            client, data = self._link.client(), encode(poke)
+            if heard:
+                await client.request(self.subjects.poke, data, timeout=TRY)
+            else:
+                await client.publish(self.subjects.poke, data)
 
     async def on_poke(self, handler: Callable[[Poke], Awaitable[None]]) -> Listening:
         """Hear that there is something to do; each word goes to one controller."""
@@ -303,6 +307,8 @@ class Bus:
             except BadMessage as error:
                 log.warning("on %s: %s", message.subject, error)
                 return
+            if message.reply:
+                await message.respond(b"")
             await handler(heard)
 
         return await self._link.listen(subject, callback, QUEUE)

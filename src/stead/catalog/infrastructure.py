@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from stead.lifecycle.document import nodes
-from stead.lifecycle.document.problems import Problem, error
+from stead.lifecycle.files import nodes
+from stead.lifecycle.files.problems import Problem, error
 
 NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 PLACE = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,49}$"
@@ -30,7 +30,7 @@ Size = Annotated[int, Meta(ge=1, le=MOST)]
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, rename={"source": "from"}):
     """Traffic that is let in."""
 
-    protocol: Literal["tcp", "udp", "icmp", "all"] = "tcp"
+    protocol: Annotated[Literal["tcp", "udp", "icmp", "all"], Meta(description="What kind of traffic.")] = "tcp"
     ports: Annotated[
         str, Meta(pattern=r"^(all|[0-9]{1,5}(-[0-9]{1,5})?)$", description="Such as 22, 8000-8100 or all.")
     ] = "all"
@@ -63,20 +63,20 @@ class SshKey(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 class Common(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"):
     """What subgroups have in common, unless they say otherwise."""
 
-    provider: Place | None = None
-    region: Place | None = None
+    provider: Annotated[Place | None, Meta(description="Whose cloud, such as aws.")] = None
+    region: Annotated[Place | None, Meta(description="Where in it, such as us-east-1.")] = None
     spec: Annotated[str | None, Meta(description="The provider's name for a size of VM.")] = None
     image: Annotated[str | None, Meta(description="The provider's name for what is on its disk.")] = None
-    network: Name | None = None
-    security_group: Name | None = None
-    ssh_key: Name | None = None
+    network: Annotated[Name | None, Meta(description="Without it, the region's default one.")] = None
+    security_group: Annotated[Name | None, Meta(description="Without it, the region's default one.")] = None
+    ssh_key: Annotated[Name | None, Meta(description="Without it, the one called default, if there is one.")] = None
 
 
 class Subgroup(Common, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"):
     """VMs that are alike."""
 
     name: Name
-    size: Size = 1
+    size: Annotated[Size, Meta(description="How many of them.")] = 1
 
 
 class Infrastructure(
@@ -84,12 +84,16 @@ class Infrastructure(
 ):
     """An infrastructure file."""
 
-    subgroups: Annotated[tuple[Subgroup, ...], Meta(min_length=1)]
-    description: str = ""
-    defaults: Common = Common()
-    networks: tuple[Network, ...] = ()
-    security_groups: tuple[SecurityGroup, ...] = ()
-    ssh_keys: tuple[SshKey, ...] = ()
+    subgroups: Annotated[tuple[Subgroup, ...], Meta(min_length=1, description="VMs that are alike; one at least.")]
+    description: Annotated[str, Meta(description="For people.")] = ""
+    defaults: Annotated[Common, Meta(description="What holds for every subgroup that does not say otherwise.")] = (
+        Common()
+    )
+    networks: Annotated[tuple[Network, ...], Meta(description="Networks that are named above.")] = ()
+    security_groups: Annotated[
+        tuple[SecurityGroup, ...], Meta(description="Security groups that are named above.")
+    ] = ()
+    ssh_keys: Annotated[tuple[SshKey, ...], Meta(description="Keys that are named above.")] = ()
 
 
 class Wrong(ValueError):

@@ -36,7 +36,7 @@ Name = Annotated[
 Output = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
 
 
-@app.command("list", short_help="The built-in kinds.")
+@app.command("list", short_help="The built-in kinds.", epilog="Example: stead lifecycle list -o wide")
 def list_(
     output: Annotated[
         ListFormat, typer.Option("--output", "-o", help="How the result is written.")
@@ -57,7 +57,7 @@ def list_(
             data(rows, output)
 
 
-@app.command(short_help="A lifecycle: its states, actions and moves.")
+@app.command(short_help="A lifecycle: its states, actions and moves.", epilog="Example: stead lifecycle show vm")
 def show(
     name: Name,
     output: Output = Format.TABLE,
@@ -78,7 +78,7 @@ def show(
         data(yaml.safe_load(dump(lifecycle)), output)
 
 
-@app.command(short_help="Whether lifecycles are sound.")
+@app.command(short_help="Whether lifecycles are sound.", epilog="Example: stead lifecycle lint door.yaml")
 def lint(
     files: Annotated[
         list[str] | None,
@@ -116,7 +116,9 @@ def lint(
     raise typer.Exit(Code.USAGE if unreadable else Code.FAILED if found else Code.DONE)
 
 
-@app.command(short_help="Run lifecycles through all that can go wrong.")
+@app.command(
+    short_help="Run lifecycles through all that can go wrong.", epilog="Example: stead lifecycle explore clusterinst"
+)
 def explore(
     names: Annotated[
         list[str] | None,
@@ -159,7 +161,9 @@ def explore(
     raise typer.Exit(Code.DONE if all(result.good for result in ordered) else Code.FAILED)
 
 
-@app.command(short_help="A picture of a lifecycle.")
+@app.command(
+    short_help="A picture of a lifecycle.", epilog="Example: stead lifecycle diagram lease --output lease.svg"
+)
 def diagram(
     name: Name,
     format: Annotated[

@@ -9,10 +9,10 @@ import typer
 from stead import __version__
 from stead.cli import (
     claim,
+    dev,
     explain,
     journal,
     lane,
-    lifecycle,
     mci,
     operation,
     orphan,
@@ -22,15 +22,21 @@ from stead.cli import (
     subgroup,
     vm,
 )
+from stead.cli.late import Late
 
 app = typer.Typer(
     name="stead",
+    cls=Late,
     no_args_is_help=True,
     # Plain help and errors: they read well in a pipe, in a log and aloud.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="A lifecycle control plane: what you run comes back to a steady state, and says why when it does not.",
 )
+app.command("dev", short_help="Run everything on this machine, to try it.", epilog="Example: stead dev --keep")(
+    dev.dev
+)
+app.command("doctor", short_help="What is missing for that, or wrong.", epilog="Example: stead doctor")(dev.doctor)
 app.add_typer(mci.app, name="mci", short_help="Infrastructures of VMs over many clouds.")
 app.add_typer(subgroup.app, name="subgroup", short_help="VMs of an infrastructure that are alike.")
 app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")
@@ -49,11 +55,24 @@ app.command(
 )(explain.explain)
 app.add_typer(orphan.app, name="orphan", short_help="What providers have that nobody owns.")
 app.add_typer(lane.app, name="lane", short_help="The ways to providers, and who serves them.")
-app.command("server", short_help="Run a controller and its HTTP interface.")(serve.server)
-app.command("controller", short_help="Run one more controller.")(serve.controller)
-app.command("agent", short_help="Run an agent.")(serve.agent)
-app.command("sim-cloud", short_help="Run a simulated cloud.")(serve.sim_cloud)
-app.add_typer(lifecycle.app, name="lifecycle", short_help="Look at lifecycles, check, explore and draw them.")
+app.command(
+    "server",
+    short_help="Run a controller and its HTTP interface.",
+    epilog="Example: stead server --database postgresql://postgres@127.0.0.1/stead",
+)(serve.server)
+app.command(
+    "controller",
+    short_help="Run one more controller.",
+    epilog="Example: stead controller --database postgresql://postgres@127.0.0.1/stead",
+)(serve.controller)
+app.command(
+    "agent",
+    short_help="Run an agent.",
+    epilog="Example: stead agent --lane aws.us-east-1 --set url=http://127.0.0.1:7780",
+)(serve.agent)
+app.command("sim-cloud", short_help="Run a simulated cloud.", epilog="Example: stead sim-cloud --data cloud")(
+    serve.sim_cloud
+)
 
 
 def _version(asked: bool) -> None:

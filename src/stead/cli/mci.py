@@ -24,7 +24,7 @@ from stead.cli.standing import bars, tree
 from stead.cli.truth import compare
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
-from stead.lifecycle.document.problems import DocumentError
+from stead.lifecycle.files.problems import DocumentError
 
 KIND = "mci"
 
@@ -168,6 +168,22 @@ def diff(
     with reach(server) as client:
         client.status(path)  # so that a name that is not there is not taken for one where all is well
     compare(server, path, output, everything=all_)
+
+
+@app.command(short_help="An infrastructure file to begin with.", epilog="Example: stead mci example > mci.yaml")
+def example() -> None:
+    """A small infrastructure over three clouds, which `stead dev` has."""
+    line(EXAMPLE.rstrip())
+
+
+EXAMPLE = """
+# Six VMs over three clouds. What they share (networks, security groups) is made first, or found.
+defaults: {spec: small, image: ubuntu-22.04}
+subgroups:
+  - {name: front, provider: aws, region: us-east-1, size: 3}
+  - {name: back, provider: azure, region: koreacentral, size: 2}
+  - {name: cache, provider: gcp, region: asia-northeast3}
+""".lstrip()
 
 
 @app.command(short_help="The JSON schema of infrastructure files.", epilog="Example: stead mci schema > mci.json")

@@ -36,12 +36,19 @@ class Code(IntEnum):
     """What an exit code means, in every command."""
 
     DONE = 0
+    """What was asked for is done."""
     FAILED = 1
+    """It was tried and failed, or the server could not be reached."""
     USAGE = 2
+    """Wrong use: options, arguments, or a file or a request that makes no sense."""
     REFUSED = 3
+    """Refused, because something is in the way: the state, another operation, a newer version."""
     NOT_ALLOWED = 4
+    """It is not the caller's to ask for."""
     NOT_FOUND = 5
+    """There is no such thing."""
     TIMED_OUT = 124
+    """The time given by `--timeout` is over; the operation goes on."""
 
 
 class Format(StrEnum):

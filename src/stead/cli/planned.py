@@ -6,7 +6,7 @@ from stead.cli.listing import printable
 from stead.cli.output import ListFormat, data, heading, line, table
 from stead.cli.remote import plain
 from stead.client import Rehearsal
-from stead.lifecycle.document.words import duration
+from stead.lifecycle.files.times import duration
 
 
 def show(plan: Rehearsal, output: ListFormat) -> None:

@@ -23,7 +23,7 @@ from stead.client import (
     StillRunning,
     SyncClient,
 )
-from stead.lifecycle.document.words import seconds
+from stead.lifecycle.files.times import seconds
 
 INTERRUPTED = 130
 """How a command ends that somebody stopped by hand; shells expect this number."""

@@ -29,7 +29,7 @@ SHARED: Columns[Resource] = Columns(
 
 KINDS = {
     "network": ("Networks of VMs.", "cidr=10.1.0.0/16"),
-    "securitygroup": ("What traffic is let through to VMs.", 'rules=[{"ports": "443"}]'),
+    "securitygroup": ("What traffic is let through to VMs.", """'rules=[{"ports": "443"}]'"""),
     "sshkey": ("Public keys that VMs let in.", 'publicKey="$(cat ~/.ssh/id_ed25519.pub)"'),
 }
 

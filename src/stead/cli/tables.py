@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.document.words import duration
+from stead.lifecycle.files.times import duration
 from stead.lifecycle.rows import Action, Move, State, Trigger
 
 type Rows = list[tuple[str, ...]]

@@ -16,6 +16,7 @@ from stead.client.errors import (
     Unreachable,
 )
 from stead.client.groups import OperationMember
+from stead.client.lifecycles import LifecycleName, WholeLifecycle
 from stead.client.models import (
     Accepted,
     Claim,
@@ -30,6 +31,7 @@ from stead.client.models import (
     Resource,
     Truth,
 )
+from stead.client.overview import Overview, Timeline, TreeNode
 from stead.client.queues import Queue, WholeQueue
 from stead.client.standing import Standing, StandingPart, WorstMember
 from stead.client.sync import SyncClient
@@ -44,6 +46,7 @@ __all__ = [
     "Fault",
     "Invalid",
     "Lane",
+    "LifecycleName",
     "Line",
     "NotAllowed",
     "NotFound",
@@ -51,6 +54,7 @@ __all__ = [
     "OperationMember",
     "Orphan",
     "Outdated",
+    "Overview",
     "Past",
     "Problem",
     "ProblemError",
@@ -63,9 +67,12 @@ __all__ = [
     "SteadError",
     "StillRunning",
     "SyncClient",
+    "Timeline",
+    "TreeNode",
     "Truth",
     "Unavailable",
     "Unreachable",
+    "WholeLifecycle",
     "WholeQueue",
     "WorstMember",
 ]

@@ -23,6 +23,7 @@ import httpx
 
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.events import events
+from stead.client.glance import Glance
 from stead.client.groups import OperationMember, OperationMemberPage
 from stead.client.models import (
     Accepted,
@@ -70,7 +71,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client:
+class Client(Glance):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(

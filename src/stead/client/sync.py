@@ -113,6 +113,11 @@ class SyncClient:
     journal_page = _whole(Client.journal_page)
     journal = _each(Client.journal)
     events = _each(Client.events)
+    overview = _whole(Client.overview)
+    tree_page = _whole(Client.tree_page)
+    timeline = _whole(Client.timeline)
+    lifecycles = _whole(Client.lifecycles)
+    lifecycle = _whole(Client.lifecycle)
 
 
 def _in_a_loop() -> bool:

@@ -16,6 +16,7 @@ from stead.bus import Bus, BusError
 from stead.bus.messages import Poke
 from stead.controller.admission import Admission
 from stead.controller.carrier import Carrier
+from stead.controller.errands import Errands
 from stead.controller.grants import Grants
 from stead.controller.looks import Looks
 from stead.controller.mover import Mover
@@ -29,6 +30,9 @@ log = logging.getLogger(__name__)
 
 SOON = 0.03
 """Seconds after a commit in which its lines of the journal get their positions, beside whatever else commits."""
+
+LONG = 8.0
+"""Seconds between two words to nobody, after which no further one is said."""
 
 
 class Door:
@@ -61,22 +65,35 @@ class Pokes:
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
+        self.errands = Errands("what was let in")
         self._soon = False
 
     async def __call__(self, written: Written) -> None:
         """After a commit: at once where somebody is to begin something, soon where it is only to be numbered."""
         if written.expanding or written.recount or written.steps or written.gone:
-            await self._say(Poke(written.expanding, written.recount, written.steps, written.gone))
+            self.errands.begin(
+                self._until_heard(Poke(written.expanding, written.recount, written.steps, written.gone))
+            )
         elif not self._soon:
             self._soon = True
             asyncio.get_running_loop().call_later(SOON, lambda: asyncio.ensure_future(self._number()))
 
+    async def _until_heard(self, poke: Poke) -> None:
+        """Where no controller listens yet, one may in a moment; whoever comes later finds it by the timers."""
+        pause = SOON
+        while pause < LONG:
+            try:
+                await self.bus.poke(poke, heard=True)
+            except BusError as error:
+                log.debug("nobody was told: %s", error)
+                await asyncio.sleep(pause)
+                pause *= 2
+            else:
+                return
+
     async def _number(self) -> None:
         self._soon = False
-        await self._say(Poke())
-
-    async def _say(self, poke: Poke) -> None:
         try:
-            await self.bus.poke(poke)
+            await self.bus.poke(Poke())
         except BusError as error:
             log.debug("nobody was told, and will find it: %s", error)

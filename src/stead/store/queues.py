@@ -70,6 +70,10 @@ class Queues(Statements):
         """Operations that wait in a queue, the next one first."""
         return [dict(r) for r in await self.fetch("list_queued", queue, limit)]
 
+    async def running_below(self, below: str, limit: int) -> list[UUID]:
+        """Operations on a path and below it that are under way, in order of path."""
+        return [r["id"] for r in await self.fetch("list_running", below, limit)]
+
     async def waiting_below(self, below: str, limit: int) -> list[UUID]:
         """Operations on a path and below it that wait their turn."""
         return [r["operation"] for r in await self.fetch("list_waiting", below, limit)]

@@ -17,6 +17,7 @@ from stead.store.brief import Brief, brief_of
 from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
 from stead.store.groups import Groups
 from stead.store.orphans import Orphans
+from stead.store.overview import Overviews
 from stead.store.queues import Queues
 from stead.store.row import Row, holder_of, row_of
 from stead.together import Together
@@ -30,7 +31,7 @@ TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
 
 
-class Store(Groups, Queues, Orphans):
+class Store(Groups, Queues, Orphans, Overviews):
     """All statements, on a pool of connections."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from stead.controller.healers.drift import Drift
 from stead.controller.runtime import Controller
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled
-from tests.servers import Nats
 
 WITHOUT = ("drift",)
 

@@ -11,9 +11,9 @@ import pytest
 from stead.controller.healers.orphans import Orphans
 from stead.controller.runtime import Controller
 from stead.controller.view import Caller, Missing, Service, Taken, View
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, ask, controller, settled, until
-from tests.servers import Nats
 
 WITHOUT = ("orphans",)
 TAGS = {"owner": "stead", "path": "/ns/lost"}

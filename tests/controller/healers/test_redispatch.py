@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from stead.controller.healers.redispatch import Redispatch
+from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, ask, controller, settled, until
-from tests.servers import Nats
 
 WITHOUT = ("redispatch", "clock")
 PATHS = [f"/ns/m/g/{i}" for i in range(5)]

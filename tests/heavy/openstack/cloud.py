@@ -22,9 +22,9 @@ from typing import Any, Self
 
 import httpx
 
+from stead.dev.children import PATIENCE, NotStarted, Server, free_port
 from tests.heavy.openstack.packages import environment
 from tests.heavy.openstack.settings import PASSWORD, REGION, settings
-from tests.servers import NotStarted, Server, free_port
 
 PROGRAMS = ("mariadbd", "mariadb", "mariadb-install-db", "epmd", "uwsgi")
 RABBIT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
@@ -73,11 +73,11 @@ class Part(Server):
         """The whole group that began with it."""
         super().keep(None if pid is None else -pid)
 
-    def end(self, with_signal: signal.Signals) -> None:
+    def end(self, with_signal: signal.Signals, patience: float = PATIENCE) -> None:
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, with_signal)
-        super().end(with_signal)
+        super().end(with_signal, patience)
 
     def wait_for(self, true: Callable[[], bool]) -> None:
         end = time.monotonic() + LONG

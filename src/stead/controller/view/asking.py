@@ -103,7 +103,9 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         reasons=refusal.reasons if refusal else (),
         holder=refusal.holder if refusal else None,
         holders=await _holders(view, row.path, refusal) if refusal else (),
-        allowed_actions=allowed(lifecycle, snap, request.actor),
+        allowed_actions=tuple(
+            action for action in allowed(lifecycle, snap, request.actor) if refusal is None or action != asked.action
+        ),
         retry_after=refusal.retry_after if refusal else None,
         remedies=(tuple(_remedies(lifecycle, snap, request, refusal)) or _nothing(lifecycle, snap, request))
         if refusal

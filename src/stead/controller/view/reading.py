@@ -14,6 +14,8 @@ from uuid import UUID
 
 import asyncpg
 
+from stead.controller.view.health import Healths
+from stead.controller.view.pulse import Pulse
 from stead.controller.view.things import (
     Claim,
     Lane,
@@ -61,6 +63,8 @@ class View:
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
         self.store = store
         self.kinds = kinds
+        self.healths = Healths(kinds)
+        self.pulse = Pulse(store)
         self._end = 0
 
     async def ping(self) -> None:
@@ -154,11 +158,12 @@ class View:
         A page may have fewer than asked for, even none, and still say from where to go on.
         """
         if running:
-            claims = await self.claims(below, limit)
-            waiting = await self.store.waiting_below(below, limit + 1)
-            ids = dict.fromkeys([*(UUID(claim.operation) for claim in claims.items), *waiting])
-            found = [op for op in await self._operations(ids) if op.outcome is None]
-            return Listed(tuple(found[:limit]), None, claims.more or len(found) > limit)
+            ids = [
+                *await self.store.running_below(below, limit + 1),
+                *await self.store.waiting_below(below, limit + 1),
+            ]
+            found = [op for op in await self._operations(ids[: limit + 1]) if op.outcome is None]
+            return Listed(tuple(found[:limit]), None, len(ids) > limit)
         top = await self.end() if before is None else before
         listed: list[tuple[int, Operation]] = []
         for _ in range(WINDOWS):

@@ -13,6 +13,8 @@ from stead.controller.looks import Looks
 from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
 from stead.controller.view.asking import explain, placed, rehearse, request_of
 from stead.controller.view.fitting import fitted
+from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
+from stead.controller.view.overview import Overview, overview
 from stead.controller.view.past import past
 from stead.controller.view.reading import View, shown_queue, tag_of
 from stead.controller.view.standing import Standing, standing
@@ -30,6 +32,8 @@ from stead.controller.view.things import (
     Truth,
     Unfit,
 )
+from stead.controller.view.timeline import Timeline, timeline
+from stead.controller.view.tree import Node, tree
 from stead.controller.view.truth import truth
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -174,6 +178,23 @@ class Service:
     ) -> Listed[Truth]:
         """Belief beside what a look shows now; from the store alone where it need not be fresh."""
         return await truth(self.view, self.looks if fresh else None, kind, below, after, limit)
+
+    async def overview(self) -> Overview:
+        """The cell at a glance."""
+        return await overview(self.view)
+
+    async def tree(self, below: str, after: str | None, limit: int) -> Listed[Node]:
+        """What lies directly below a path, the worst first."""
+        return await tree(self.view, below, after, limit)
+
+    async def timeline(self, id: UUID, skip: int, limit: int) -> Timeline | None:
+        """What an operation did and when."""
+        found = await self.view.operation(id)
+        return None if found is None else await timeline(self.view, found, skip, limit)
+
+    def lifecycle(self, kind: str) -> ShownLifecycle | None:
+        """A lifecycle whole."""
+        return shown_lifecycle(self.kinds[kind]) if kind in self.kinds else None
 
     def _wrong(self, asked: Asked, row: Row | None) -> Missing | Outdated | None:
         """What speaks against it before anybody is asked."""

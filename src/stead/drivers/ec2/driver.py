@@ -38,9 +38,14 @@ class Kind(Protocol):
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where EC2 is, and who speaks to it."""
+    """Where EC2 is, and who speaks to it.
+
+    Credentials: found as boto3 and the AWS command line find them, from environment variables, the profile, single
+    sign-on, or the role of the container or the instance.
+    """
 
     region: str
+    """As the lane has it."""
     provider: str = ""
     """As the lane has it; it makes no difference here."""
     profile: str = ""

@@ -13,19 +13,25 @@ LEFT = 5.0
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where LXD is, and who speaks to it."""
+    """Where LXD is, and who speaks to it.
+
+    Credentials: none over its socket, beyond the right to open it; over the network a certificate that it trusts.
+    """
 
     provider: str
+    """As the lane has it."""
     region: str
+    """As the lane has it."""
     socket: str = ""
-    """The path of its socket; or else:"""
+    """The path of its socket, where there is no `url`."""
     url: str = ""
-    """Its address, such as `https://lxd.example:8443`,"""
+    """Its address, such as `https://lxd.example:8443`, where there is no `socket`."""
     certificate: str = ""
-    """and the files of a certificate that it trusts, of its key,"""
+    """With `url`: the file of a certificate that it trusts."""
     key: str = ""
+    """With `url`: the file of that certificate's key."""
     server_certificate: str = ""
-    """and of its own certificate, where it is not signed by somebody the system knows."""
+    """With `url`: the file of its own certificate, where it is not signed by somebody the system knows."""
     project: str = ""
     """The project that is this region; one with the region's name, if not said."""
     owner: str = "stead"

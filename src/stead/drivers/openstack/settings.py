@@ -18,25 +18,36 @@ APPLICATION = ("application_credential_id", "application_credential_secret")
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A cloud by name, or an address with a password, or an address with an application credential."""
+    """A cloud by name, or an address with a password, or an address with an application credential.
+
+    Credentials: those of the cloud in clouds.yaml, which the agent finds as OpenStack's own tools do; or a user's
+    password; or an application credential.
+    """
 
     region: str
+    """As the lane has it."""
     provider: str = ""
     """As the lane has it; it makes no difference here."""
     region_name: str = ""
     """The cloud's own name for the region, if it is not the lane's."""
     cloud: str = ""
-    """A name in clouds.yaml; or else:"""
+    """A name in clouds.yaml, which says all that the address and the credentials below would."""
     auth_url: str = ""
-    """the address of Keystone, and either"""
+    """The address of Keystone, where there is no `cloud`."""
     username: str = ""
+    """With `auth_url`: a user."""
     password: str = ""
+    """With `username`: its password."""
     project_name: str = ""
+    """With `username`: the project."""
     user_domain_name: str = "Default"
+    """With `username`: the domain of the user."""
     project_domain_name: str = "Default"
+    """With `username`: the domain of the project."""
     application_credential_id: str = ""
-    """or this."""
+    """With `auth_url`, instead of a user: an application credential."""
     application_credential_secret: str = ""
+    """With `application_credential_id`: its secret."""
     interface: str = ""
     """Which of a service's addresses is used: `public`, `internal` or `admin`."""
     verify: bool | str = ""

@@ -78,11 +78,17 @@ _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the simulated cloud is, and who speaks to it."""
+    """Where the simulated cloud is, and who speaks to it.
+
+    Credentials: none.
+    """
 
     url: str
+    """Its address, such as `http://127.0.0.1:7780`."""
     provider: str
+    """As the lane has it."""
     region: str
+    """As the lane has it."""
     owner: str = "stead"
     """What our instances are tagged with; two who share a provider differ in it."""
     timeout: Annotated[float, Meta(gt=0)] = 10.0

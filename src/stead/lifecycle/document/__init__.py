@@ -39,10 +39,10 @@ from pydantic import BaseModel, ValidationError
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document.form import ActionForm, ExpiryForm, LifecycleForm, MoveForm, NeedForm, StateForm
-from stead.lifecycle.document.nodes import read
-from stead.lifecycle.document.problems import DocumentError, Path, Problem, error, quoted
 from stead.lifecycle.document.words import Unknown
 from stead.lifecycle.document.writing import write
+from stead.lifecycle.files.nodes import read
+from stead.lifecycle.files.problems import DocumentError, Path, Problem, error, quoted
 
 __all__ = ["DocumentError", "dump", "load", "schema"]
 

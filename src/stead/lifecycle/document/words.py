@@ -14,17 +14,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, WithJsonSchema
 
-from stead.lifecycle.document.problems import quoted
-from stead.lifecycle.rows import BACK, DAY, FAILS, HOUR, MINUTE, Actor, Trigger
+from stead.lifecycle.files.problems import quoted
+from stead.lifecycle.files.times import seconds
+from stead.lifecycle.rows import BACK, FAILS, Actor, Trigger
 
 NAME = "[A-Za-z][A-Za-z0-9_.-]*"
 _NAME = re.compile(NAME)
-_DURATION = re.compile("([0-9]{1,9})([smhd]?)")
 _COUNT = re.compile("[0-9]{1,9}")
 # Neither the database nor a terminal takes these well.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
-_UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
 
 
 class Unknown(ValueError):
@@ -94,20 +92,6 @@ def _count(value: Any) -> Any:
     if not isinstance(value, str) or not _COUNT.fullmatch(value):
         raise ValueError("must be a whole number")
     return int(value)
-
-
-def seconds(value: Any) -> int:
-    """`90s`, `15m`, `2h`, `7d` or a whole number, in seconds."""
-    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError("must be a time such as 90s, 15m, 2h or 7d, or a whole number of seconds")
-    return int(match[1]) * _UNITS[match[2]]
-
-
-def duration(value: int) -> str:
-    """The same the other way round, in the largest unit that fits without a rest."""
-    unit = next(unit for unit in "dhms" if value % _UNITS[unit] == 0)
-    return f"{value // _UNITS[unit]}{unit}" if value else "0s"
 
 
 def _one_of(values: type[StrEnum]) -> Callable[[Any], Any]:

@@ -17,7 +17,7 @@ from stead.lifecycle.document.form import (
     StateForm,
     seen_by_default,
 )
-from stead.lifecycle.document.words import duration
+from stead.lifecycle.files.times import duration
 from stead.lifecycle.rows import Action, Expiry, Move, Need, State
 
 WIDTH = 110

@@ -48,7 +48,9 @@ CREATE INDEX resources_look ON resources (look_at) WHERE look_at IS NOT NULL;
 CREATE INDEX resources_lane ON resources (lane, path);
 CREATE INDEX resources_kind ON resources (kind, path);
 CREATE INDEX resources_token ON resources (token);
-CREATE INDEX resources_bad ON resources (path) WHERE state IN ('Failed', 'Undefined');  -- the few that one looks for
+CREATE INDEX resources_bad ON resources (path)     -- the few that one looks for
+    WHERE state IN ('Failed', 'Undefined', 'CreateError', 'UpdateError', 'DeleteError', 'ERROR', 'error', 'failed', 'degraded',
+                    'Offline');
 
 -- An operation that is under way.
 CREATE TABLE operations (
@@ -79,6 +81,7 @@ CREATE TABLE expansions (
     at        timestamptz NOT NULL DEFAULT now()  -- when the last of them was
 );
 CREATE INDEX operations_counted ON operations (id) WHERE remaining = 0;
+CREATE INDEX operations_grouped ON operations (id) WHERE orders > 0;
 
 -- Members of an operation that did not do what it asked of them, and why.
 CREATE TABLE operation_members (
@@ -98,6 +101,7 @@ CREATE TABLE ended_operations (
 ) PARTITION BY RANGE (ended_at);
 CREATE INDEX ended_operations_id ON ended_operations (id);
 CREATE INDEX ended_operations_path ON ended_operations (path, ended_at);
+CREATE INDEX ended_operations_grouped ON ended_operations (ended_at) WHERE orders > 0;
 CREATE TABLE ended_operations_default PARTITION OF ended_operations DEFAULT;
 
 -- Whole claims, as the algebra has them: exclusive (x) on a path, or use (i) of it. Ancestors are implied. A claim is an

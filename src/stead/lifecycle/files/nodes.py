@@ -16,7 +16,7 @@ from yaml.events import AliasEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.reader import ReaderError
 
-from stead.lifecycle.document.problems import Path, Problem, quoted
+from stead.lifecycle.files.problems import Path, Problem, quoted
 
 MAX_BYTES = 1024 * 1024
 MAX_DEPTH = 8

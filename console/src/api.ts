@@ -1,0 +1,162 @@
+/** What the server says, and how it is asked. */
+
+export type StateClass = 'settled' | 'moving' | 'final' | 'absent';
+export type Health = 'trouble' | 'moving' | 'well' | 'ended' | 'empty';
+export type Counts = Record<string, number>;
+
+export interface Running {
+  id: string; action: string; phase: string; origin: string; aims_at: string; attempt: number; by: string;
+  since: string | null; cancelled: boolean;
+}
+export interface Resource {
+  path: string; kind: string; state: string; state_class: StateClass; tag: string; lane: string;
+  spec: Record<string, unknown>; next_spec: Record<string, unknown> | null; facts: Record<string, unknown>;
+  operation: Running | null; hidden: Running | null; timers: Record<string, string>; seen_at: string | null;
+  changed_at: string | null; created_at: string | null; members: Counts | null;
+}
+export interface Past {
+  path: string; kind: string; at: string; state: string; state_class: StateClass; since: string | null;
+  spec: Record<string, unknown> | null; facts: Record<string, unknown>; operation: string | null; principal: string;
+  through: number;
+}
+export interface Reason { code: string; says: string }
+export interface Operation {
+  id: string; action: string; kind: string; path: string; principal: string; reason: string; total: number;
+  remaining: number; failed: number; outcome: string | null; created_at: string; ended_at: string | null;
+  state: string | null; phase: string | null; attempt: number | null; cancelled: boolean; queued: boolean;
+  position: number | null; reasons: Reason[]; says: string; orders: number;
+}
+export interface Line {
+  position: number; at: string; path: string; kind: string; operation: string | null; principal: string; actor: string;
+  trigger: string; word: string; source: string; target: string; change: Record<string, unknown>; refused: number;
+}
+export interface Holder { operation: string; action: string; path: string; by: string; since: string | null }
+export interface Remedy { what: string; says: string; actions: string[]; operation: string }
+export interface Explanation {
+  path: string; kind: string; action: string; state: string; allowed: boolean; joins: boolean; idle: boolean;
+  waits: boolean; reasons: Reason[]; holders: Holder[]; allowed_actions: string[]; remedies: Remedy[];
+}
+export interface Rehearsal {
+  moves: { source: string; target: string }[]; orders: { verb: string; lane: string; members: number }[];
+  way: string[]; fails: string; members: { state: string; members: number; does: string; target: string }[];
+}
+export interface Accepted {
+  operation: { id: string; action: string; kind: string; path: string } | null; joined: boolean; idle: boolean;
+  queued: boolean; position: number | null;
+}
+export interface KindCount { kind: string; state: string; state_class: StateClass; health: Health; members: number }
+export interface Troubled { path: string; kind: string; state: string; state_class: StateClass; since: string; why: string }
+export interface Overview {
+  at: string; position: number; counts: KindCount[]; classes: Counts; under_way: number; waiting: number;
+  trouble: Troubled[]; more_trouble: boolean; calls_made: number; calls_saved: number; moves: number[];
+  agents_there: number; agents_away: number; throttled: { lane: string; calls: number; at: string }[];
+}
+export interface TreeNode {
+  name: string; path: string; kind: string | null; state: string | null; state_class: StateClass | null;
+  health: Health; worst: string; total: number; counts: Record<string, Counts>;
+}
+export interface Page<T> { items: T[]; next: string | null }
+export interface Bar {
+  path: string; kind: string; begin: string; end: string | null; origin: string;
+  phases: { state: string; at: string }[]; outcome: string | null; says: string;
+}
+export interface Timeline {
+  operation: Operation; now: string; total: number; items: Bar[]; next: string | null;
+  errors: { outcome: string; says: string; members: number; path: string }[];
+}
+export interface LifecycleName {
+  kind: string; family: string; says: string; parent: string; members: string; states: number; actions: number;
+  moves: number; findings: number;
+}
+export interface LifecycleState {
+  name: string; state_class: StateClass; says: string; bad: boolean; deadline: number | null; awaits: string | null;
+}
+export interface LifecycleAction {
+  name: string; says: string; starts: string[]; through: string[]; ends: string; fails: string; by: string[];
+  undo: string; forceable: boolean; steers: string;
+}
+export interface LifecycleMove {
+  source: string; trigger: string; on: string; actor: string; target: string; forced: boolean;
+}
+export interface Lifecycle {
+  kind: string; family: string; says: string; parent: string; members: string; states: LifecycleState[];
+  actions: LifecycleAction[]; moves: LifecycleMove[];
+  findings: { rule: string; where: string; says: string; mend: string }[];
+}
+export interface Part { name: string; lane: string; text: string; counts: Counts }
+export interface Standing {
+  resource: Resource; text: string; counts: Counts; settled: boolean; target_action: string; target_status: string;
+  operation: Operation | null; groups: Part[]; lanes: Part[];
+  worst: { path: string; state: string; since: string; says: string } | null;
+}
+export interface Truth {
+  path: string; lane: string; believed: string; expects: string; seen: string | null; agrees: boolean | null;
+  why: string | null; seen_at: string | null;
+}
+export interface Lane {
+  lane: string; agents: { name: string; version: string; there: boolean; last_seen: string }[]; limit: number | null;
+  regions: number | null; in_flight: number; waiting: number; untaken: number; throttled: number;
+  throttled_at: string | null;
+}
+export interface Orphan {
+  lane: string; token: string; path: string; state: string; facts: Record<string, unknown>; since: string;
+  seen_at: string;
+}
+export interface Queue {
+  path: string; stopping: boolean; waiting: number; running: string | null; items: Operation[]; more: boolean;
+}
+export interface Journal { items: Line[]; next: number; end: number }
+
+/** Everything that is not an answer (RFC 9457). */
+export interface ProblemBody {
+  title: string; status: number; detail: string; code: string; request_id?: string; reasons?: Reason[];
+  holders?: Holder[]; errors?: { where: string; says: string }[]; allowed_actions?: string[];
+}
+
+export class Problem extends Error {
+  constructor(readonly body: ProblemBody) {
+    super(body.detail || body.title);
+  }
+}
+
+/** The server cannot be reached. */
+export class Away extends Error {}
+
+type Query = Record<string, string | number | boolean | null | undefined>;
+
+export async function call<T>(method: string, address: string, query: Query = {}, body?: unknown): Promise<T> {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) words.set(name, String(value));
+  }
+  const url = words.size ? `${address}?${words}` : address;
+  const headers: Record<string, string> = {};
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (method === 'POST') headers['Idempotency-Key'] = key();
+  let answer: Response;
+  try {
+    answer = await fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
+  } catch {
+    throw new Away('the server cannot be reached');
+  }
+  if (answer.ok) return (await answer.json()) as T;
+  let said: ProblemBody;
+  try {
+    said = (await answer.json()) as ProblemBody;
+  } catch {
+    said = { title: answer.statusText, status: answer.status, detail: `status ${answer.status}`, code: 'fault' };
+  }
+  if (answer.status === 502 || answer.status === 503 || answer.status === 504) throw new Away(said.detail);
+  throw new Problem(said);
+}
+
+export const get = <T>(address: string, query: Query = {}): Promise<T> => call<T>('GET', address, query);
+
+/** A path as part of an address. */
+export const at = (path: string): string =>
+  path.replace(/^\//, '').split('/').map(encodeURIComponent).join('/');
+
+/** Works where `crypto.randomUUID` does not: on plain http from another host. */
+function key(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (n) => n.toString(16).padStart(2, '0')).join('');
+}

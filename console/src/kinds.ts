@@ -1,0 +1,36 @@
+/** Lifecycles, each asked for once: they change only with the server. */
+import { signal } from '@preact/signals';
+import { get, type Health, type Lifecycle } from './api.ts';
+
+const asked = new Map<string, Promise<Lifecycle>>();
+const known = new Map<string, Map<string, Health>>();
+/** Rises when one more is known. */
+export const learnt = signal(0);
+
+export function lifecycle(kind: string): Promise<Lifecycle> {
+  let found = asked.get(kind);
+  if (!found) {
+    found = get<Lifecycle>(`/v1/lifecycles/${encodeURIComponent(kind)}`);
+    asked.set(kind, found);
+    found.then(
+      (whole) => {
+        known.set(kind, new Map(whole.states.map((s) => [s.name, healthOf(s.state_class, s.bad)])));
+        learnt.value += 1;
+      },
+      () => asked.delete(kind),
+    );
+  }
+  return found;
+}
+
+export function healthOf(cls: string, bad: boolean): Health {
+  if (bad) return 'trouble';
+  return cls === 'moving' ? 'moving' : cls === 'settled' ? 'well' : cls === 'final' ? 'ended' : 'empty';
+}
+
+/** How well a state is; asks for the lifecycle where it is not known yet. */
+export function health(kind: string, state: string): Health {
+  const states = known.get(kind);
+  if (!states) void lifecycle(kind);
+  return states?.get(state) ?? 'empty';
+}

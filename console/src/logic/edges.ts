@@ -1,0 +1,56 @@
+/** The moves of a lifecycle as edges of its picture: one for each pair of states. */
+import type { Lifecycle, LifecycleMove } from '../api.ts';
+
+export interface Edge {
+  source: string;
+  target: string;
+  label: string;
+  fails: boolean;
+  words: string[];
+}
+
+const WAY = new Set(['request', 'started', 'done', 'next', 'children', 'connected', 'disconnected']);
+/** An action that may start in more states is drawn from the first two. */
+const FEW = 3;
+const FAILURE = new Set(['failed', 'silent', 'undone', 'declined']);
+
+/** With `all`, also what a look leads to and what is forced; whatever was taken is always there. */
+export function edgesOf(of: Lifecycle, all: boolean, taken?: Set<string>): Edge[] {
+  const names = new Set(of.states.map((state) => state.name));
+  const moving = new Set(of.states.filter((state) => state.state_class === 'moving').map((state) => state.name));
+  const mine = new Set<string>();
+  const found = new Map<string, Edge>();
+  const ordered = [...of.moves].sort((a, b) => Number(!WAY.has(a.trigger)) - Number(!WAY.has(b.trigger)));
+  for (const move of ordered) {
+    if (move.source === move.target || !names.has(move.source) || !names.has(move.target)) continue;
+    const pair = `${move.source} ${move.target}`;
+    const fails = FAILURE.has(move.trigger) || (move.trigger === 'children' && of.actions.some((one) => one.name === move.on && one.fails === move.target));
+    if (!all && !taken?.has(pair) && aside(of, move, moving)) continue;
+    const wanted = all || taken?.has(pair) || (!move.forced && (WAY.has(move.trigger) || move.trigger === 'failed'));
+    if (!wanted) continue;
+    const edge = found.get(pair) ?? { source: move.source, target: move.target, label: '', fails, words: [] };
+    edge.words.push(word(move));
+    if (move.trigger === 'request' && !move.forced && (!edge.label || (move.actor === 'user' && !mine.has(pair)))) {
+      edge.label = move.on;
+      if (move.actor === 'user') mine.add(pair);
+    }
+    found.set(pair, edge);
+  }
+  for (const pair of taken ?? []) {
+    const [source, target] = pair.split(' ') as [string, string];
+    if (!found.has(pair) && names.has(source) && names.has(target)) {
+      found.set(pair, { source, target, label: '', fails: false, words: ['it happened'] });
+    }
+  }
+  return [...found.values()];
+}
+
+/** What a picture is clearer without: all that members may come to amount to, and all that an action may start in. */
+function aside(of: Lifecycle, move: LifecycleMove, moving: Set<string>): boolean {
+  const action = of.actions.find((one) => one.name === move.on);
+  if (move.trigger === 'children') return !moving.has(move.source) || (!!action && move.target !== action.ends && move.target !== action.fails);
+  if (move.trigger === 'request' && action && action.starts.length > FEW) return action.starts.indexOf(move.source) > 1;
+  return false;
+}
+
+const word = (move: LifecycleMove): string => `${move.trigger} ${move.on}${move.forced ? ' (forced)' : ''} by ${move.actor}`;

@@ -1,0 +1,9 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { follow } from './live.ts';
+import './style.css';
+import { paint } from './theme.ts';
+
+paint();
+follow();
+render(<App />, document.getElementById('app') as HTMLElement);

@@ -1,0 +1,138 @@
+/** What can be asked of a resource: what is allowed acts, what is refused says why and what would help. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { at, call, get, type Accepted, type Explanation, type Lifecycle, type LifecycleAction, type Rehearsal, type Resource } from '../api.ts';
+import { useLive } from '../live.ts';
+import { number } from '../logic/words.ts';
+import { Dialog, Icon, say, Skeleton, When } from '../parts.tsx';
+import { Go, toOperation } from '../router.tsx';
+
+const GRAVE = /terminate|delete|destroy|withdraw|decommission|rollback/;
+const SIZED = new Set(['scale-out', 'scale-in', 'create']);
+
+async function ask(path: string, action: string, body: Record<string, unknown> = {}): Promise<boolean> {
+  try {
+    const taken = await call<Accepted>('POST', `/v1/resources/${at(path)}`, { action }, body);
+    if (!taken.operation) say('There was nothing to do');
+    else say(taken.queued ? `${action} waits its turn` : taken.joined ? `${action} is under way already` : `${action}: let in`, false, toOperation(taken.operation.id));
+    return true;
+  } catch (error) {
+    say((error as Error).message, true);
+    return false;
+  }
+}
+
+interface Props { of: Resource; lifecycle: Lifecycle; reload: () => void }
+
+export function Actions({ of, lifecycle, reload }: Props) {
+  const first = lifecycle.actions[0]?.name ?? 'create';
+  const explained = useLive<Explanation>(`allowed ${of.path} ${of.tag}`, () => get('/v1/explain', { path: of.path, action: first }));
+  const confirming = useSignal<LifecycleAction | null>(null);
+  const refused = useSignal<LifecycleAction | null>(null);
+  const busy = useSignal('');
+  const allowed = new Set(explained.data?.allowed_actions ?? []);
+  const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && !SIZED.has(action.name));
+  const click = async (action: LifecycleAction) => {
+    if (!allowed.has(action.name)) refused.value = action;
+    else if (GRAVE.test(action.name) || lifecycle.members) confirming.value = action;
+    else {
+      busy.value = action.name;
+      await ask(of.path, action.name);
+      busy.value = '';
+      reload();
+    }
+  };
+  return (
+    <div class="buttons" style={{ marginBottom: '14px' }} data-testid="actions" aria-label="Actions" role="group">
+      {mine.map((action) => {
+        const may = allowed.has(action.name);
+        return (
+          <button key={action.name} class={`${may ? '' : 'refused'} ${GRAVE.test(action.name) && may ? 'danger' : ''}`} disabled={busy.value === action.name}
+            aria-describedby={may ? undefined : 'why-refused'} title={may ? action.says : `${action.says} Not now: click to see why.`} data-action={action.name} data-allowed={may} onClick={() => void click(action)}>
+            {action.name}
+          </button>
+        );
+      })}
+      <span id="why-refused" hidden>Not allowed now; opens an explanation</span>
+      {confirming.value && <Confirm of={of} action={confirming.value} close={() => { confirming.value = null; reload(); }} />}
+      {refused.value && <Why of={of} action={refused.value} close={() => { refused.value = null; reload(); }} />}
+    </div>
+  );
+}
+
+function Confirm({ of, action, close }: { of: Resource; action: LifecycleAction; close: () => void }) {
+  const plan = useSignal<Rehearsal | Error | null>(null);
+  const reason = useSignal('');
+  const busy = useSignal(false);
+  useEffect(() => {
+    call<Rehearsal>('POST', `/v1/resources/${at(of.path)}`, { action: action.name, dry_run: true }, {}).then(
+      (found) => { plan.value = found; }, (error: Error) => { plan.value = error; },
+    );
+  }, []);
+  const go = async () => {
+    busy.value = true;
+    if (await ask(of.path, action.name, reason.value.trim() ? { reason: reason.value.trim() } : {})) close();
+    busy.value = false;
+  };
+  const found = plan.value;
+  const grave = GRAVE.test(action.name);
+  return (
+    <Dialog title={`${action.name} ${of.path}`} close={close} testid="confirm">
+      <p>{action.says}</p>
+      {found === null ? <Skeleton rows={2} /> : found instanceof Error ? <p class="state trouble long"><Icon of="trouble" />{found.message}</p> : (
+        <div>
+          {found.way.length > 0 && <p class="dim">{found.way.join(' → ')}{found.fails ? `; if it fails: ${found.fails}` : ''}</p>}
+          {found.members.length > 0 && <ul>{found.members.map((part) => <li key={part.state + part.does}><b>{number(part.members)}</b> in {part.state}: {part.does === 'acts' ? `go to ${part.target}` : part.does === 'skipped' ? 'are skipped' : part.does === 'joins' ? 'are at it already' : 'nothing to do'}</li>)}</ul>}
+        </div>
+      )}
+      {grave && <label class="field">Reason, for the record<input value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>}
+      <div class="buttons"><button class={`primary ${grave ? 'danger' : ''}`} disabled={busy.value || found instanceof Error} data-testid="confirm-yes" onClick={() => void go()}>{action.name}</button><button onClick={close}>Leave it</button></div>
+    </Dialog>
+  );
+}
+
+function Why({ of, action, close }: { of: Resource; action: LifecycleAction; close: () => void }) {
+  const reason = useSignal('');
+  const why = useLive<Explanation>(`why ${of.path} ${action.name}`, () => get('/v1/explain', { path: of.path, action: action.name }), { concerns: (line) => line.path === of.path });
+  const said = why.data;
+  const force = action.forceable || said?.remedies.some((one) => one.what === 'force');
+  const go = async (body: Record<string, unknown>) => { if (await ask(of.path, action.name, body)) close(); };
+  return (
+    <Dialog title={`Why not ${action.name}?`} close={close} testid="explain">
+      {!said ? why.error ? <p class="state trouble">{why.error.message}</p> : <Skeleton rows={3} /> : (
+        <>
+          {said.allowed ? <p class="state well"><Icon of="well" />It would be let in now.</p> : <ul data-testid="reasons">{said.reasons.map((one) => <li key={one.says}>{one.says}</li>)}</ul>}
+          {said.holders.length > 0 && <div><h3>Who holds it</h3>{said.holders.map((one) => <p key={one.operation}><Go to={toOperation(one.operation)}><b>{one.action || 'operation'}</b></Go> on <span class="path">{one.path}</span> by {one.by || 'nobody'}, <When at={one.since} /></p>)}</div>}
+          {said.remedies.length > 0 && <div><h3>What would help</h3><ul>{said.remedies.map((one) => <li key={one.says}>{one.says}</li>)}</ul></div>}
+          <div class="buttons">
+            {said.allowed && <button class="primary" onClick={() => void go({})}>{action.name}</button>}
+            {said.holders.length > 0 && <button onClick={() => void go({ on_conflict: 'queue' })}>Wait its turn</button>}
+          </div>
+          {force && !said.allowed && (
+            <div class="col" style={{ gap: '8px' }}>
+              <label class="field">Force it, whatever the state says; reason<input data-testid="force-reason" value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>
+              <div class="buttons"><button class="danger" data-testid="force" disabled={!reason.value.trim()} onClick={() => void go({ force: true, reason: reason.value.trim() })}>Force {action.name}</button></div>
+            </div>
+          )}
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+export function Scale({ of, reload }: { of: Resource; reload: () => void }) {
+  const have = Object.values(of.members ?? {}).reduce((a, b) => a + b, 0);
+  const to = useSignal<string | null>(null);
+  const wanted = Number(to.value ?? have);
+  const go = async (event: Event) => {
+    event.preventDefault();
+    if (await ask(of.path, wanted > have ? 'scale-out' : 'scale-in', { kind: 'subgroup', spec: { size: wanted } })) to.value = null;
+    reload();
+  };
+  return (
+    <form class="buttons" onSubmit={(event) => void go(event)} data-testid="scale">
+      <input type="number" min="0" aria-label="VMs" value={to.value ?? String(have)} onInput={(event) => { to.value = event.currentTarget.value; }} />
+      <button class="primary" disabled={to.value === null || !Number.isInteger(wanted) || wanted === have}>Scale{to.value !== null && wanted !== have ? ` ${wanted > have ? 'out' : 'in'} by ${number(Math.abs(wanted - have))}` : ''}</button>
+    </form>
+  );
+}

@@ -1,0 +1,99 @@
+/** The lifecycles that the server knows: drawn, with their states and actions, and what lint says. */
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { get, type Lifecycle, type LifecycleName } from '../api.ts';
+import { healthOf, lifecycle } from '../kinds.ts';
+import { useLive } from '../live.ts';
+import { plural, span } from '../logic/words.ts';
+import { Card, Empty, Icon, Shown, State } from '../parts.tsx';
+import { Go } from '../router.tsx';
+
+const FAMILIES: Record<string, string> = {
+  multicloud: 'Multi-cloud infrastructure', edge: 'Edge sites', datacenter: 'Private cloud', reservation: 'Leases', system: 'Systems of services', '': 'Others',
+};
+
+export default function LifecyclesPage({ rest }: { rest: string }) {
+  const kind = rest.replace(/^\//, '');
+  return kind ? <One kind={kind} /> : <All />;
+}
+
+function All() {
+  const filter = useSignal('');
+  const all = useLive<{ items: LifecycleName[] }>('lifecycles', () => get('/v1/lifecycles'));
+  return (
+    <>
+      <div class="top"><h1>Lifecycles</h1><input class="filter" type="search" data-filter aria-label="Filter" placeholder="Filter" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></div>
+      <Shown of={all} rows={10}>
+        {({ items }) => {
+          const fitting = items.filter((one) => `${one.kind} ${one.says}`.toLowerCase().includes(filter.value.trim().toLowerCase()));
+          const families = [...new Set(fitting.map((one) => one.family))];
+          if (!fitting.length) return <Empty title="None fits the filter" />;
+          return (
+            <div class="grid">
+              {families.map((family) => (
+                <Card key={family} title={FAMILIES[family] ?? family}>
+                  <ul class="list">
+                    {fitting.filter((one) => one.family === family).map((one) => (
+                      <li key={one.kind}>
+                        <Go to={`/lifecycles/${one.kind}`} class="item lc" style={{ gridTemplateColumns: '118px minmax(0, 1fr) auto' }} data-item>
+                          <b>{one.kind}</b><span class="dim">{one.says}</span>
+                          {one.findings ? <span class="state trouble"><Icon of="trouble" />{plural(one.findings, 'finding')}</span> : <span class="dim brief">{one.states} states</span>}
+                        </Go>
+                      </li>
+                    ))}
+                  </ul>
+                </Card>
+              ))}
+            </div>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+type DiagramType = ComponentType<{ of: Lifecycle; current?: string | undefined; taken?: Set<string> | undefined; all?: boolean }>;
+
+export function Drawn(props: { of: Lifecycle; current?: string | undefined; taken?: Set<string> | undefined; all?: boolean }) {
+  const drawing = useSignal<{ is: DiagramType } | null>(null);
+  useEffect(() => { void import('../diagram.tsx').then((module) => { drawing.value = { is: module.default }; }); }, []);
+  const Diagram = drawing.value?.is;
+  return Diagram ? <Diagram {...props} /> : <div style={{ minHeight: '200px' }} />;
+}
+
+function One({ kind }: { kind: string }) {
+  const all = useSignal(false);
+  const found = useLive<Lifecycle>(`lifecycle ${kind}`, () => lifecycle(kind));
+  return (
+    <Shown of={found} rows={10}>
+      {(of) => (
+        <>
+          <div class="top"><div class="crumbs"><Go to="/lifecycles">Lifecycles</Go> /</div><h1>{of.kind}</h1><span class="dim">{of.says}</span></div>
+          <div class="grid">
+            <Card wide title="Diagram" testid="diagram" aside={<label><input type="checkbox" checked={all.value} onChange={(event) => { all.value = event.currentTarget.checked; }} /> every move ({of.moves.length})</label>}>
+              <Drawn of={of} all={all.value} />
+            </Card>
+            <Card title="States" testid="states">
+              <table><tbody>{of.states.map((state) => (
+                <tr key={state.name}><td><State state={state.name} health={healthOf(state.state_class, state.bad)} quiet /></td><td>{state.says}<div class="dim">{state.state_class}{state.deadline ? `, at most ${span(state.deadline)}` : ''}{state.awaits ? `, waits for ${state.awaits === 'agent' ? 'an agent' : state.awaits}` : ''}</div></td></tr>
+              ))}</tbody></table>
+            </Card>
+            <div class="col">
+              <Card title="Actions" testid="actions">
+                <table><tbody>{of.actions.map((action) => (
+                  <tr key={action.name}><td><b>{action.name}</b><div class="dim">{action.by.join(', ')}</div></td><td>{action.says}<div class="dim">{action.steers ? `a word to ${action.steers}` : `${action.starts.join(', ')} → ${[...action.through, action.ends].join(' → ')}${action.fails ? `; fails: ${action.fails}` : ''}${action.undo ? `; undone by ${action.undo}` : ''}`}{action.forceable ? '; can be forced' : ''}</div></td></tr>
+                ))}</tbody></table>
+              </Card>
+              <Card title="Lint" testid="findings" aside={of.findings.length ? plural(of.findings.length, 'finding') : undefined}>
+                {of.findings.length ? of.findings.map((one) => (
+                  <div class="line" key={one.rule + one.where} style={{ gridTemplateColumns: '120px 1fr' }}><span class="state trouble"><Icon of="trouble" />{one.rule}</span><div><b>{one.where}</b>: {one.says}<div class="dim">{one.mend}</div></div></div>
+                )) : <p class="state well long"><Icon of="well" />No findings: every moving state has a deadline and a way out.</p>}
+              </Card>
+            </div>
+          </div>
+        </>
+      )}
+    </Shown>
+  );
+}

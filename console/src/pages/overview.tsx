@@ -1,0 +1,140 @@
+/** The cell at a glance. */
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { get, type KindCount, type Operation, type Overview, type Page } from '../api.ts';
+import { beat, recent, useLive } from '../live.ts';
+import { clock, number, plural } from '../logic/words.ts';
+import { Card, Command, Empty, Icon, Progress, Shown, Stack, State, When } from '../parts.tsx';
+import { Go, toOperation, toResource } from '../router.tsx';
+
+const any = () => true;
+
+export default function OverviewPage() {
+  const overview = useLive<Overview>('overview', () => get('/v1/overview'), { concerns: any, every: 2000 });
+  const running = useLive<Page<Operation> & { more: boolean }>('running', () => get('/v1/operations', { running: true, limit: 12 }), { concerns: any, every: 5000 });
+  return (
+    <>
+      <div class="top"><h1>Overview</h1></div>
+      <Shown of={overview} rows={10}>
+        {(data) => (
+          <>
+            <Tiles of={data} />
+            <div class="grid">
+              <div class="two-thirds col">
+                <Card title="What there is" aside={plural(data.counts.reduce((sum, one) => sum + one.members, 0), 'resource')} testid="counts"><Kinds of={data.counts} /></Card>
+                <Card title="In trouble" testid="trouble" aside={data.more_trouble ? 'and others' : undefined}><Troubles of={data} /></Card>
+              </div>
+              <div class="third col">
+                <Card title="Under way" testid="under-way" aside={<Go to="/operations">All operations</Go>}>
+                  <Shown of={running} rows={3}>{(page) => <Operations of={page.items} more={page.more} />}</Shown>
+                </Card>
+                <Card title="Moves a second" testid="moves" aside="last minute"><Moves of={data} /></Card>
+                <Card title="Just now" testid="recent"><Recent /></Card>
+              </div>
+            </div>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Tiles({ of }: { of: Overview }) {
+  const trouble = of.counts.reduce((sum, one) => sum + (one.health === 'trouble' ? one.members : 0), 0);
+  const many = (n: number) => (n >= 10_000 ? '10,000+' : number(n));
+  const asked = of.calls_made + of.calls_saved;
+  return (
+    <div class="tiles">
+      <Go to="/tree" class="tile" testid="tile-settled"><b>{number(of.classes['settled'] ?? 0)}</b><span><Icon of="well" />settled</span></Go>
+      <Go to="/tree" class="tile" testid="tile-moving"><b>{number(of.classes['moving'] ?? 0)}</b><span><Icon of="moving" />moving</span></Go>
+      <Go to="/tree" class="tile" testid="tile-trouble"><b>{number(trouble)}</b><span><Icon of={trouble ? 'trouble' : 'well'} />in trouble</span></Go>
+      <Go to="/operations" class="tile" testid="tile-operations"><b>{many(of.under_way)}</b><span>under way{of.waiting ? `, ${many(of.waiting)} wait` : ''}</span></Go>
+      <div class="tile" data-testid="tile-saved" title={`${plural(of.calls_made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
+        <b>{asked ? `${Math.floor((100 * of.calls_saved) / asked)}%` : '–'}</b><span>{number(of.calls_saved)} calls saved</span>
+      </div>
+      <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(of.agents_there)}<small class="dim">{of.agents_away ? ` / ${number(of.agents_there + of.agents_away)}` : ''}</small></b><span><Icon of={of.agents_away || !of.agents_there ? 'trouble' : 'well'} />{of.agents_away ? `${number(of.agents_away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>
+    </div>
+  );
+}
+
+function Kinds({ of }: { of: KindCount[] }) {
+  if (!of.length) {
+    return <Empty title="Nothing is here yet" command="stead mci create shop/web -f mci.yaml"><Go to="/create">Create an infrastructure</Go> here, or from a terminal:</Empty>;
+  }
+  const kinds = new Map<string, Record<string, number>>();
+  for (const one of of) kinds.set(one.kind, { ...kinds.get(one.kind), [one.state]: one.members });
+  return (
+    <div>
+      {[...kinds].map(([kind, counts]) => (
+        <div class="kind-row" key={kind} data-kind={kind}>
+          <Go to={`/lifecycles/${kind}`}>{kind}</Go>
+          <Stack counts={counts} kind={kind} label={kind} />
+          <span>{number(Object.values(counts).reduce((a, b) => a + b, 0))}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Troubles({ of }: { of: Overview }) {
+  if (!of.trouble.length) return <Empty title="Nothing is in trouble">What fails, or takes more than half of its time, is named here with its reason.</Empty>;
+  return (
+    <ul class="list">
+      {of.trouble.map((one) => (
+        <li key={one.path}>
+          <Go to={toResource(one.path)} class="item trouble-item" data-item>
+            <State state={one.state} kind={one.kind} health={one.state_class === 'moving' ? 'moving' : 'trouble'} />
+            <span class="path">{one.path}</span>
+            <When at={one.since} />
+            <span class="why">{one.why}</span>
+          </Go>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Operations({ of, more }: { of: Operation[]; more: boolean }) {
+  if (!of.length) return <Empty title="Nothing is under way" />;
+  return (
+    <ul class="list">
+      {of.map((op) => (
+        <li key={op.id}>
+          <Go to={toOperation(op.id)} class="item op" data-item>
+            <b>{op.action}</b>
+            <span class="path">{op.path}</span>
+            <span class="dim">{op.queued ? `waits, place ${op.position}` : op.total > 1 ? `${number(op.total - op.remaining)}/${number(op.total)}` : op.phase}</span>
+            {op.total > 1 && <Progress done={op.total - op.remaining} total={op.total} failed={op.failed} label={`${op.action} ${op.path}`} />}
+          </Go>
+        </li>
+      ))}
+      {more && <li class="dim item">There are others.</li>}
+    </ul>
+  );
+}
+
+type ChartType = ComponentType<{ moves: number[]; end: number }>;
+
+function Moves({ of }: { of: Overview }) {
+  const chart = useSignal<{ is: ChartType } | null>(null);
+  useEffect(() => { void import('../chart.tsx').then((module) => { chart.value = { is: module.default }; }); }, []);
+  const Chart = chart.value?.is;
+  return Chart ? <Chart moves={of.moves} end={Date.parse(of.at)} /> : <div class="chart" />;
+}
+
+function Recent() {
+  beat.value;
+  const lines = recent.last(8);
+  if (!lines.length) return <p class="dim">Moves are listed here as they are made. <span class="dim">In a terminal:</span> <Command text="stead journal --follow" /></p>;
+  return (
+    <div>
+      {lines.map((line) => (
+        <div class="line" key={line.position}>
+          <span class="dim">{clock(line.at)}</span>
+          <div><Go to={toResource(line.path)} class="path">{line.path}</Go> {line.refused ? <span class="err">refused: {line.word}</span> : line.source === line.target ? <span class="dim">{line.word}</span> : <State state={line.target} kind={line.kind} />}</div>
+        </div>
+      ))}
+    </div>
+  );
+}

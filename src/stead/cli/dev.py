@@ -1,0 +1,85 @@
+"""`stead dev` and `stead doctor`: all of it on this machine, and what is missing for that."""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from stead.cli.output import Code, fail, line, note
+from stead.dev.cell import LANES, Cell, Wanted, home
+from stead.dev.children import NotStarted
+from stead.dev.doctor import examine
+
+Port = Annotated[int, typer.Option("--port", help="The port of the console and the API.")]
+CloudPort = Annotated[int, typer.Option("--cloud-port", help="The port of the simulated cloud.")]
+
+
+def dev(
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the data, and go on with it the next time.")] = False,
+    port: Port = 7770,
+    cloud_port: CloudPort = 7780,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds that the simulated cloud takes for a call.")] = 1.0,
+) -> None:
+    """Run everything on this machine until Ctrl-C: database, bus, server, agents and a simulated cloud.
+
+    It listens on loopback only, and asks nobody who they are: it is for trying things out. What ends by itself is
+    started again, so kill what you like.
+    """
+    wanted = Wanted(port, cloud_port, home() if keep else None, delay)
+    wrong = [finding for finding in examine(wanted) if not finding.well]
+    for finding in wrong:
+        note(f"error: {finding.what}: {finding.says}")
+    if wrong:
+        raise typer.Exit(Code.FAILED)
+    began = time.monotonic()
+    for word in (signal.SIGTERM, signal.SIGINT):  # also where a shell had it ignore the second
+        signal.signal(word, _interrupt)
+    with suppress(KeyboardInterrupt):
+        note("starting, which takes some seconds …")
+        try:
+            with Cell(wanted, note) as cell:
+                _tell(cell, time.monotonic() - began)
+                cell.watch()
+        except NotStarted as error:
+            fail(f"it does not start: {str(error).strip()[-1000:]}")
+    note("ended" + ("" if keep else ", and nothing is left"))
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _tell(cell: Cell, took: float) -> None:
+    wanted = cell.wanted
+    url = f"http://127.0.0.1:{wanted.port}"
+    kept = f"kept in {wanted.keep}" if wanted.keep else "thrown away at the end; --keep keeps it"
+    regions = ", ".join(f"{provider}.{region}" for provider, regions in LANES.items() for region in regions)
+    line(f"Stead runs, after {took:.1f} s: on loopback only, and open to whoever is on this machine.\n")
+    line(f"  console    {url}/console/")
+    line(f"  API        {url}/v1, described at {url}/v1/openapi.json")
+    line(f"  clouds     {regions} (simulated)")
+    line(f"  data       {kept}\n")
+    line(f"  {'PART':<12} {'PROCESS':>7}  ADDRESS")
+    for name, pid, address in cell.parts():
+        line(f"  {name:<12} {pid:>7}  {address}".rstrip())
+    server = "" if wanted.port == 7770 else f" --server {url}"
+    line("\nTry, in another terminal:\n")
+    line(f"  stead mci example | stead mci create shop/web -f -{server}")
+    line(f"  stead mci tree shop/web{server}")
+    line(f"  stead explain shop/web resume{server}")
+    line("\nKill any of the processes meanwhile and it goes on. Ctrl-C ends it.")
+
+
+def doctor(port: Port = 7770, cloud_port: CloudPort = 7780) -> None:
+    """Say what is missing or wrong on this machine for `stead dev`, and what would help.
+
+    Exit code 0: nothing. 1: something.
+    """
+    findings = list(examine(Wanted(port, cloud_port)))
+    for finding in findings:
+        line(f"{'ok' if finding.well else 'WRONG':<6} {finding.what:<11} {finding.says}")
+    raise typer.Exit(Code.DONE if all(finding.well for finding in findings) else Code.FAILED)

@@ -1,0 +1,17 @@
+"""What is said to processes by the environment alone; everything else is an option that names its variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+VARIABLES: Mapping[str, str] = {
+    "STEAD_LOG": "How much `stead server`, `controller` and `agent` log: `DEBUG`, `INFO` (the default), `WARNING` or "
+    "`ERROR`.",
+    "STEAD_DEV_DATA": "The folder in which `stead dev --keep` keeps its data. Without it: `stead/dev` in "
+    "`XDG_DATA_HOME` or in `~/.local/share`; for root `/var/lib/stead-dev`.",
+    "STEAD_POSTGRES": "The folder with the programs of the PostgreSQL that `stead dev` is to run. Without it: one "
+    "that is installed, the newest first, or the one that came with Stead.",
+    "STEAD_WITH_PARENT": "Set by `stead server` for the controller that it starts, which then ends when the server "
+    "does. Nobody else sets it.",
+    "NO_COLOR": "Where it is set, no colours are written to a terminal.",
+}

@@ -1,0 +1,39 @@
+"""The part of the client that sees much at a glance."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from stead.client.lifecycles import LifecycleNames, WholeLifecycle
+from stead.client.overview import Overview, Timeline, TreePage
+from stead.client.transport import Transport
+
+
+class Glance:
+    """The cell, what lies below a path, what an operation did and when, and lifecycles."""
+
+    _transport: Transport
+
+    async def overview(self) -> Overview:
+        """The cell at a glance."""
+        return await self._transport.send(Overview, "GET", "/v1/overview")
+
+    async def tree_page(self, below: str = "/", *, limit: int = 500, cursor: str | None = None) -> TreePage:
+        """One page of what lies directly below a path, the worst first."""
+        query = {"below": below, "limit": limit, "cursor": cursor}
+        return await self._transport.send(TreePage, "GET", "/v1/tree", query=query)
+
+    async def timeline(self, id: str, *, limit: int = 500, cursor: str | None = None) -> Timeline:
+        """What an operation did to each of its members and when."""
+        query = {"limit": limit, "cursor": cursor}
+        return await self._transport.send(
+            Timeline, "GET", f"/v1/operations/{quote(id, safe='')}/timeline", query=query
+        )
+
+    async def lifecycles(self) -> LifecycleNames:
+        """The lifecycles that the server knows."""
+        return await self._transport.send(LifecycleNames, "GET", "/v1/lifecycles")
+
+    async def lifecycle(self, kind: str) -> WholeLifecycle:
+        """A lifecycle whole."""
+        return await self._transport.send(WholeLifecycle, "GET", f"/v1/lifecycles/{quote(kind, safe='')}")

@@ -1,0 +1,147 @@
+"""The cell at a glance: how many of what are where, what goes on, what is in trouble and why.
+
+All of it comes from sums and from the heads of indexes, so it costs the same however many resources there are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from stead.controller.view.health import Health
+from stead.controller.view.reading import THERE, View
+from stead.lifecycle.rows import StateClass
+
+MOST = 10_000
+"""Beyond which operations are not counted."""
+TROUBLES = 20
+"""How many in trouble are named."""
+LOOKED_AT = 1000
+"""How many that are worked on are looked at to find those that take long."""
+LONG = 0.5
+"""Of its deadline: what takes longer is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindCount:
+    """Resources of one kind in one state."""
+
+    kind: str
+    state: str
+    state_class: str
+    health: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Troubled:
+    """A resource that somebody should look at, and why."""
+
+    path: str
+    kind: str
+    state: str
+    state_class: str
+    since: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """A lane on which a provider has refused calls because there were too many."""
+
+    lane: str
+    calls: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The cell at a glance."""
+
+    at: datetime
+    position: int
+    counts: tuple[KindCount, ...]
+    classes: Mapping[str, int]
+    under_way: int
+    waiting: int
+    trouble: tuple[Troubled, ...]
+    more_trouble: bool
+    calls_made: int
+    calls_saved: int
+    moves: tuple[int, ...]
+    agents_there: int
+    agents_away: int
+    throttled: tuple[Throttled, ...]
+
+
+async def overview(view: View) -> Overview:
+    """The cell as it is now."""
+    position = await view.end()
+    counts = [
+        KindCount(kind, state, view.kinds[kind].state(state).cls, view.healths.of(kind, state), members)
+        for kind, state, members in await view.store.cell_counts()
+        if kind in view.kinds and view.kinds[kind].has_state(state)
+    ]
+    there = [count for count in counts if count.state_class != StateClass.ABSENT]
+    classes: Counter[str] = Counter()
+    for count in there:
+        classes[count.state_class] += count.members
+    numbers = await view.store.overview(MOST, THERE)
+    trouble = await _trouble(view)
+    return Overview(
+        at=datetime.now(UTC),
+        position=position,
+        counts=tuple(there),
+        classes={str(c): classes[c] for c in StateClass if c is not StateClass.ABSENT},
+        under_way=numbers["under_way"],
+        waiting=numbers["waiting"],
+        trouble=tuple(trouble[:TROUBLES]),
+        more_trouble=len(trouble) > TROUBLES,
+        calls_made=numbers["made"],
+        calls_saved=numbers["members"] - numbers["made"],
+        moves=await view.pulse.last(),
+        agents_there=numbers["there"],
+        agents_away=numbers["away"],
+        throttled=tuple(
+            Throttled(lane, calls, datetime.fromisoformat(at)) for lane, calls, at in numbers["throttled"]
+        ),
+    )
+
+
+async def _trouble(view: View) -> list[Troubled]:
+    """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
+    records = [
+        r for r in await view.store.bad(TROUBLES + 1) if view.healths.of(r["kind"], r["state"]) is Health.TROUBLE
+    ]
+    errors = await view.errors([record["path"] for record in records])
+    found = [_bad(view, record, errors.get(record["path"], "")) for record in records]
+    found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
+    if len(found) <= TROUBLES:
+        found += _slow(view, await view.store.working(LOOKED_AT), time.time())
+    return found
+
+
+def _bad(view: View, record: Mapping[str, Any], error: str) -> Troubled:
+    state = view.kinds[record["kind"]].state(record["state"])
+    return Troubled(record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.says)
+
+
+def _slow(view: View, records: list[Mapping[str, Any]], now: float) -> list[Troubled]:
+    """Those past half of their deadline, the longest first."""
+    found: list[tuple[float, Troubled]] = []
+    for record in records:
+        state = view.kinds[record["kind"]].state(record["state"]) if record["kind"] in view.kinds else None
+        if state is None or not state.deadline:
+            continue
+        lasted = state.deadline - (record["deadline"] - now)
+        if lasted < state.deadline * LONG:
+            continue
+        why = f"{state.name} for {lasted:.0f} s of at most {state.deadline}"
+        why += f": {record['says']}" if record["says"] else ""
+        since = datetime.fromtimestamp(now - lasted, UTC)
+        found.append((-lasted, Troubled(record["path"], record["kind"], state.name, state.cls, since, why)))
+    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].path))[:TROUBLES]]

@@ -1,0 +1,101 @@
+"""What an operation did and when: a bar for each member, and why those failed that did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from stead.controller.view.reading import View
+from stead.controller.view.things import Operation
+
+SLACK = timedelta(seconds=5)
+"""By which clocks of those who write the journal may differ."""
+ERRORS = 50
+"""Reasons that are told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A state that a member came into, and when."""
+
+    state: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A member of an operation in time."""
+
+    path: str
+    kind: str
+    begin: datetime
+    end: datetime | None
+    """None while it is at work."""
+    origin: str
+    """The state in which it was before."""
+    phases: tuple[Phase, ...]
+    outcome: str | None
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why members did not do what was asked."""
+
+    outcome: str
+    says: str
+    members: int
+    path: str
+    """The first of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What an operation did and when."""
+
+    operation: Operation
+    now: datetime
+    total: int
+    """Members of which the journal has something, with the group itself."""
+    items: tuple[Bar, ...]
+    next: int | None
+    """How many were given so far."""
+    errors: tuple[Cause, ...]
+
+
+async def timeline(view: View, op: Operation, skip: int, limit: int) -> Timeline:
+    """A page of the bars of an operation, the group itself first, then the worst and the slowest."""
+    now = datetime.now(UTC)
+    since, until = op.created_at - SLACK, (op.ended_at or now) + SLACK
+    id = UUID(op.id)
+    records = await view.store.timeline(id, op.path, since, until, skip, limit)
+    total = records[0]["total"] if records else 0
+    causes = await view.store.error_counts(id, ERRORS)
+    reached = skip + len(records)
+    return Timeline(
+        operation=op,
+        now=now,
+        total=total,
+        items=tuple(_bar(record, op) for record in records),
+        next=reached if records and reached < total else None,
+        errors=tuple(Cause(**cause) for cause in causes),
+    )
+
+
+def _bar(record: Mapping[str, Any], op: Operation) -> Bar:
+    phases = tuple(Phase(state, datetime.fromisoformat(at)) for state, at in record["phases"] or ())
+    working = op.outcome is None and record["working"]
+    outcome = record["outcome"] or (None if working else op.outcome if record["path"] == op.path else "done")
+    return Bar(
+        path=record["path"],
+        kind=record["kind"],
+        begin=record["begun"],
+        end=None if working else record["last"],
+        origin=record["origin"],
+        phases=phases,
+        outcome=outcome,
+        says=record["says"],
+    )

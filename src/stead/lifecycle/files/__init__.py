@@ -1,0 +1,1 @@
+"""What people write in files: YAML with its lines, times, and what is wrong with any of it."""

@@ -1,0 +1,60 @@
+"""Statements about the cell as a whole, about what lies below a path, and about what an operation did and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from stead.store.statements import Statements
+
+
+class Overviews(Statements):
+    """What those ask of the store who want to see much at a glance."""
+
+    async def cell_counts(self) -> list[tuple[str, str, int]]:
+        """Kind, state and number of all resources in the cell, a moment ago at most."""
+        return [(r["kind"], r["state"], r["members"]) for r in await self.fetch("count_cell")]
+
+    async def bad(self, limit: int) -> list[Mapping[str, Any]]:
+        """Resources in states that nobody wants them in, in order of path."""
+        return [dict(r) for r in await self.fetch("list_bad", limit)]
+
+    async def working(self, limit: int) -> list[Mapping[str, Any]]:
+        """Resources that an operation works on, of the so many whose timers are due first."""
+        return [dict(r) for r in await self.fetch("list_working", limit)]
+
+    async def overview(self, most: int, there: float) -> Mapping[str, Any]:
+        """What goes on as numbers; nothing is counted beyond `most`."""
+        (record,) = await self.fetch("read_overview", most, there)
+        return dict(record)
+
+    async def moves(self, since: datetime) -> dict[int, int]:
+        """Moves by second since the epoch, from a time on."""
+        return {r["second"]: r["moves"] for r in await self.fetch("count_moves", since)}
+
+    async def has_branches(self, below: str) -> bool:
+        """Whether something below a path has something below it."""
+        (record,) = await self.fetch("has_branches", below)
+        return bool(record["found"])
+
+    async def branches(self, below: str) -> list[Mapping[str, Any]]:
+        """What lies directly below a path, each with how many of what kind are below it in which state."""
+        return [dict(r) for r in await self.fetch("list_branches", below.rstrip("/"))]
+
+    async def leaves(
+        self, below: str, ranks: Mapping[str, int], after: tuple[int, str], limit: int
+    ) -> list[Mapping[str, Any]]:
+        """Resources below a path that have nothing below them, by the rank of `kind state`, then by name."""
+        return [dict(r) for r in await self.fetch("list_leaves", below.rstrip("/"), dict(ranks), *after, limit)]
+
+    async def timeline(
+        self, id: UUID, path: str, since: datetime, until: datetime, skip: int, limit: int
+    ) -> list[Mapping[str, Any]]:
+        """What an operation on a path did to each of its members between two times, the worst and slowest first."""
+        return [dict(r) for r in await self.fetch("list_timeline", id, since, until, path, limit, skip)]
+
+    async def error_counts(self, id: UUID, limit: int) -> list[Mapping[str, Any]]:
+        """Why members of an operation did not do what was asked, each reason once, the most frequent first."""
+        return [dict(r) for r in await self.fetch("count_errors", id, limit)]

@@ -1,0 +1,14 @@
+-- What goes on in the cell as numbers: operations under way and waiting, counted up to $1; the calls to providers that
+-- group operations of the last hour took, and the members they were for; who is there; where too many calls were made.
+SELECT (SELECT count(*) FROM (SELECT FROM operations LIMIT $1) few) AS under_way,
+       (SELECT count(*) FROM (SELECT FROM queued LIMIT $1) few) AS waiting,
+       calls.made, calls.members,
+       (SELECT count(*) FROM agents WHERE last_seen > now() - make_interval(secs => $2)) AS there,
+       (SELECT count(*) FROM agents WHERE last_seen <= now() - make_interval(secs => $2)) AS away,
+       (SELECT coalesce(jsonb_agg(jsonb_build_array(name, throttled, throttled_at) ORDER BY throttled_at DESC), '[]')
+          FROM lanes WHERE throttled_at > now() - interval '1 hour') AS throttled
+  FROM (SELECT coalesce(sum(orders), 0)::bigint AS made, coalesce(sum(greatest(total, orders)), 0)::bigint AS members
+          FROM (SELECT orders, total FROM operations WHERE orders > 0
+                UNION ALL
+                SELECT orders, total FROM ended_operations
+                 WHERE orders > 0 AND ended_at > now() - interval '1 hour') grouped) calls

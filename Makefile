@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console fmt lock bench chaos chaos-planted dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -59,6 +59,11 @@ docs: $(READY)
 site: $(READY)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
+
+# Every kind in every world within the full bounds, which takes minutes; the tests take its record for the code it was
+# made of, and for no other.
+explore: $(READY)
+	$(BIN)/python -m tools.explored
 
 # The web console, built into src/stead/console/static, which is committed; needs Node 20.19 or newer.
 console:

@@ -82,6 +82,7 @@ export interface Lifecycle {
   kind: string; family: string; says: string; parent: string; members: string; states: LifecycleState[];
   actions: LifecycleAction[]; moves: LifecycleMove[];
   findings: { rule: string; where: string; says: string; mend: string }[];
+  explored: { worlds: number; steps: number } | null;
 }
 export interface Part { name: string; lane: string; text: string; counts: Counts }
 export interface Standing {

@@ -53,7 +53,7 @@ describe('a file', () => {
 const move = (source: string, trigger: string, on: string, target: string): LifecycleMove => ({ source, trigger, on, actor: 'user', target, forced: false });
 const state = (name: string, state_class: 'settled' | 'moving') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
 const door: Lifecycle = {
-  kind: 'door', family: '', says: '', parent: '', members: '', findings: [], actions: [],
+  kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, actions: [],
   states: [state('Closed', 'settled'), state('Opening', 'moving'), state('Open', 'settled')],
   moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'done', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'seen', 'Closed', 'Closed')],
 };

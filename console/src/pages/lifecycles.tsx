@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { get, type Lifecycle, type LifecycleName } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { useLive } from '../live.ts';
-import { plural, span } from '../logic/words.ts';
+import { number, plural, span } from '../logic/words.ts';
 import { Card, Empty, Icon, Shown, State } from '../parts.tsx';
 import { Go } from '../router.tsx';
 
@@ -90,6 +90,7 @@ function One({ kind }: { kind: string }) {
                   <div class="line" key={one.rule + one.where} style={{ gridTemplateColumns: '120px 1fr' }}><span class="state trouble"><Icon of="trouble" />{one.rule}</span><div><b>{one.where}</b>: {one.says}<div class="dim">{one.mend}</div></div></div>
                 )) : <p class="state well long"><Icon of="well" />No findings: every moving state has a deadline and a way out.</p>}
               </Card>
+              {of.explored && <Card title="Explored" testid="explored"><p class="state well long"><Icon of="well" />{number(of.explored.worlds)} worlds in {number(of.explored.steps)} steps: lost, repeated and late messages, crashes, agents that wake too late. Nothing was as it must not be.</p></Card>}
             </div>
           </div>
         </>

@@ -65,6 +65,13 @@ class LifecycleFinding(Wire):
     mend: str
 
 
+class ExploredSize(Wire):
+    """How much there was to see when it was explored in full; nothing of it was as it must not be."""
+
+    worlds: int
+    steps: int
+
+
 class LifecycleName(Wire):
     """A lifecycle in brief."""
 
@@ -101,6 +108,8 @@ class WholeLifecycle(Wire):
     moves: list[LifecycleMove]
     """Every one there is."""
     findings: list[LifecycleFinding]
+    explored: ExploredSize | None
+    """Null for a lifecycle that is not built in."""
 
 
 def router(service: Service) -> APIRouter:

@@ -78,6 +78,14 @@ class LifecycleFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExploredSize:
+    """How much there was to see when it was explored in full."""
+
+    worlds: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WholeLifecycle:
     """A lifecycle whole."""
 
@@ -90,3 +98,4 @@ class WholeLifecycle:
     actions: tuple[LifecycleAction, ...] = ()
     moves: tuple[LifecycleMove, ...] = ()
     findings: tuple[LifecycleFinding, ...] = ()
+    explored: ExploredSize | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from stead.catalog import FAMILIES
+from stead.catalog.explored import EXPLORED, Size
 from stead.controller.view.health import bad_states
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint import Finding, lint
@@ -41,6 +42,8 @@ class ShownLifecycle:
     actions: Sequence[Action]
     moves: Sequence[Move]
     findings: tuple[Finding, ...]
+    explored: Size | None
+    """Of a kind that is built in: how much of it was seen when it was explored in full."""
 
 
 @lru_cache(maxsize=100)
@@ -57,6 +60,7 @@ def shown_lifecycle(lifecycle: Lifecycle) -> ShownLifecycle:
         actions=lifecycle.actions,
         moves=lifecycle.table,
         findings=tuple(lint(lifecycle)),
+        explored=EXPLORED.get(lifecycle.kind),
     )
 
 

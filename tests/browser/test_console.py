@@ -60,7 +60,9 @@ def test_a_file_that_makes_no_sense_is_told_line_by_line(looking: Looking) -> No
     looking.the("path").fill("shop/wrong")
     looking.the("create").click()
     looking.sees("mistakes", "Line 2")
-    looking.troubles.clear()  # a browser calls every refusal an error
+    (refusal,) = looking.troubles  # a browser calls it an error
+    assert "422" in refusal
+    looking.troubles.clear()
 
 
 def test_it_is_used_by_keyboard_alone(looking: Looking) -> None:
@@ -78,17 +80,16 @@ def test_it_is_used_by_keyboard_alone(looking: Looking) -> None:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_is_wider_than_the_window(looking: Looking, width: int) -> None:
     looking.page.set_viewport_size({"width": width, "height": 800})
-    for where in (
-        "/",
-        "/tree",
-        "/operations",
-        "/lanes",
-        "/lifecycles",
-        "/lifecycles/vm",
-        "/create",
-        "/r/shop/web",
+    for where, name, text in (
+        ("/", "counts", "vm"),
+        ("/tree", "tree", "shop"),
+        ("/operations", "ended", "suspend"),
+        ("/lanes", "lanes", "aws.us-east-1"),
+        ("/lifecycles/vm", "states", "Suspending"),
+        ("/create", "file", ""),
+        ("/r/shop/web", "standing", "aws.us-east-1"),
     ):
         looking.go(where)
-        looking.page.wait_for_load_state("networkidle" if where == "/create" else "load")
+        looking.sees(name, text)
         over = looking.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert over <= 0, where

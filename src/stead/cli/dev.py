@@ -44,7 +44,7 @@ def dev(
             with Cell(wanted, note) as cell:
                 _tell(cell, time.monotonic() - began)
                 cell.watch()
-        except NotStarted as error:
+        except (NotStarted, TimeoutError) as error:
             fail(f"it does not start: {str(error).strip()[-1000:]}")
     note("ended" + ("" if keep else ", and nothing is left"))
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from stead.dev.children import NotStarted, Server
+from stead.dev.children import NotStarted, Server, wait_until
 from stead.dev.engines import Nats, Postgres
 
 LANES: Mapping[str, Sequence[str]] = {
@@ -120,6 +120,7 @@ class Cell:
             self._server()
             for provider, regions in LANES.items():
                 self._agent(provider, regions, cloud)
+            wait_until(self._served, "agents to serve all lanes")
             self.stack = self.stack.pop_all()
         return self
 
@@ -172,6 +173,12 @@ class Cell:
         name = f"agent-{provider}"
         words = ("agent", *lanes, "--set", f"url={cloud}", "--name", name, *self._words())
         self._start(Stead(name, *words, folder=self._folder(name)))
+
+    def _served(self) -> bool:
+        """Whether an agent is there for every lane: before that, whoever asks for something is told to wait."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.wanted.port}/v1/lanes", timeout=5) as answer:
+            found = {lane["lane"] for lane in json.load(answer)["items"] if any(a["there"] for a in lane["agents"])}
+        return found >= {f"{provider}.{region}" for provider, regions in LANES.items() for region in regions}
 
     def watch(self) -> None:
         """For ever: start again what has ended by itself."""

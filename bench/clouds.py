@@ -48,7 +48,7 @@ async def cell(server: Postgres, nats: Nats, cloud: SimCloud) -> AsyncIterator[h
     await migrate(dsn)
     words = ("--nats", nats.url, "--cell", "clouds")
     lanes = [f"{provider}.r{n}" for provider in LIMITS for n in range(REGIONS)]
-    with Stead("server", "server", "--database", dsn, *words) as one:
+    with Stead("server", "server", "--open", "--database", dsn, *words) as one:
         workers = [
             Stead(
                 f"agent{n}",

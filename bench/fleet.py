@@ -91,7 +91,7 @@ async def fleet(
     await add_group(dsn, FLEET, "mci", "Running")
     await made(dsn, cloud)
     words = ("--nats", nats.url, "--cell", name)
-    with Stead("server", "server", "--database", dsn, *words) as one:
+    with Stead("server", "server", "--open", "--database", dsn, *words) as one:
         workers = []
         for n in range(agents):
             lanes = [word for lane in LANES[n::agents] for word in ("--lane", lane)]

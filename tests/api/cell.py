@@ -24,6 +24,7 @@ from fastapi import Request
 from stead.api import create_app
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.engine import Entry, access_of
 from stead.controller.grants import Grants
 from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
@@ -55,8 +56,10 @@ async def by_header(request: Request) -> Caller:
 class Cell:
     """A server that runs while the context lasts."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, entry: Entry | None = None) -> None:
+        """With an entry, whoever asks has to show who they are."""
         self.dsn = dsn
+        self.entry = entry
         self.sent: list[Mapping[str, Any]] = []
         self.obeyed: dict[str, Trigger] = {}
         self.shown: dict[str, str] = {}
@@ -98,8 +101,12 @@ class Cell:
                 self.groups = Groups(self.mover)
                 self.mover.follow(self.groups)
                 self.view = View(self.store, KINDS)
-                service = Service(self.admission, self.view, self.checks, grants=Grants(self.mover, self.send))
-                app = create_app(service, identify=by_header, heartbeat=HEARTBEAT)
+                access = access_of(self.entry, self.store, KINDS) if self.entry is not None else None
+                service = Service(
+                    self.admission, self.view, self.checks, grants=Grants(self.mover, self.send), access=access
+                )
+                identify = by_header if access is None else None
+                app = create_app(service, identify=identify, heartbeat=HEARTBEAT)
                 config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
                 self.server = uvicorn.Server(config)
                 numbering = asyncio.create_task(self._number())

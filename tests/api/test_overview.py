@@ -125,15 +125,18 @@ def test_each_state_has_a_health() -> None:
 
 def test_the_states_that_are_looked_for_are_all_the_bad_ones() -> None:
     bad = {state for lifecycle in KINDS.values() for state in bad_states(lifecycle)}
-    assert set(re.findall(r"'(\w+)'", statement("list_bad"))) == bad
+    assert set(re.findall(r"'(\w\w+)'", statement("list_bad"))) == bad
 
 
 @pytest.mark.parametrize(
     ("name", "values", "index"),
     [
-        ("list_bad", (20,), "resources_bad"),
-        ("list_working", (100,), "resources_due"),
-        ("count_cell", (), "counts_pkey"),
+        ("list_bad", (20, [""]), "resources_bad"),
+        ("list_bad", (20, ["/n", "/o"]), "resources_bad"),
+        ("list_working", (100, None), "resources_due"),
+        ("count_cell", (None,), "counts_pkey"),
+        ("count_cell", (["/n"],), "counts_pkey"),
+        ("list_namespaces", (), "counts_pkey"),
     ],
 )
 async def test_it_costs_the_same_however_much_there_is(

@@ -260,7 +260,9 @@ def place(
                 if name not in ("provider", "region")
             },
         }
-        server = stack.enter_context(Stead("server", "--database", migrated, *bus, "--pace", str(PACE), listens=True))
+        server = stack.enter_context(
+            Stead("server", "--open", "--database", migrated, *bus, "--pace", str(PACE), listens=True)
+        )
         for lane, said in settings.items():
             driver, name = lane.split()
             given = [word for field, value in said.items() for word in ("--set", f"{field}={value}")]

@@ -58,7 +58,7 @@ async def cell(migrated: str, nats_server: Nats) -> AsyncIterator[Cell]:
         world = SimWorld(cloud)
         lane = f"{world.provider}.{world.region}"
         with (
-            Stead("server", "--database", migrated, *bus, "--pace", PACE, port_option=True) as server,
+            Stead("server", "--open", "--database", migrated, *bus, "--pace", PACE, port_option=True) as server,
             Stead("agent", *bus, "--lane", lane, "--set", f"url={cloud.url}", "--set", "timeout=2", "--name", "a1"),
         ):
             cell = Cell(f"http://127.0.0.1:{server.port}", world)

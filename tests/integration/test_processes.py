@@ -55,7 +55,7 @@ def address(migrated: str, nats_server: Nats) -> Iterator[str]:
     bus = ("--nats", nats_server.url, "--cell", cell)
     with (
         SimCloud() as cloud,
-        Stead("server", "--database", migrated, *bus, port_option=True) as server,
+        Stead("server", "--open", "--database", migrated, *bus, port_option=True) as server,
         Stead("agent", *bus, "--lane", "aws.us-east-1", "--set", f"url={cloud.url}", "--name", "a1"),
     ):
         beside.append(server)

@@ -34,11 +34,12 @@ ALLOWED = {
     "catalog": {"lifecycle"},
     "store": {"lifecycle", "together"},
     "bus": {"lifecycle"},
-    "controller": {"lifecycle", "catalog", "store", "bus", "together"},
+    "access": {"store"},
+    "controller": {"lifecycle", "catalog", "store", "bus", "access", "together"},
     "drivers": {"lifecycle", "bus"},
     "agent": {"lifecycle", "bus", "drivers", "together"},
-    "api": {"controller", "console"},
-    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent", "dev"},
+    "api": {"controller", "access", "console"},
+    "cli": {"client", "lifecycle", "catalog", "access", "api", "controller", "agent", "dev"},
     "__main__": {"cli"},
 }
 

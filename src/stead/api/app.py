@@ -10,10 +10,12 @@ from fastapi.routing import APIRoute
 
 from stead import __version__
 from stead.api import (
+    access,
     explain,
     health,
     journal,
     lifecycles,
+    login,
     operations,
     overview,
     problems,
@@ -24,8 +26,9 @@ from stead.api import (
     truth,
     tumblebug,
 )
+from stead.api.identity import Identify, anybody, by_access, unguarded
 from stead.api.problems import MEDIA, TITLES, Problem
-from stead.api.requests import Identify, RequestIds, anybody
+from stead.api.requests import RequestIds
 from stead.controller.view import Service
 
 SUMMARY = """
@@ -37,7 +40,11 @@ Everything that is not an answer is a problem (RFC 9457). Its type is `urn:stead
 """
 
 
-def create_app(service: Service, *, identify: Identify = anybody, heartbeat: float = 15.0) -> FastAPI:
+OPEN = {"livez", "readyz", "console", "page", "read_login", "begin_session", "log_in", "come_back", "end_session"}
+"""The routes that everybody may use: whether the server lives, the files of the console, and the way in."""
+
+
+def create_app(service: Service, *, identify: Identify | None = None, heartbeat: float = 15.0) -> FastAPI:
     """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds."""
     app = FastAPI(
         title="Stead",
@@ -49,7 +56,8 @@ def create_app(service: Service, *, identify: Identify = anybody, heartbeat: flo
         generate_unique_id_function=_name,
         redirect_slashes=False,
     )
-    app.state.identify = identify
+    known = service.access
+    app.state.identify = identify or (anybody if known is None else by_access(known))
     app.add_middleware(RequestIds)
     problems.install(app)
     app.include_router(resources.router(service))
@@ -61,9 +69,12 @@ def create_app(service: Service, *, identify: Identify = anybody, heartbeat: flo
     app.include_router(truth.router(service))
     app.include_router(overview.router(service))
     app.include_router(lifecycles.router(service))
+    app.include_router(login.router(service))
+    app.include_router(access.router(service))
     app.include_router(health.router(service))
     app.include_router(tumblebug.router(service))
     app.include_router(site.router())
+    assert set(unguarded(app.routes)) <= OPEN, "a route asks nobody who they are"
     setattr(app, "openapi", lambda: _described(app))  # noqa: B010 - the one way to change what the app says of itself
     return app
 

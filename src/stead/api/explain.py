@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
+from stead.api.identity import Judged, Who
 from stead.api.models import Explanation, Name, Path
 from stead.api.problems import trouble
-from stead.api.requests import Who
 from stead.controller.view import Asked, Missing, Service
 
 
 def router(service: Service) -> APIRouter:
     """The route of explanations."""
-    routes = APIRouter(tags=["resources"])
+    routes = APIRouter(tags=["resources"], route_class=Judged)
 
     @routes.get("/v1/explain")
     async def explain(

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 
 from stead.api.feed import Feed
+from stead.api.identity import Judged, Who
 from stead.api.models import Below, Journal, Line
 from stead.api.problems import FieldError, Trouble
 from stead.api.requests import Limit
-from stead.controller.view import Service
+from stead.controller.view import Seen, Service
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""
@@ -20,20 +21,21 @@ RECONNECT = 1000
 
 def router(service: Service, heartbeat: float) -> APIRouter:
     """The routes of the journal."""
-    routes = APIRouter(tags=["journal"])
+    routes = APIRouter(tags=["journal"], route_class=Judged)
     feed = Feed(service.view)
 
     @routes.get("/v1/journal")
     async def read_journal(
+        caller: Who,
         after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         limit: Limit = 100,
     ) -> Journal:
         """Every move, every refusal and every note of something else, in order. `next` goes on where it ends."""
-        end = await service.view.end()
-        lines = await service.view.journal(after, _whole(path), limit)
-        last = lines[-1].position if lines else 0
-        reached = last if len(lines) == limit else max(end, last, after)
+        seen = service.seen(caller)
+        end = await seen.end()
+        lines, last, full = await seen.journal(after, _whole(path), limit)
+        reached = last if full else max(end, last, after)
         items = [Line.model_validate(line) for line in lines]
         return Journal(items=items, next=reached, end=max(end, last))
 
@@ -43,6 +45,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     )
     async def follow_journal(
+        caller: Who,
         after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
@@ -55,21 +58,26 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
         No position is too old: nothing ever leaves the journal yet. Once it does, such a position is answered 410.
         """
-        end = await service.view.end()
+        seen = service.seen(caller)
+        end = await seen.end()
         start = last_event_id if last_event_id is not None else after
         if start is not None and start > end:
             says = f"the journal ends at {end}"
             raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
-        events = _events(feed, end if start is None else start, _whole(path), heartbeat)
+        caller.judged = True  # every line is, when it comes
+        events = _events(feed, seen, end if start is None else start, _whole(path), heartbeat)
         return StreamingResponse(events, media_type="text/event-stream")
 
     return routes
 
 
-async def _events(feed: Feed, after: int, path: str | None, heartbeat: float) -> AsyncIterator[str]:
+async def _events(feed: Feed, seen: Seen, after: int, path: str | None, heartbeat: float) -> AsyncIterator[str]:
     # An id without data moves the place to resume from and is no event.
     yield f"retry: {RECONNECT}\nid: {after}\n\n"
-    async for lines, reached in feed.follow(after, path, heartbeat):
+    async for found, reached in feed.follow(after, path, heartbeat):
+        if not await seen.still():
+            return  # whoever comes back has to say again who they are
+        lines = await seen.lines(found)
         for line in lines:
             kind = "refusal" if line.refused else "move" if line.source != line.target else "note"
             data = Line.model_validate(line).model_dump_json()

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 from fastapi import Path as InPath
 
+from stead.api.identity import Judged, Known
 from stead.api.models import SEGMENT, Wire
 from stead.api.problems import Trouble
 from stead.controller.view import Service
@@ -114,10 +115,10 @@ class WholeLifecycle(Wire):
 
 def router(service: Service) -> APIRouter:
     """The routes of lifecycles."""
-    routes = APIRouter(tags=["lifecycles"])
+    routes = APIRouter(tags=["lifecycles"], route_class=Judged)
 
     @routes.get("/v1/lifecycles")
-    async def list_lifecycles() -> LifecycleNames:
+    async def list_lifecycles(caller: Known) -> LifecycleNames:
         """The lifecycles that the server knows."""
         return LifecycleNames(
             items=[_name(WholeLifecycle.model_validate(service.lifecycle(k))) for k in service.kinds]
@@ -125,6 +126,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/v1/lifecycles/{kind}")
     async def read_lifecycle(
+        caller: Known,
         kind: Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])],
     ) -> WholeLifecycle:
         """A lifecycle: its states, actions and moves, and what lint says of it."""

@@ -334,7 +334,7 @@ class Journal(Wire):
 class Remedy(Wire):
     """Something that would let a refused action in."""
 
-    what: Literal["wait", "ask", "force", "reason", "parent", "empty", "actor", "nothing"]
+    what: Literal["wait", "ask", "force", "reason", "parent", "empty", "actor", "permission", "nothing"]
     says: str
     actions: list[str]
     """With `ask`: in this order."""

@@ -9,43 +9,47 @@ from fastapi import APIRouter, Query, Response
 
 from stead.api.accepting import accepted
 from stead.api.groups import OperationMember, OperationMembers, RetryAsk
+from stead.api.identity import Judged, Who
 from stead.api.models import Accepted, Below, Claim, Claims, Operation, Operations
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Cursor, Key, Limit, Who, from_cursor, to_cursor
+from stead.api.requests import Cursor, Key, Limit, from_cursor, to_cursor
 from stead.controller.view import Operation as Shown
 from stead.controller.view import Service, Taken
 
 
 def router(service: Service) -> APIRouter:
     """The routes of operations and claims."""
-    routes = APIRouter(tags=["operations"])
+    routes = APIRouter(tags=["operations"], route_class=Judged)
 
     @routes.get("/v1/operations")
     async def list_operations(
+        caller: Who,
         below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
         running: Annotated[bool | None, Query(description="Only those under way, or only those that ended.")] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Operations:
         """Operations, the latest first; those under way in order of path."""
-        page = await service.view.operations(below, running, from_cursor(cursor, int), limit)
+        page = await service.seen(caller).operations(below, running, from_cursor(cursor, int), limit)
         items = [Operation.model_validate(item) for item in page.items]
         return Operations(items=items, next=to_cursor(page.next), more=page.more)
 
     @routes.get("/v1/operations/{id}")
-    async def read_operation(id: UUID) -> Operation:
+    async def read_operation(caller: Who, id: UUID) -> Operation:
         """An operation that waits its turn, is under way or has ended."""
-        found = await service.view.operation(id)
+        found = await service.seen(caller).operation(id)
         if found is None:
             raise Trouble("not-found", f"there is no operation {id}")
         return Operation.model_validate(found)
 
     @routes.get("/v1/operations/{id}/members")
-    async def list_operation_members(id: UUID, limit: Limit = 100, cursor: Cursor = None) -> OperationMembers:
+    async def list_operation_members(
+        caller: Who, id: UUID, limit: Limit = 100, cursor: Cursor = None
+    ) -> OperationMembers:
         """Members of a group that did not do what an operation asked of them, or were skipped, each with why."""
-        if await service.view.operation(id) is None:
+        if await service.seen(caller).operation(id) is None:
             raise Trouble("not-found", f"there is no operation {id}")
-        page = await service.view.members(id, from_cursor(cursor, str) or "", limit)
+        page = await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
         items = [OperationMember.model_validate(item) for item in page.items]
         return OperationMembers(items=items, next=to_cursor(page.next))
 
@@ -92,10 +96,12 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/v1/claims")
     async def list_claims(
-        below: Annotated[Below, Query(description="Only on this path or below it.")] = "/", limit: Limit = 100
+        caller: Who,
+        below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
+        limit: Limit = 100,
     ) -> Claims:
         """Who may change what now."""
-        page = await service.view.claims(below, limit)
+        page = await service.seen(caller).claims(below, limit)
         return Claims(items=[Claim.model_validate(item) for item in page.items], more=page.more)
 
     return routes

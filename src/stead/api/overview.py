@@ -8,6 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
+from stead.api.identity import Judged, Who
 from stead.api.models import Below, Operation, Wire
 from stead.api.problems import Trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
@@ -49,7 +50,9 @@ class ThrottledLane(Wire):
 
 
 class Overview(Wire):
-    """The cell at a glance. It costs the same however many resources there are."""
+    """The cell at a glance. It costs the same however many resources there are.
+
+    Whoever sees some namespaces and not the cell gets the numbers of those, and null for what is the cell's own."""
 
     at: datetime
     position: int
@@ -68,15 +71,15 @@ class Overview(Wire):
     """
     more_trouble: bool
     """There are others."""
-    calls_made: int
+    calls_made: int | None
     """To providers, by group operations that are under way or ended in the last hour."""
-    calls_saved: int
+    calls_saved: int | None
     """How many more it would have been with one for each member."""
-    moves: list[int]
+    moves: list[int] | None
     """In each of the last 60 seconds, the oldest first."""
-    agents_there: int
+    agents_there: int | None
     """Agents that were heard of in the last 30 seconds."""
-    agents_away: int
+    agents_away: int | None
     throttled: list[ThrottledLane]
     """In the last hour, the latest first."""
 
@@ -158,31 +161,33 @@ class Timeline(Wire):
 
 def router(service: Service) -> APIRouter:
     """The routes of what is seen at a glance."""
-    routes = APIRouter(tags=["overview"])
+    routes = APIRouter(tags=["overview"], route_class=Judged)
 
     @routes.get("/v1/overview")
-    async def read_overview() -> Overview:
+    async def read_overview(caller: Who) -> Overview:
         """The cell at a glance: how many of what are where, what goes on, what is in trouble and why."""
-        return Overview.model_validate(await service.overview())
+        return Overview.model_validate(await service.seen(caller).overview())
 
     @routes.get("/v1/tree")
     async def read_tree(
+        caller: Who,
         below: Annotated[Below, Query(description="Directly below this path.")] = "/",
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> Tree:
         """What lies directly below a path, each with how all that is below it stands, the worst first."""
-        page = await service.tree(below, from_cursor(cursor, str), limit)
+        page = await service.seen(caller).tree(below, from_cursor(cursor, str), limit)
         return Tree(items=[TreeNode.model_validate(item) for item in page.items], next=to_cursor(page.next))
 
     @routes.get("/v1/operations/{id}/timeline")
     async def read_timeline(
+        caller: Who,
         id: UUID,
         limit: Annotated[int, Query(ge=1, le=500, description="At most so many members.")] = 100,
         cursor: Cursor = None,
     ) -> Timeline:
         """What an operation did to each of its members and when, and why those failed that did."""
-        found = await service.timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
+        found = await service.seen(caller).timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
         if found is None:
             raise Trouble("not-found", f"there is no operation {id}")
         return Timeline(

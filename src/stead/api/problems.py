@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from stead.api.models import Holder, Reason
-from stead.controller.view import AWAY, Missing, Outdated, Refusal, Unfit
+from stead.controller.view import AWAY, Missing, NotPermitted, Outdated, Refusal, Unfit
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,10 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "not-queued": (409, "The operation does not wait its turn"),
     "stopping": (409, "The queue takes nothing more"),
     "not-the-actor": (403, "The action is somebody else's"),
+    "not-permitted": (403, "The policies do not permit it"),
+    "not-known": (401, "Nobody can tell who asks"),
+    "foreign-page": (403, "A page of another address has sent this"),
+    "issuer-away": (503, "The issuer of logins does not answer"),
     "unknown-action": (422, "There is no such action"),
     "needs-reason": (422, "Force needs a reason"),
     "not-forceable": (422, "The action cannot be forced"),
@@ -125,6 +129,26 @@ HELP: Mapping[str, Help] = {
         "The action belongs to another actor: the controller, an agent, the clock or an admin.",
         "Ask for one of `allowed_actions`, or ask somebody who may.",
         "no",
+    ),
+    "not-permitted": Help(
+        "You may see it, and the policies do not let you ask for this; `detail` says which one refuses it, if any.",
+        "Ask somebody who may, or have an admin give you a role or a policy. `stead whoami` says what you have.",
+        "when the policies have changed",
+    ),
+    "not-known": Help(
+        "The request shows no token and no login, or one that is expired, revoked or of another server.",
+        "`stead login`, or give a token: in `STEAD_TOKEN`, or as `Authorization: Bearer`.",
+        "with a token",
+    ),
+    "foreign-page": Help(
+        "A browser has sent the cookie of a login along with a change that a page of another address asks for.",
+        "Nothing: it is refused so that no page can act in your name. Programs show a token instead of a cookie.",
+        "no",
+    ),
+    "issuer-away": Help(
+        "The token is of an issuer whose keys cannot be read now.",
+        "Try again; the server's log says what is wrong with the issuer.",
+        "yes",
     ),
     "unknown-action": Help(
         "The kind has no action of that name.",
@@ -293,6 +317,10 @@ def install(app: FastAPI) -> None:
     async def _(request: Request, error: HTTPException) -> Response:
         code = {404: "no-such-address", 405: "no-such-method"}.get(error.status_code, "invalid")
         return respond(request, Trouble(code, f"{request.method} {request.url.path}", error.headers))
+
+    @app.exception_handler(NotPermitted)
+    async def _(request: Request, error: NotPermitted) -> Response:
+        return respond(request, trouble(error.refusal))
 
     async def away(request: Request, error: Exception) -> Response:
         log.warning("request %s: the database is away: %r", request_id(request), error)

@@ -1,4 +1,4 @@
-"""What every request brings along: its id, who asks, its key, the version it means; and the cursors of pages."""
+"""What every request brings along: its id, its key, the version it means; and the cursors of pages."""
 
 from __future__ import annotations
 
@@ -7,36 +7,17 @@ import binascii
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 from uuid import uuid4
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Header, Query
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stead.api.problems import FieldError, Trouble
-from stead.controller.view import Caller
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _TAG = re.compile(r'"([^"]*)"')
-
-type Identify = Callable[[Request], Awaitable[Caller]]
-"""Says who asks; raises where nobody can tell."""
-
-
-async def anybody(request: Request) -> Caller:
-    """There are no accounts yet: whoever reaches the server is a user."""
-    del request
-    return Caller("anonymous")
-
-
-async def _caller(request: Request) -> Caller:
-    identify: Identify = request.app.state.identify
-    return await identify(request)
-
-
-Who = Annotated[Caller, Depends(_caller)]
 
 
 class RequestIds:

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
 
 from stead.api.accepting import accepted
+from stead.api.identity import Judged, Who
 from stead.api.models import SEGMENT, Accepted, Ask, Below, Name, Past, Rehearsal, Resource, Resources
 from stead.api.problems import FieldError, Trouble, trouble
-from stead.api.requests import Cursor, IfMatch, Key, Limit, Who, from_cursor, tags, to_cursor
-from stead.controller.view import Asked, Service, Taken
+from stead.api.requests import Cursor, IfMatch, Key, Limit, from_cursor, tags, to_cursor
+from stead.controller.view import Asked, Seen, Service, Taken
 from stead.controller.view import Rehearsal as Rehearsed
 
 Where = Annotated[
@@ -28,10 +29,11 @@ Where = Annotated[
 
 def router(service: Service) -> APIRouter:
     """The routes of resources."""
-    routes = APIRouter(tags=["resources"])
+    routes = APIRouter(tags=["resources"], route_class=Judged)
 
     @routes.get("/v1/resources")
     async def list_resources(
+        caller: Who,
         kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
         below: Annotated[Below, Query(description="Only below this path.")] = "/",
         limit: Limit = 100,
@@ -39,21 +41,22 @@ def router(service: Service) -> APIRouter:
     ) -> Resources:
         """Resources below a path, in order of path."""
         after = from_cursor(cursor, str) or ""
-        position = await service.view.end()
-        page = await service.view.resources(kind, below, after, limit)
+        position = await service.seen(caller).end()
+        page = await service.seen(caller).resources(kind, below, after, limit)
         items = [Resource.model_validate(item) for item in page.items]
         return Resources(items=items, next=to_cursor(page.next), position=position)
 
     @routes.get("/v1/resources/{path:path}")
     async def read_resource(
+        caller: Who,
         path: Where,
         response: Response,
         at: Annotated[datetime | None, Query(description="As it was at this time, with its offset from UTC.")] = None,
     ) -> Resource | Past:
         """A resource as it is or, with `at`, as it was."""
         if at is not None:
-            return await _past(service, f"/{path}", at)
-        found = await service.view.resource(f"/{path}")
+            return await _past(service.seen(caller), f"/{path}", at)
+        found = await service.seen(caller).resource(f"/{path}")
         if found is None:
             raise Trouble("not-found", f"there is nothing at /{path}")
         response.headers["ETag"] = f'"{found.tag}"'
@@ -101,11 +104,11 @@ def _asked(path: str, body: Ask, action: str | None, key: str, if_match: str | N
     )
 
 
-async def _past(service: Service, path: str, at: datetime) -> Past:
+async def _past(seen: Seen, path: str, at: datetime) -> Past:
     if at.tzinfo is None:
         says = "say the offset from UTC, such as Z"
         raise Trouble("invalid", f"at: {says}", errors=[FieldError(where="query.at", says=says)])
-    found = await service.past(path, at)
+    found = await seen.past(path, at)
     if found is None:
         raise Trouble("not-found", f"there was nothing at {path} at {at.isoformat()}")
     return Past.model_validate(found)

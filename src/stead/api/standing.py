@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from stead.api.identity import Judged, Who
 from stead.api.models import Operation, Resource, Wire
 from stead.api.problems import Trouble
 from stead.api.resources import Where
@@ -58,17 +59,18 @@ class Standing(Wire):
 
 def router(service: Service) -> APIRouter:
     """The route of how groups stand."""
-    routes = APIRouter(tags=["resources"])
+    routes = APIRouter(tags=["resources"], route_class=Judged)
 
     @routes.get("/v1/status/{path:path}", response_model=Standing)
     async def read_status(
+        caller: Who,
         path: Where,
         refresh: Annotated[
             bool, Query(description="Look first at whatever may have changed by itself; otherwise nobody is asked.")
         ] = False,
     ) -> Response:
         """How an infrastructure or a subgroup stands, from counts that are a moment old at most."""
-        found = await service.standing(f"/{path}", refresh=refresh)
+        found = await service.seen(caller).standing(f"/{path}", refresh=refresh)
         if found is None:
             raise Trouble("not-found", f"there is no group at /{path}")
         # Written by hand: it is asked for all the time, and may have a thousand parts.

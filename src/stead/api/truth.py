@@ -8,10 +8,11 @@ from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
 
 from stead.api.accepting import accepted
+from stead.api.identity import Judged, Who
 from stead.api.models import Accepted, Below, Name, Path
 from stead.api.problems import trouble
 from stead.api.reality import Lane, LaneLimit, Lanes, Orphan, Orphans, ProviderLimits, Truth, Truths
-from stead.api.requests import Cursor, Limit, Who, from_cursor, to_cursor
+from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.controller.view import Service, Taken
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]
@@ -19,10 +20,11 @@ LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", e
 
 def router(service: Service) -> APIRouter:
     """The routes of truth, orphans and lanes."""
-    routes = APIRouter(tags=["truth"])
+    routes = APIRouter(tags=["truth"], route_class=Judged)
 
     @routes.get("/v1/truth")
     async def compare(
+        caller: Who,
         below: Annotated[Below, Query(description="Only at this path or below it.")] = "/",
         kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
         limit: Limit = 100,
@@ -30,15 +32,15 @@ def router(service: Service) -> APIRouter:
         fresh: Annotated[bool, Query(description="Have somebody look now; otherwise nobody is asked.")] = True,
     ) -> Truths:
         """What is believed of each resource beside what a look shows now. Nothing is made of what was seen."""
-        page = await service.truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
+        page = await service.seen(caller).truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
         return Truths(items=[Truth.model_validate(item) for item in page.items], next=to_cursor(page.next))
 
     @routes.get("/v1/orphans")
     async def list_orphans(
-        lane: Annotated[Name | None, Query(description="Only on this lane.")] = None, limit: Limit = 100
+        caller: Who, lane: Annotated[Name | None, Query(description="Only on this lane.")] = None, limit: Limit = 100
     ) -> Orphans:
         """What providers have that carries our tag and that nobody owns. It is listed once it was found twice."""
-        page = await service.view.orphans(lane, limit)
+        page = await service.seen(caller).orphans(lane, limit)
         return Orphans(items=[Orphan.model_validate(item) for item in page.items], more=page.more)
 
     @routes.post("/v1/orphans/{lane}/{token}", status_code=202)
@@ -60,21 +62,21 @@ def router(service: Service) -> APIRouter:
         return accepted(answer, response)
 
     @routes.get("/v1/lanes")
-    async def list_lanes(limit: Limit = 100, cursor: Cursor = None) -> Lanes:
+    async def list_lanes(caller: Who, limit: Limit = 100, cursor: Cursor = None) -> Lanes:
         """Lanes that somebody has served or that orders stand on, with who serves them and what there is to do."""
-        page = await service.view.lanes(from_cursor(cursor, str) or "", limit)
+        page = await service.seen(caller).lanes(from_cursor(cursor, str) or "", limit)
         return Lanes(items=[Lane.model_validate(item) for item in page.items], next=to_cursor(page.next))
 
     @routes.put("/v1/lanes/{lane}/limit")
-    async def limit_lane(lane: LaneName, limit: LaneLimit) -> LaneLimit:
+    async def limit_lane(caller: Who, lane: LaneName, limit: LaneLimit) -> LaneLimit:
         """Say how many members a lane bears at once. What waits for room gets it at once, if there is some now."""
-        await service.limit_lane(lane, limit.members)
+        await service.limit_lane(lane, limit.members, caller)
         return limit
 
     @routes.put("/v1/providers/{provider}/limits")
-    async def limit_provider(provider: LaneName, limits: ProviderLimits) -> ProviderLimits:
+    async def limit_provider(caller: Who, provider: LaneName, limits: ProviderLimits) -> ProviderLimits:
         """Say how many members a region of a provider bears at once, and how many regions."""
-        await service.limit_provider(provider, limits.members, limits.regions)
+        await service.limit_provider(provider, limits.members, limits.regions, caller)
         return limits
 
     return routes

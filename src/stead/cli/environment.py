@@ -11,6 +11,10 @@ VARIABLES: Mapping[str, str] = {
     "`XDG_DATA_HOME` or in `~/.local/share`; for root `/var/lib/stead-dev`.",
     "STEAD_POSTGRES": "The folder with the programs of the PostgreSQL that `stead dev` is to run. Without it: one "
     "that is installed, the newest first, or the one that came with Stead.",
+    "STEAD_TOKEN": "What all commands show a server to say who asks: a token. Without it: the login that "
+    "`stead login` has kept.",
+    "STEAD_CLIENT_SECRET": "Of the client that `stead server` is to its issuer, where that wants a secret.",
+    "STEAD_ISSUER_CA": "A file of certificates that `stead server` trusts for its issuer, instead of the system's.",
     "STEAD_WITH_PARENT": "Set by `stead server` for the controller that it starts, which then ends when the server "
     "does. Nobody else sets it.",
     "NO_COLOR": "Where it is set, no colours are written to a terminal.",

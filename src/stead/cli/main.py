@@ -13,13 +13,16 @@ from stead.cli import (
     explain,
     journal,
     lane,
+    login,
     mci,
     operation,
     orphan,
     queue,
+    roles,
     serve,
     shared,
     subgroup,
+    token,
     vm,
 )
 from stead.cli.late import Late
@@ -55,6 +58,15 @@ app.command(
 )(explain.explain)
 app.add_typer(orphan.app, name="orphan", short_help="What providers have that nobody owns.")
 app.add_typer(lane.app, name="lane", short_help="The ways to providers, and who serves them.")
+app.command("login", short_help="Log in to a server.", epilog="Example: stead login --server https://stead.example")(
+    login.login
+)
+app.command("logout", short_help="Forget a login.", epilog="Example: stead logout")(login.logout)
+app.command("whoami", short_help="Who one is to a server, and what one may.", epilog="Example: stead whoami")(
+    login.whoami
+)
+app.add_typer(token.app, name="token", short_help="Tokens for programs.")
+app.add_typer(roles.app, name="role", short_help="Which roles people and groups have.")
 app.command(
     "server",
     short_help="Run a controller and its HTTP interface.",

@@ -18,7 +18,8 @@ import uvloop
 
 from stead.agent import entry
 from stead.api import create_app
-from stead.controller.engine import door, engine
+from stead.controller.engine import Entry, door, engine
+from stead.controller.view import Service
 from stead.lifecycle.pace import DEFAULT
 
 log = logging.getLogger(__name__)
@@ -33,9 +34,9 @@ PAUSE = 1.0
 """Seconds before another process takes the place of one that ended."""
 
 
-def server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
+def server(database: str, nats: str, cell: str, host: str, port: int, pace: float, entry: Entry) -> None:
     """The HTTP interface, and beside it a process that carries on what it lets in."""
-    _run(_server(database, nats, cell, host, port, pace))
+    _run(_server(database, nats, cell, host, port, pace, entry))
 
 
 def controller(database: str, nats: str, cell: str, pace: float) -> None:
@@ -66,8 +67,9 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
         uvloop.run(program)
 
 
-async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
-    async with door(database, nats, cell, pace=DEFAULT.scaled(pace)) as service:
+async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: float, entry: Entry) -> None:
+    async with door(database, nats, cell, entry=entry, pace=DEFAULT.scaled(pace)) as service:
+        await _tell(service, entry)
         config = uvicorn.Config(create_app(service), host=host, port=port, log_config=None, lifespan="off")
         words = ["--database", database, "--nats", nats, "--cell", cell, "--pace", str(pace)]
         beside = asyncio.create_task(_beside([*_own_command(), "controller", *words]))
@@ -76,6 +78,17 @@ async def _server(database: str, nats: str, cell: str, host: str, port: int, pac
         finally:
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)
+
+
+async def _tell(service: Service, entry: Entry) -> None:
+    """Say who is let in, where that may surprise."""
+    if entry.open:
+        log.warning("nobody is asked who they are: whoever reaches this machine's loopback may do everything")
+    elif entry.issuer is None and not await service.view.store.tokens():
+        log.warning(
+            "nobody can ask for anything yet: make a first token with "
+            "`stead token create root --role admin --direct --database …`"
+        )
 
 
 def _own_command() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from stead.cli.logins import token_for
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.client import (
     Invalid,
@@ -39,7 +40,10 @@ _CODES: dict[type[ProblemError], Code] = {
 
 @contextmanager
 def reach(address: str, **options: Any) -> Iterator[SyncClient]:
-    """A client; whatever goes wrong with it ends the command, with the exit code that says what it was."""
+    """A client, in the caller's name; whatever goes wrong with it ends the command, with the exit code that says
+    what it was."""
+    if "token" not in options:
+        options["token"] = token_for(address)
     try:
         with SyncClient(address, **options) as client:
             yield client

@@ -18,6 +18,33 @@ Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name
 Database = Annotated[
     str, typer.Option("--database", envvar="STEAD_DATABASE", help="PostgreSQL, as postgresql://user@host/name.")
 ]
+Open = Annotated[
+    bool,
+    typer.Option("--open", envvar="STEAD_OPEN", help="Ask nobody who they are. Only on a loopback address."),
+]
+IssuerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--issuer", envvar="STEAD_ISSUER", metavar="URL", help="The OpenID Connect issuer that people log in with."
+    ),
+]
+ClientId = Annotated[
+    str, typer.Option("--client", envvar="STEAD_CLIENT", help="The id under which the issuer knows this server.")
+]
+NameClaim = Annotated[
+    str, typer.Option("--name-claim", envvar="STEAD_NAME_CLAIM", help="The claim that is the name of a person.")
+]
+GroupsClaim = Annotated[
+    str, typer.Option("--groups-claim", envvar="STEAD_GROUPS_CLAIM", help="The claim with the groups of a person.")
+]
+PolicyFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--policies",
+        envvar="STEAD_POLICIES",
+        help="A folder of policies, NAME.cedar, that are in force beside the others.",
+    ),
+]
 Slower = Annotated[
     float,
     typer.Option(
@@ -42,12 +69,22 @@ def server(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
     pace: Slower = 1.0,
+    open: Open = False,
+    issuer: IssuerUrl = None,
+    client: ClientId = "stead",
+    name_claim: NameClaim = "sub",
+    groups_claim: GroupsClaim = "groups",
+    policies: PolicyFolder = None,
 ) -> None:
-    """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus."""
-    from stead.cli import processes
+    """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus.
 
+    Whoever asks shows who they are: with a token (`stead token create`), or by a login at the issuer.
+    """
+    from stead.cli import entrance, processes
+
+    entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
     _log()
-    processes.server(database, nats, cell, host, port, pace)
+    processes.server(database, nats, cell, host, port, pace, entry)
 
 
 def controller(

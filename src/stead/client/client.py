@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import httpx
 
+from stead.client.access import Accesses
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.events import events
 from stead.client.glance import Glance
@@ -71,21 +72,24 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance):
+class Client(Glance, Accesses):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(
         self,
         server: str = DEFAULT_SERVER,
         *,
+        token: str | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 30.0,
         retries: int = 3,
         patience: float = PATIENCE,
         silence: float = SILENCE,
     ) -> None:
-        """`timeout` is for one answer, `retries` for one call, `patience` for whatever follows something."""
-        self._transport = Transport(server, headers or {}, timeout, retries)
+        """`token` says who asks; `timeout` is for one answer, `retries` for one call, `patience` for whatever follows
+        something."""
+        shown = {"Authorization": f"Bearer {token}"} if token else {}
+        self._transport = Transport(server, {**shown, **(headers or {})}, timeout, retries)
         self._patience = patience
         self._silence = silence
 

@@ -52,12 +52,12 @@ class Overview:
     waiting: int
     trouble: tuple[Troubled, ...] = ()
     more_trouble: bool = False
-    calls_made: int = 0
-    calls_saved: int = 0
-    moves: tuple[int, ...] = ()
+    calls_made: int | None = 0
+    calls_saved: int | None = 0
+    moves: tuple[int, ...] | None = ()
     """In each of the last 60 seconds, the oldest first."""
-    agents_there: int = 0
-    agents_away: int = 0
+    agents_there: int | None = 0
+    agents_away: int | None = 0
     throttled: tuple[ThrottledLane, ...] = ()
 
 

@@ -118,6 +118,17 @@ class SyncClient:
     timeline = _whole(Client.timeline)
     lifecycles = _whole(Client.lifecycles)
     lifecycle = _whole(Client.lifecycle)
+    login = _whole(Client.login)
+    whoami = _whole(Client.whoami)
+    tokens = _whole(Client.tokens)
+    create_token = _whole(Client.create_token)
+    revoke_token = _whole(Client.revoke_token)
+    grants = _whole(Client.grants)
+    give_role = _whole(Client.give_role)
+    take_role = _whole(Client.take_role)
+    policies = _whole(Client.policies)
+    put_policy = _whole(Client.put_policy)
+    remove_policy = _whole(Client.remove_policy)
 
 
 def _in_a_loop() -> bool:

@@ -16,7 +16,7 @@ import httpx
 import msgspec
 
 from stead import __version__
-from stead.client.errors import BadAnswer, Unavailable, Unreachable, error_of
+from stead.client.errors import BadAnswer, SteadError, Unavailable, Unreachable, error_of
 from stead.client.models import Problem
 
 FIRST_PAUSE = 0.2
@@ -32,6 +32,8 @@ class Transport:
     """Sends requests to one server."""
 
     def __init__(self, server: str, headers: Mapping[str, str], timeout: float, retries: int) -> None:
+        if "Authorization" in headers and server.startswith("http:") and not _on_this_machine(server):
+            raise SteadError(f"{server} is not https: whoever listens on the way would have your token")
         self._server = server
         self._retries = retries
         self._http = httpx.AsyncClient(
@@ -62,7 +64,7 @@ class Transport:
             try:
                 response = await self._http.request(method, path, params=_plain(query), json=body, headers=headers)
                 raise_for_problem(response.status_code, response.content)
-                return read(response.content, kind)
+                return read(response.content or b"null", kind)
             except httpx.TransportError as error:
                 failure: Unreachable | Unavailable = Unreachable(f"{self._server} does not answer: {_says(error)}")
             except Unavailable as error:

@@ -193,7 +193,7 @@ class Admission:
                 return Accepted(str(operation), position=1)
             says = f"{record['action']} of {record['path']} does not wait its turn"
             refusal = Refusal((Reason(Code.NOT_QUEUED, says),), "")
-        await self._note(record, principal, "promote", actor, refusal)
+        await self.note(record, principal, "promote", actor, refusal)
         return refusal
 
     def _not_theirs(self, record: Mapping[str, Any], word: str, actor: Actor) -> Refusal | None:
@@ -218,7 +218,7 @@ class Admission:
         if record["position"] is not None:
             refused = self._not_theirs(record, "cancel", actor)
             if refused is not None:
-                await self._note(record, principal, "cancel", actor, refused)
+                await self.note(record, principal, "cancel", actor, refused)
                 return refused
             if await self.mover.store.leave_queue(operation, Outcome.CANCELLED, [], principal, actor):
                 return Accepted(str(operation))
@@ -229,7 +229,7 @@ class Admission:
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
         if answer is None or refusal.code is Code.ENDED:
             refusal = _ended(await self.mover.store.operation(operation) or record, refusal)
-        await self._note(record, principal, "cancel", actor, refusal)
+        await self.note(record, principal, "cancel", actor, refusal)
         return refusal
 
     async def retry(
@@ -242,7 +242,7 @@ class Admission:
         if record["outcome"] not in RETRYABLE or "plan" in record["request"]:
             row = await self.mover.store.read(record["path"])
             refusal = _nothing_to_retry(record, row.snapshot.state if row is not None else "")
-            await self._note(record, principal, "retry", actor, refusal)
+            await self.note(record, principal, "retry", actor, refusal)
             return refusal
         said, some = record["request"], []
         if record["outcome"] != Outcome.CANCELLED and not self._makes(record):
@@ -346,11 +346,10 @@ class Admission:
 
     async def _tell(self, wish: Wish, refusal: Refusal) -> None:
         about = {"path": wish.path, "kind": wish.kind}
-        await self._note(about, wish.principal, wish.request.action, wish.request.actor, refusal)
+        await self.note(about, wish.principal, wish.request.action, wish.request.actor, refusal)
 
-    async def _note(
-        self, about: Mapping[str, Any], principal: str, word: str, actor: Actor, refusal: Refusal
-    ) -> None:
+    async def note(self, about: Mapping[str, Any], principal: str, word: str, actor: Actor, refusal: Refusal) -> None:
+        """Put a refusal into the journal."""
         reasons = {"reasons": [{"code": r.code, "says": r.says} for r in refusal.reasons]}
         await self.mover.store.refuse(about["path"], about["kind"], principal, word, actor, refusal.state, reasons)
 

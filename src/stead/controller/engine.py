@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from stead.access.access import Access
+from stead.access.oidc import Issuer, Oidc
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
 from stead.controller.door import Door, Pokes
@@ -23,6 +25,18 @@ class Engine:
 
     controller: Controller
     service: Service
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a server makes sure who asks."""
+
+    issuer: Issuer | None = None
+    """Who says who people are, beside tokens."""
+    policies: Mapping[str, str] = field(default_factory=dict)
+    """Texts in Cedar by name, beside those that are in the database."""
+    open: bool = False
+    """Nobody is asked, and everybody may everything."""
 
 
 @asynccontextmanager
@@ -46,13 +60,16 @@ async def engine(
 
 @asynccontextmanager
 async def door(
-    dsn: str, nats: str, cell: str, *, connections: int = 10, pace: Pace = DEFAULT
+    dsn: str, nats: str, cell: str, *, entry: Entry | None = None, connections: int = 10, pace: Pace = DEFAULT
 ) -> AsyncIterator[Service]:
-    """The service alone: what it lets in is carried on by controllers in other processes."""
+    """The service alone: what it lets in is carried on by controllers in other processes.
+
+    Without an entry, nobody is asked who they are.
+    """
     async with _ground(dsn, nats, cell, "door", connections) as (store, bus):
         opened = Door(store, bus, KINDS, pace=pace)
         opened.mover.follow(Pokes(bus))
-        yield _service(opened)
+        yield _service(opened, entry)
 
 
 @asynccontextmanager
@@ -64,10 +81,18 @@ async def _ground(dsn: str, nats: str, cell: str, name: str, connections: int) -
         yield store, bus
 
 
-def _service(door: Door) -> Service:
+def _service(door: Door, entry: Entry | None = None) -> Service:
     async def connected() -> None:
         if not door.bus.connected:
             raise Unavailable("the bus is not connected")
 
     view = View(door.store, door.mover.kinds)
-    return Service(door.admission, view, checks={"bus": connected}, looks=door.looks, grants=door.grants)
+    access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
+    return Service(door.admission, view, {"bus": connected}, door.looks, door.grants, access)
+
+
+def access_of(entry: Entry, store: Store, kinds: Mapping[str, Lifecycle]) -> Access:
+    """Who knows callers, and judges them."""
+    actions = {action.name for kind in kinds.values() for action in kind.actions}
+    oidc = Oidc(entry.issuer) if entry.issuer is not None else None
+    return Access(store, sorted(actions), oidc=oidc, files=entry.policies, open=entry.open)

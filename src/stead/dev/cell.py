@@ -164,7 +164,7 @@ class Cell:
         return ("--nats", self.nats.url, "--cell", CELL)
 
     def _server(self) -> None:
-        words = ("server", "--database", self.postgres.dsn(DATABASE), *self._words())
+        words = ("server", "--open", "--database", self.postgres.dsn(DATABASE), *self._words())
         folder = self._folder("server")
         self._start(Web("server", "/readyz", *words, folder=folder, port=self.wanted.port))
 

@@ -44,6 +44,8 @@ class Code(StrEnum):
     """The kind has no action of that name."""
     NOT_THE_ACTOR = "not-the-actor"
     """The action, or this report, belongs to another actor than the one that came with it."""
+    NOT_PERMITTED = "not-permitted"
+    """The policies do not let the caller ask for it."""
     WRONG_STATE = "wrong-state"
     """The action does not start in the state that the resource is in."""
     MOVING = "moving"

@@ -9,25 +9,32 @@ from uuid import UUID
 
 from stead.store.statements import Statements
 
+type Within = list[str] | None
+"""The paths of some namespaces; None for all there are."""
+
 
 class Overviews(Statements):
     """What those ask of the store who want to see much at a glance."""
 
-    async def cell_counts(self) -> list[tuple[str, str, int]]:
+    async def namespaces(self) -> list[str]:
+        """The paths of namespaces in which there is something, or was."""
+        return [r["path"] for r in await self.fetch("list_namespaces")]
+
+    async def cell_counts(self, within: Within) -> list[tuple[str, str, int]]:
         """Kind, state and number of all resources in the cell, a moment ago at most."""
-        return [(r["kind"], r["state"], r["members"]) for r in await self.fetch("count_cell")]
+        return [(r["kind"], r["state"], r["members"]) for r in await self.fetch("count_cell", within)]
 
-    async def bad(self, limit: int) -> list[Mapping[str, Any]]:
+    async def bad(self, limit: int, within: Within) -> list[Mapping[str, Any]]:
         """Resources in states that nobody wants them in, in order of path."""
-        return [dict(r) for r in await self.fetch("list_bad", limit)]
+        return [dict(r) for r in await self.fetch("list_bad", limit, [""] if within is None else within)]
 
-    async def working(self, limit: int) -> list[Mapping[str, Any]]:
+    async def working(self, limit: int, within: Within) -> list[Mapping[str, Any]]:
         """Resources that an operation works on, of the so many whose timers are due first."""
-        return [dict(r) for r in await self.fetch("list_working", limit)]
+        return [dict(r) for r in await self.fetch("list_working", limit, within)]
 
-    async def overview(self, most: int, there: float) -> Mapping[str, Any]:
+    async def overview(self, most: int, there: float, within: Within) -> Mapping[str, Any]:
         """What goes on as numbers; nothing is counted beyond `most`."""
-        (record,) = await self.fetch("read_overview", most, there)
+        (record,) = await self.fetch("read_overview", most, there, within)
         return dict(record)
 
     async def moves(self, since: datetime) -> dict[int, int]:

@@ -13,6 +13,7 @@ import asyncpg
 import msgspec
 
 from stead.lifecycle.snapshot import Fence, Holder
+from stead.store.access import Accesses
 from stead.store.brief import Brief, brief_of
 from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
 from stead.store.groups import Groups
@@ -31,7 +32,7 @@ TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
 
 
-class Store(Groups, Queues, Orphans, Overviews):
+class Store(Groups, Queues, Orphans, Overviews, Accesses):
     """All statements, on a pool of connections."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from stead.api.identity import Judged
 from stead.api.tumblebug import asking, looking, making
 from stead.controller.view import Service
 
@@ -12,7 +13,7 @@ __all__ = ["router"]
 
 def router(service: Service) -> APIRouter:
     """The routes of the dialect."""
-    routes = APIRouter(prefix="/tumblebug/ns/{nsId}", tags=["tumblebug"])
+    routes = APIRouter(prefix="/tumblebug/ns/{nsId}", tags=["tumblebug"], route_class=Judged)
     for part in (looking, making, asking):
         routes.include_router(part.router(service))
     return routes

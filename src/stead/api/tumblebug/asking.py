@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from stead.api.identity import Judged, Who
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Key, Who
+from stead.api.requests import Key
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done
 from stead.api.tumblebug.shown import text
 from stead.api.tumblebug.words import Id, VmId, action_name, spelled, vm_at
-from stead.controller.view import Asked, Caller, Refusal, Resource, Service, Taken, Unfit
+from stead.controller.view import Asked, Caller, Refusal, Resource, Seen, Service, Taken, Unfit
 
 FORCED = "forced through the tumblebug interface"
 """The reason of whoever forces and gives none: the dialect has no word for it."""
@@ -36,7 +37,7 @@ DeleteOption = Annotated[
 
 def router(service: Service) -> APIRouter:
     """The routes of actions."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=Judged)
 
     @routes.post("/mci/{mciId}")
     async def tumblebug_act_on_mci(
@@ -52,7 +53,7 @@ def router(service: Service) -> APIRouter:
         """Ask for an action on an MCI: all of its VMs that can follow do."""
         path = f"/{nsId}/{mciId}"
         taken = await ask(service, _asked(path, action, "mci", force, reason, key), caller)
-        standing = await service.standing(path)
+        standing = await service.seen(caller).standing(path)
         return let_in(taken, GONE if standing is None else text(standing), response)
 
     @routes.delete("/mci/{mciId}")
@@ -65,7 +66,7 @@ def router(service: Service) -> APIRouter:
         key: Key = "",
     ) -> Done:
         """Remove an MCI for good."""
-        standing = await standing_of(service, f"/{nsId}/{mciId}")
+        standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}")
         alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
         if alive and option is None:
             says = f"it is {standing.text}: terminate it first, or say option=terminate"
@@ -86,9 +87,9 @@ def router(service: Service) -> APIRouter:
         key: Key = "",
     ) -> Done:
         """Ask for an action on one VM."""
-        vm = await vm_at(service, f"/{nsId}/{mciId}", vmId)
+        vm = await vm_at(service.seen(caller), f"/{nsId}/{mciId}", vmId)
         taken = await ask(service, _asked(vm.path, action, "vm", force, reason, key), caller)
-        return let_in(taken, await _state(service, vm), response)
+        return let_in(taken, await _state(service.seen(caller), vm), response)
 
     return routes
 
@@ -106,18 +107,22 @@ async def ask(
     if isinstance(answer, Taken):
         return answer
     problem = trouble(worded(answer) if isinstance(answer, Unfit) else answer)
-    if isinstance(answer, Refusal) and problem.code in BUSY and (under := await _under(service, asked.path, answer)):
+    if (
+        isinstance(answer, Refusal)
+        and problem.code in BUSY
+        and (under := await _under(service.seen(caller), asked.path, answer))
+    ):
         problem.detail = under if answer.holder is not None else f"{under}: {problem.detail}"
     raise problem
 
 
-async def _under(service: Service, path: str, refusal: Refusal) -> str:
+async def _under(seen: Seen, path: str, refusal: Refusal) -> str:
     """Which action is in the way, of whom and since when."""
     holder = refusal.holder
     if holder is not None:
         where, action, by, since = holder.path or path, holder.action, holder.by, holder.since
     else:
-        found = await service.view.resource(path)
+        found = await seen.resource(path)
         running = (found.operation or found.hidden) if found is not None else None
         if running is None:
             return ""
@@ -142,6 +147,6 @@ def let_in(taken: Taken, status: str, response: Response) -> Done:
     return Done(message=f"{what} {how}", operation=taken.operation, status=status)
 
 
-async def _state(service: Service, vm: Resource) -> str:
-    found = await service.view.resource(vm.path)
+async def _state(seen: Seen, vm: Resource) -> str:
+    found = await seen.resource(vm.path)
     return found.state if found is not None else vm.state

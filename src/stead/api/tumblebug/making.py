@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 
+from stead.api.identity import Judged, Who
 from stead.api.problems import FieldError, Trouble
-from stead.api.requests import Key, Who
+from stead.api.requests import Key
 from stead.api.tumblebug.asking import ask, let_in
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done, MadeMci, MciRequest, ScaleRequest, SubGroupRequest
@@ -31,7 +32,7 @@ Hold = Annotated[
 
 def router(service: Service) -> APIRouter:
     """The routes that make."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=Judged)
 
     @routes.post("/mciDynamic", name="tumblebug_create_mci_dynamic")
     @routes.post("/mci")
@@ -58,7 +59,7 @@ def router(service: Service) -> APIRouter:
             service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups")
         )
         response.headers["Location"] = f"/v1/operations/{taken.operation}"
-        shown = status(await standing_of(service, path), ())
+        shown = status(await standing_of(service.seen(caller), path), ())
         return MadeMci(**shown.model_dump(), operation=taken.operation)
 
     @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
@@ -74,7 +75,7 @@ def router(service: Service) -> APIRouter:
     ) -> Done:
         """Make more VMs like those of a subgroup."""
         del action
-        standing = await standing_of(service, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+        standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
         asked = Asked(
             path=standing.resource.path,
             action="scale-out",

@@ -7,7 +7,7 @@ from typing import Any
 
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.words import targets, vm_id
-from stead.controller.view import Resource, Service, Standing
+from stead.controller.view import Resource, Seen, Standing
 
 PAGE = 1000
 """VMs that are read in one go."""
@@ -17,23 +17,23 @@ BARE = ("Preparing", "Prepared", "Creating", "Failed")
 BAD = ("Failed", "Undefined")
 
 
-async def vms(service: Service, path: str, limit: int) -> list[VmInfo]:
+async def vms(seen: Seen, path: str, limit: int) -> list[VmInfo]:
     """VMs below a path, page by page, until there are so many."""
     shown: list[VmInfo] = []
     after = ""
     while len(shown) < limit:
-        page = await service.view.resources("vm", path, after, min(PAGE, limit - len(shown)))
-        shown += await described(service, page.items)
+        page = await seen.resources("vm", path, after, min(PAGE, limit - len(shown)))
+        shown += await described(seen, page.items)
         if not isinstance(page.next, str):
             break
         after = page.next
     return shown
 
 
-async def described(service: Service, found: Sequence[Resource]) -> list[VmInfo]:
+async def described(seen: Seen, found: Sequence[Resource]) -> list[VmInfo]:
     """VMs, with what went wrong with those that are in trouble."""
     there = [resource for resource in found if resource.state_class != "absent"]
-    errors = await service.view.errors([resource.path for resource in there if resource.state in BAD])
+    errors = await seen.errors([resource.path for resource in there if resource.state in BAD])
     return [_vm(resource, errors.get(resource.path, "")) for resource in there]
 
 
@@ -76,25 +76,25 @@ def status(standing: Standing, group: Sequence[VmStatus]) -> MciStatus:
     return MciStatus(**_stands(standing), vm=list(group))
 
 
-async def info(service: Service, standing: Standing, limit: int) -> MciInfo:
+async def info(seen: Seen, standing: Standing, limit: int) -> MciInfo:
     """An MCI with its subgroups and VMs."""
     spec = standing.resource.spec
     return MciInfo(
         **_stands(standing),
         description=str(spec.get("description", "")),
-        sub_groups=await subgroups(service, standing),
-        vm=await vms(service, standing.resource.path, limit),
+        sub_groups=await subgroups(seen, standing),
+        vm=await vms(seen, standing.resource.path, limit),
         spec=dict(spec),
     )
 
 
-async def subgroups(service: Service, standing: Standing) -> list[SubGroupInfo]:
+async def subgroups(seen: Seen, standing: Standing) -> list[SubGroupInfo]:
     """The subgroups of an MCI."""
     parts = {part.name: part for part in standing.groups}
     shown: list[SubGroupInfo] = []
     after = ""
     while True:
-        page = await service.view.resources("subgroup", standing.resource.path, after, PAGE)
+        page = await seen.resources("subgroup", standing.resource.path, after, PAGE)
         for resource in page.items:
             part = parts.get(resource.path)
             size = sum(part.counts.values()) if part is not None else 0

@@ -8,7 +8,7 @@ from fastapi import Path
 
 from stead.api.models import SEGMENT
 from stead.api.problems import FieldError, Trouble
-from stead.controller.view import Resource, Running, Service
+from stead.controller.view import Resource, Running, Seen
 
 Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
 VmId = Annotated[
@@ -56,12 +56,12 @@ def spelled(path: str) -> str:
     return path
 
 
-async def vm_at(service: Service, mci: str, id: str) -> Resource:
+async def vm_at(seen: Seen, mci: str, id: str) -> Resource:
     """The VM of an id. Subgroups and VMs may have dashes in their names, so it may split at any of them."""
     parts = id.split("-")
     splits = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
     paths = [f"{mci}/{group}/{name}" for group, name in splits if group and name]
-    found = [resource for resource in await service.view.resources_at(paths) if resource.kind == "vm"]
+    found = [resource for resource in await seen.resources_at(paths) if resource.kind == "vm"]
     if not found:
         raise Trouble("not-found", f"there is no VM {id} in {mci}")
     if len(found) > 1:

@@ -1,11 +1,13 @@
 """The read side of the controller, and the door beside it: all that an interface may know of the engine."""
 
+from stead.access.caller import Caller
+from stead.controller.view.permission import NotPermitted
 from stead.controller.view.reading import AWAY, View
+from stead.controller.view.seen import Seen
 from stead.controller.view.service import Check, Service, Taken
 from stead.controller.view.standing import Standing
 from stead.controller.view.things import (
     Asked,
-    Caller,
     Claim,
     Explanation,
     Lane,
@@ -36,6 +38,7 @@ __all__ = [
     "Line",
     "Listed",
     "Missing",
+    "NotPermitted",
     "Operation",
     "Orphan",
     "Outdated",
@@ -45,6 +48,7 @@ __all__ = [
     "Rehearsal",
     "Resource",
     "Running",
+    "Seen",
     "Service",
     "Standing",
     "Taken",

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from stead.access.caller import Caller
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.looks import Looks
-from stead.controller.view.things import Caller, Missing, Unfit
+from stead.controller.view.things import Missing, Unfit
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor

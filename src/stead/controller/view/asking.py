@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
 
+from stead.access.caller import Caller
 from stead.controller.view.reading import View, aims_at
 from stead.controller.view.things import (
     Asked,
-    Caller,
     Explanation,
     Missing,
     Part,
@@ -110,6 +110,20 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         remedies=(tuple(_remedies(lifecycle, snap, request, refusal)) or _nothing(lifecycle, snap, request))
         if refusal
         else (),
+    )
+
+
+def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
+    """An explanation for somebody who may not ask, whatever else speaks for it or against it."""
+    remedy = Remedy("permission", "have somebody give you a role or a policy, or ask somebody who may")
+    return replace(
+        found,
+        allowed=False,
+        joins=False,
+        idle=False,
+        waits=False,
+        reasons=(*refusal.reasons, *found.reasons),
+        remedies=(remedy, *found.remedies),
     )
 
 

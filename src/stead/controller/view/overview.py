@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -70,28 +70,33 @@ class Overview:
     waiting: int
     trouble: tuple[Troubled, ...]
     more_trouble: bool
-    calls_made: int
-    calls_saved: int
-    moves: tuple[int, ...]
-    agents_there: int
-    agents_away: int
+    calls_made: int | None
+    calls_saved: int | None
+    moves: tuple[int, ...] | None
+    agents_there: int | None
+    agents_away: int | None
     throttled: tuple[Throttled, ...]
 
+    def without_cell(self) -> Overview:
+        """For somebody who sees namespaces, and not the cell itself."""
+        cell = dict.fromkeys(("calls_made", "calls_saved", "moves", "agents_there", "agents_away"))
+        return replace(self, **cell, throttled=())  # type: ignore[arg-type]
 
-async def overview(view: View) -> Overview:
-    """The cell as it is now."""
+
+async def overview(view: View, within: list[str] | None = None) -> Overview:
+    """The cell as it is now, or some of its namespaces."""
     position = await view.end()
     counts = [
         KindCount(kind, state, view.kinds[kind].state(state).cls, view.healths.of(kind, state), members)
-        for kind, state, members in await view.store.cell_counts()
+        for kind, state, members in await view.store.cell_counts(within)
         if kind in view.kinds and view.kinds[kind].has_state(state)
     ]
     there = [count for count in counts if count.state_class != StateClass.ABSENT]
     classes: Counter[str] = Counter()
     for count in there:
         classes[count.state_class] += count.members
-    numbers = await view.store.overview(MOST, THERE)
-    trouble = await _trouble(view)
+    numbers = await view.store.overview(MOST, THERE, within)
+    trouble = await _trouble(view, within)
     return Overview(
         at=datetime.now(UTC),
         position=position,
@@ -112,16 +117,18 @@ async def overview(view: View) -> Overview:
     )
 
 
-async def _trouble(view: View) -> list[Troubled]:
+async def _trouble(view: View, within: list[str] | None) -> list[Troubled]:
     """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
     records = [
-        r for r in await view.store.bad(TROUBLES + 1) if view.healths.of(r["kind"], r["state"]) is Health.TROUBLE
+        r
+        for r in await view.store.bad(TROUBLES + 1, within)
+        if view.healths.of(r["kind"], r["state"]) is Health.TROUBLE
     ]
     errors = await view.errors([record["path"] for record in records])
     found = [_bad(view, record, errors.get(record["path"], "")) for record in records]
     found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
     if len(found) <= TROUBLES:
-        found += _slow(view, await view.store.working(LOOKED_AT), time.time())
+        found += _slow(view, await view.store.working(LOOKED_AT, within), time.time())
     return found
 
 

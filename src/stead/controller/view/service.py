@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from uuid import UUID
 
+from stead.access.access import Access
+from stead.access.caller import Caller
+from stead.access.policies import LIMIT, ORPHANS, QUEUE, Thing
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.grants import Grants
 from stead.controller.looks import Looks
 from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
-from stead.controller.view.asking import explain, placed, rehearse, request_of
+from stead.controller.view.asking import explain, not_permitted, placed, rehearse, request_of
 from stead.controller.view.fitting import fitted
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
-from stead.controller.view.overview import Overview, overview
-from stead.controller.view.past import past
+from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
 from stead.controller.view.reading import View, shown_queue, tag_of
-from stead.controller.view.standing import Standing, standing
+from stead.controller.view.seen import Seen
 from stead.controller.view.things import (
     Asked,
-    Caller,
     Explanation,
     Listed,
     Missing,
     Operation,
     Outdated,
-    Past,
     Queue,
     Rehearsal,
-    Truth,
     Unfit,
 )
-from stead.controller.view.timeline import Timeline, timeline
-from stead.controller.view.tree import Node, tree
-from stead.controller.view.truth import truth
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
@@ -71,15 +67,30 @@ class Service:
     """Who is asked what is really there."""
     grants: Grants | None = None
     """Who gives room on lanes."""
+    access: Access | None = None
+    """Who knows callers and what they may; without it, everybody may everything."""
 
     @property
     def kinds(self) -> Mapping[str, Lifecycle]:
         """The lifecycles it knows."""
         return self.view.kinds
 
+    @cached_property
+    def permission(self) -> Permission:
+        """Who asks the policies."""
+        return Permission(self.access, self.kinds, self.view.store)
+
+    def seen(self, caller: Caller) -> Seen:
+        """What there is, as far as it is for a caller."""
+        return Seen(self, caller)
+
     async def ask(self, asked: Asked, caller: Caller) -> Taken | Refusal | Missing | Outdated | Unfit:
         """Ask for a change."""
         row = await self.view.store.read(asked.path)
+        may = await self._permitted(asked, caller, row)
+        if not isinstance(may, Caller):
+            return may
+        caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
         if isinstance(fit, Unfit):
             return await self._again(asked, caller) or fit
@@ -90,12 +101,49 @@ class Service:
         answer = await self.admission.ask(wish)
         return Missing(answer.what) if isinstance(answer, NotFound) else _answer(answer, wish)
 
+    async def _permitted(
+        self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
+    ) -> Caller | Refusal | Missing:
+        """The caller as who they may act; or that they may not, which is in the journal; or that it is not there."""
+        thing = asked_thing(asked.path, asked.kind, asked.spec, row)
+        may = self.permission.acting(caller, asked.action, thing, force=asked.force, dry_run=dry_run)
+        if isinstance(may, Caller):
+            return may
+        if not self.permission.sees(caller, thing):
+            return Missing(f"there is nothing at {asked.path}")
+        refusal = replace(may, state=row.snapshot.state if row is not None else "")
+        if not dry_run:
+            about = {"path": thing.path, "kind": thing.kind}
+            await self.admission.note(about, caller.name, asked.action, Actor(caller.actor), refusal)
+        return refusal
+
+    async def _theirs(
+        self, id: UUID, caller: Caller, *, again: bool = False, force: bool = False
+    ) -> tuple[Operation, Caller] | Refusal | Missing:
+        """An operation, and the caller as who may ask for what it does: whoever may, may also end it."""
+        found = await self.seen(caller).operation(id)
+        if found is None:
+            return Missing(f"there is no operation {id}")
+        row = await self.view.store.read(found.path)
+        forced = force or (again and bool(found.request.get("force")))
+        asked = Asked(found.path, found.action, found.kind, force=forced)
+        may = await self._permitted(asked, caller, row)
+        return (found, may) if isinstance(may, Caller) else may
+
     async def cancel(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
         """End an operation before it is done."""
+        theirs = await self._theirs(id, caller)
+        if not isinstance(theirs, tuple):
+            return theirs
+        _, caller = theirs
         return await self._shown(id, await self.admission.cancel(id, caller.name, Actor(caller.actor)))
 
     async def promote(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
         """Put an operation that waits its turn first."""
+        theirs = await self._theirs(id, caller)
+        if not isinstance(theirs, tuple):
+            return theirs
+        _, caller = theirs
         return await self._shown(id, await self.admission.promote(id, caller.name, Actor(caller.actor)))
 
     async def _shown(self, id: UUID, answer: Accepted | Refusal | NotFound) -> Operation | Refusal | Missing:
@@ -106,15 +154,22 @@ class Service:
             return answer
         return await self.view.operation(id) or Missing(f"there is no operation {id}")
 
-    async def open_queue(self, path: str) -> Queue | Missing:
+    async def open_queue(self, path: str, caller: Caller) -> Queue | Missing:
         """Make the queue of an object, unless it is there."""
-        if await self.view.store.read(path) is None:
+        row = await self.view.store.read(path)
+        if row is None or not self.permission.sees(caller, thing_of(row)):
             return Missing(f"there is nothing at {path}")
+        self.permission.require(caller, QUEUE, thing_of(row))
         await self.view.store.open_queue(path)
         return await self.view.queue(path) or Missing(f"the queue of {path} was removed again")
 
-    async def stop_queues(self, path: str | None = None) -> Listed[Queue] | Missing:
+    async def stop_queues(self, caller: Caller, path: str | None = None) -> Listed[Queue] | Missing:
         """The queue of an object, or all, take nothing more; each goes when all that is in it is carried out."""
+        row = await self.view.store.read(path) if path is not None else None
+        thing = THE_CELL if path is None else asked_thing(path, "", {}, row)
+        if path is not None and not self.permission.sees(caller, thing):
+            return Missing(f"{path} has no queue")
+        self.permission.require(caller, QUEUE, thing)
         stopped = [shown_queue(record) for record in await self.view.store.stop_queues(path)]
         for queue in stopped:
             await self.view.store.close_queue(queue.path)
@@ -126,9 +181,10 @@ class Service:
         self, id: UUID, caller: Caller, key: str = "", *, force: bool = False, reason: str = ""
     ) -> Taken | Refusal | Missing:
         """Ask once more for what an operation was to do."""
-        tried = await self.view.operation(id)
-        if tried is None:
-            return Missing(f"there is no operation {id}")
+        theirs = await self._theirs(id, caller, again=True, force=force)
+        if not isinstance(theirs, tuple):
+            return theirs
+        tried, caller = theirs
         answer = await self.admission.retry(id, caller.name, Actor(caller.actor), key, force=force, reason=reason)
         if isinstance(answer, Accepted):
             return taken(answer, tried.action, tried.kind, tried.path)
@@ -136,61 +192,53 @@ class Service:
 
     async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
         """Whether an action would be let in, and if not, what would help."""
-        return await explain(self.view, asked, caller)
+        row = await self.view.store.read(asked.path)
+        thing = asked_thing(asked.path, asked.kind, asked.spec, row)
+        if not self.permission.sees(caller, thing):
+            return Missing(f"there is nothing at {asked.path}")
+        may = self.permission.acting(caller, asked.action, thing, force=asked.force)
+        found = await explain(self.view, asked, may if isinstance(may, Caller) else caller)
+        if isinstance(found, Missing):
+            return found
+        others = [action for action in found.allowed_actions if self._may(caller, action, thing)]
+        found = replace(found, allowed_actions=tuple(others))
+        return found if isinstance(may, Caller) else not_permitted(found, may)
+
+    def _may(self, caller: Caller, action: str, thing: Thing) -> bool:
+        return isinstance(self.permission.acting(caller, action, thing), Caller)
 
     async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
         """What an action would do, without doing it."""
+        may = await self._permitted(asked, caller, await self.view.store.read(asked.path), dry_run=True)
+        if not isinstance(may, Caller):
+            return may
+        caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
         return fit if isinstance(fit, Unfit) else await rehearse(self.view, fit, caller)
 
-    async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
-        """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
-        if refresh and self.looks is not None:
-            await self.looks.refresh(path)
-        return await standing(self.view, path)
-
     async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
         """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
+        self.permission.require(caller, ORPHANS)
         answer = await adopt(self.admission, self.looks, lane, token, path, caller)
         return taken(answer, ADOPT, "vm", path) if isinstance(answer, Accepted) else answer
 
     async def remove_orphan(self, lane: str, token: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
         """Remove what a provider has and nobody owns."""
+        self.permission.require(caller, ORPHANS)
         answer = await remove(self.admission, self.looks, lane, token, caller)
         return taken(answer, REMOVE, "vm", lane) if isinstance(answer, Accepted) else answer
 
-    async def limit_lane(self, name: str, members: int | None) -> None:
+    async def limit_lane(self, name: str, members: int | None, caller: Caller) -> None:
         """From now on a lane bears so many members at once; None: as many as its provider says."""
+        self.permission.require(caller, LIMIT)
         assert self.grants is not None, "nobody gives room here"
         await self.grants.limit_lane(name, members)
 
-    async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
+    async def limit_provider(self, name: str, members: int | None, regions: int | None, caller: Caller) -> None:
         """From now on a provider bears so many members at once in a region, and so many regions."""
+        self.permission.require(caller, LIMIT)
         assert self.grants is not None, "nobody gives room here"
         await self.grants.limit_provider(name, members, regions)
-
-    async def past(self, path: str, at: datetime) -> Past | None:
-        """A resource as it was at some time."""
-        return await past(self.view, path, at)
-
-    async def truth(
-        self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
-    ) -> Listed[Truth]:
-        """Belief beside what a look shows now; from the store alone where it need not be fresh."""
-        return await truth(self.view, self.looks if fresh else None, kind, below, after, limit)
-
-    async def overview(self) -> Overview:
-        """The cell at a glance."""
-        return await overview(self.view)
-
-    async def tree(self, below: str, after: str | None, limit: int) -> Listed[Node]:
-        """What lies directly below a path, the worst first."""
-        return await tree(self.view, below, after, limit)
-
-    async def timeline(self, id: UUID, skip: int, limit: int) -> Timeline | None:
-        """What an operation did and when."""
-        found = await self.view.operation(id)
-        return None if found is None else await timeline(self.view, found, skip, limit)
 
     def lifecycle(self, kind: str) -> ShownLifecycle | None:
         """A lifecycle whole."""

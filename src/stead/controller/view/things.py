@@ -12,14 +12,6 @@ from stead.lifecycle.snapshot import Holder
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks, and as which actor of the lifecycles."""
-
-    name: str
-    actor: str = "user"
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked for, in the words of the interfaces."""
 

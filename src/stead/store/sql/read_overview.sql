@@ -1,7 +1,11 @@
--- What goes on in the cell as numbers: operations under way and waiting, counted up to $1; the calls to providers that
+-- What goes on in the cell as numbers: operations under way and waiting, in the namespaces $3 or in all, counted up to $1; the calls to providers that
 -- group operations of the last hour took, and the members they were for; who is there; where too many calls were made.
-SELECT (SELECT count(*) FROM (SELECT FROM operations LIMIT $1) few) AS under_way,
-       (SELECT count(*) FROM (SELECT FROM queued LIMIT $1) few) AS waiting,
+SELECT (SELECT count(*) FROM (SELECT FROM operations
+                                 WHERE $3::text[] IS NULL OR '/' || split_part(path, '/', 2) = ANY ($3)
+                                 LIMIT $1) few) AS under_way,
+       (SELECT count(*) FROM (SELECT FROM queued
+                                 WHERE $3::text[] IS NULL OR '/' || split_part(path, '/', 2) = ANY ($3)
+                                 LIMIT $1) few) AS waiting,
        calls.made, calls.members,
        (SELECT count(*) FROM agents WHERE last_seen > now() - make_interval(secs => $2)) AS there,
        (SELECT count(*) FROM agents WHERE last_seen <= now() - make_interval(secs => $2)) AS away,

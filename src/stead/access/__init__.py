@@ -1,0 +1,1 @@
+"""Who asks, and what they may: callers, tokens, logins, roles and policies."""

@@ -1,0 +1,16 @@
+"""What is done right in the database, by whoever may write there: the first token of a cell."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from stead.access.access import Access, Roles
+from stead.store import Store
+from stead.store.migrate import migrate
+
+
+async def create_token(dsn: str, name: str, roles: Roles, lasts: timedelta) -> str:
+    """Make a token, and the schema first where there is none."""
+    await migrate(dsn)
+    async with Store.open(dsn, connections=1) as store:
+        return (await Access(store, ()).create_token(name, roles, lasts, "the database")).text

@@ -1,0 +1,244 @@
+"""Policies in Cedar: what a caller may do to what, and which policy says so.
+
+An answer is remembered under all that the policies look at, and no more. The roles look at namespaces only, so with
+them alone a thousand resources of one namespace are one question; a policy that looks at paths or labels makes it a
+question for each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+import cedarpy
+
+from stead.access.caller import TOKEN, Caller
+
+ROLES = ("viewer", "operator", "admin")
+
+VIEW = "view"
+"""To see something, and all that is told of it."""
+QUEUE = "queue"
+"""To open and stop the queue of something."""
+LIMIT, ORPHANS, AGENTS, ACCESS = "limit", "orphans", "agents", "access"
+"""To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what."""
+
+OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS)
+FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS)
+"""Those of them that are an admin's."""
+
+CELL, NAMESPACE = "cell", "namespace"
+"""The kinds of what is no resource, and may be seen and managed all the same: `/`, and the first part of a path."""
+
+NO_POLICY = "no policy permits it"
+MOST = 50_000
+"""Answers that are remembered."""
+
+
+class BadPolicy(ValueError):
+    """It cannot be read, or speaks of what there is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What something is done to, as policies see it."""
+
+    path: str
+    kind: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def namespace(self) -> str:
+        return self.path.split("/", 2)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether it may be done, and which policies decided that; none of them where none permits it."""
+
+    allowed: bool
+    policies: tuple[str, ...] = ()
+
+    @property
+    def says(self) -> str:
+        """Why not, or why."""
+        named = ", ".join(self.policies)
+        word = "permitted by" if self.allowed else "refused by"
+        return f"{word} the policy {named}" if named else NO_POLICY
+
+
+ALLOWED = Verdict(True)
+
+
+def labels_of(spec: Mapping[str, Any] | None) -> dict[str, str]:
+    """The labels of a resource: what its spec has under that name."""
+    said = (spec or {}).get("labels")
+    return {str(name): str(value) for name, value in said.items()} if isinstance(said, Mapping) else {}
+
+
+class Policies:
+    """The roles, and an operator's own policies beside them. It never changes; other policies are another one."""
+
+    def __init__(self, own: Mapping[str, str] | None = None, actions: Sequence[str] = ()) -> None:
+        """`own` are texts in Cedar by name. Raises `BadPolicy`, which says what is wrong with which."""
+        found: dict[str, Any] = dict(_read("roles", _text("roles.cedar"), ()))
+        for name, text in sorted((own or {}).items()):
+            for id, policy in _read(name, text, actions):
+                if id in found:
+                    raise BadPolicy(f"{name}: there is another policy {id}")
+                found[id] = policy
+        self._set = cedarpy.PolicySet.from_json_str(_as_set(found))
+        self.looks_at = frozenset(_looks_at(found))
+        """Which attributes of resources decide: of `namespace`, `kind`, `path`, `labels`."""
+        self._known: dict[tuple[object, ...], Verdict] = {}
+
+    def judge(
+        self,
+        caller: Caller,
+        action: str,
+        thing: Thing,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        admin: bool = False,
+    ) -> Verdict:
+        """Whether a caller may do it. `admin` says that a lifecycle keeps it for admins."""
+        caller.judged = True
+        if caller.open:
+            return ALLOWED
+        looks = self.looks_at
+        key = (
+            caller.name,
+            caller.groups,
+            caller.roles,
+            action,
+            thing.namespace,
+            thing.kind if "kind" in looks else "",
+            thing.path if "path" in looks else "",
+            tuple(sorted(thing.labels.items())) if "labels" in looks else (),
+            force,
+            dry_run,
+            admin,
+        )
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            known = self._known[key] = self._ask(caller, action, thing, force, dry_run, admin)
+        return known
+
+    def _ask(self, caller: Caller, action: str, thing: Thing, force: bool, dry_run: bool, admin: bool) -> Verdict:
+        who = {"type": "Token" if caller.name.startswith(f"{TOKEN}:") else "User", "id": caller.name}
+        request = {
+            "principal": who,
+            "action": {"type": "Action", "id": action},
+            "resource": {"type": "Resource", "id": thing.path},
+            "context": {"force": force, "dry_run": dry_run, "admin": admin},
+        }
+        answer = cedarpy.is_authorized(request, self._set, [_principal(who, caller), *_resource(thing)])
+        reasons = tuple(sorted(answer.diagnostics.reasons))
+        # A policy that cannot be evaluated might have forbidden it.
+        if answer.diagnostics.errors:
+            return Verdict(False, tuple(sorted({_named(error) for error in answer.diagnostics.errors})))
+        return Verdict(bool(answer.allowed), reasons)
+
+
+def _principal(who: Mapping[str, str], caller: Caller) -> dict[str, Any]:
+    roles = {role: sorted(where for name, where in caller.roles if name == role) for role in ROLES}
+    groups = [{"type": "Group", "id": group} for group in caller.groups] if who["type"] == "User" else []
+    return {"uid": who, "attrs": {"name": caller.name.partition(":")[2], **roles}, "parents": groups}
+
+
+def _resource(thing: Thing) -> Iterator[dict[str, Any]]:
+    """The thing, in all that it is part of: a policy may name any of it."""
+    attrs = {"namespace": thing.namespace, "kind": thing.kind, "path": thing.path}
+    parents = [{"type": "Resource", "id": path} for path in _above(thing.path)]
+    uid = {"type": "Resource", "id": thing.path}
+    yield {"uid": uid, "attrs": attrs, "tags": dict(thing.labels), "parents": parents}
+
+
+def _above(path: str) -> list[str]:
+    parts = path.strip("/").split("/")
+    return ["/" + "/".join(parts[:depth]) for depth in range(1, len(parts))] + (["/"] if path != "/" else [])
+
+
+def _named(error: str) -> str:
+    """The policy that an error of Cedar's is about."""
+    parts = error.split("`")
+    return parts[1] if len(parts) > 1 else error
+
+
+# Reading
+
+
+def check(name: str, text: str, actions: Sequence[str]) -> None:
+    """Raise `BadPolicy` where a text is not in Cedar, or speaks of what there is not."""
+    for _ in _read(name, text, actions):
+        pass
+
+
+def _read(name: str, text: str, actions: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """The policies of a text, each with a name of its own."""
+    try:
+        said = json.loads(cedarpy.policies_to_json_str(text))
+    except ValueError as error:
+        raise BadPolicy(f"{name}: {error}") from None
+    if said["templates"] or said["templateLinks"]:
+        raise BadPolicy(f"{name}: a policy with slots stands for nobody; name the principal and the resource")
+    found = said["staticPolicies"]
+    if not found:
+        raise BadPolicy(f"{name}: there is no policy in it")
+    if actions:
+        result = cedarpy.validate_policies(text, _schema(tuple(sorted({*actions, *OWN_ACTIONS}))))
+        if not result.validation_passed:
+            raise BadPolicy("; ".join(f"{name}: {error.error}" for error in result.errors))
+    for place, policy in enumerate(found.values()):
+        own = policy.get("annotations", {}).get("id")
+        yield own or (name if len(found) == 1 else f"{name}/{place + 1}"), policy
+
+
+@cache
+def _schema(actions: tuple[str, ...]) -> cedarpy.Schema:
+    names = ", ".join(json.dumps(action) for action in actions)
+    return cedarpy.Schema.from_str(_text("schema.cedarschema").replace("ACTIONS", names))
+
+
+def _text(name: str) -> str:
+    return (files("stead.access") / name).read_text(encoding="utf-8")
+
+
+def _as_set(policies: Mapping[str, Any]) -> str:
+    return json.dumps({"templates": {}, "templateLinks": [], "staticPolicies": dict(policies)})
+
+
+def _looks_at(policies: Mapping[str, Any]) -> Iterator[str]:
+    yield "namespace"
+    for policy in policies.values():
+        if policy["resource"]["op"] != "All":
+            yield "path"
+        for condition in policy["conditions"]:
+            yield from _attributes(condition["body"])
+
+
+def _attributes(node: Any) -> Iterator[str]:
+    """The attributes of the resource that an expression reads; the path stands for who it is."""
+    if isinstance(node, list):
+        for part in node:
+            yield from _attributes(part)
+    if not isinstance(node, Mapping):
+        return
+    for word, body in cast(Mapping[str, Any], node).items():
+        of_resource = isinstance(body, Mapping) and body.get("left") == {"Var": "resource"}
+        if word == "." and of_resource:
+            yield body["attr"]
+        elif word in ("hasTag", "getTag") and of_resource:
+            yield "labels"
+            yield from _attributes(body["right"])
+        elif word == "Var" and body == "resource":
+            yield "path"
+        else:
+            yield from _attributes(body)

@@ -1,0 +1,251 @@
+"""The way in: how one can log in here, who one is, and sessions for browsers.
+
+A browser gets a cookie that scripts cannot read and other sites cannot use. What stands behind it is a token, or an
+issuer's word after the authorization code flow with PKCE.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+from datetime import UTC, datetime
+from typing import Annotated
+from urllib.parse import urlencode
+
+import httpx
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from stead.access.access import Access, NotKnown
+from stead.access.caller import Caller
+from stead.access.oidc import IssuerAway, NotVerified, Oidc
+from stead.api.identity import COOKIE, Judged, Known, same_origin, unknown
+from stead.api.models import Wire
+from stead.api.problems import Trouble
+from stead.controller.view import Service
+
+FLOW = "stead_login"
+"""The cookie of a login that is under way."""
+FLOW_LASTS = 600
+"""Seconds for somebody to find their password."""
+HOME = "/console/"
+SCOPES = "openid profile email groups offline_access"
+
+
+class Login(Wire):
+    """How one can log in."""
+
+    open: bool
+    """Nobody is asked who they are: there is nothing to log in to."""
+    issuer: str | None
+    """The OpenID Connect issuer, if there is one beside tokens."""
+    client: str | None
+    """The id of the client that programs log in as, with the device flow."""
+    scopes: str
+
+
+class Shown(Wire):
+    """What somebody shows to open a session with."""
+
+    token: str
+
+
+class RoleAt(Wire):
+    """A role, and where one has it."""
+
+    role: str
+    namespace: str
+    """`*`: in every namespace, and in the cell itself."""
+
+
+class Whoami(Wire):
+    """Who one is here."""
+
+    name: str
+    groups: list[str]
+    roles: list[RoleAt]
+    open: bool
+    """Nobody is asked, and everybody may everything."""
+    until: datetime | None
+    """When one has to show again who one is."""
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of the way in."""
+    routes = APIRouter(tags=["access"], route_class=Judged)
+    access = service.access
+
+    @routes.get("/v1/login")
+    async def read_login() -> Login:
+        """How one can log in here. It is for everybody."""
+        issuer = access.oidc.issuer if access is not None and access.oidc is not None else None
+        return Login(
+            open=access is None or access.open,
+            issuer=issuer.url if issuer else None,
+            client=issuer.client if issuer else None,
+            scopes=SCOPES,
+        )
+
+    @routes.get("/v1/whoami")
+    async def whoami(caller: Known) -> Whoami:
+        """Who one is here, and which roles one has."""
+        return shown(caller)
+
+    @routes.post("/v1/session")
+    async def begin_session(body: Shown, request: Request, response: Response) -> Whoami:
+        """For browsers: show a token once, and get a cookie that stands for it."""
+        if not same_origin(request):
+            raise Trouble("foreign-page", "a page of another address has sent this")
+        return await _open(_needed(access), body.token, request, response)
+
+    @routes.delete("/v1/session", status_code=204)
+    async def end_session(request: Request, response: Response) -> None:
+        """Log out: the cookie opens nothing any more."""
+        cookie = request.cookies.get(COOKIE, "")
+        if cookie and same_origin(request):
+            await _needed(access).end_session(cookie)
+            response.delete_cookie(COOKIE)
+
+    @routes.get("/v1/session/login", response_class=RedirectResponse, status_code=302)
+    async def log_in(
+        request: Request, to: Annotated[str, Query(max_length=1000, description="Where to go then.")] = HOME
+    ) -> Response:
+        """Send a browser to the issuer."""
+        oidc = _issuer(access)
+        flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(flow["verifier"].encode()).digest()).decode().rstrip("=")
+        asked = {
+            "response_type": "code",
+            "client_id": oidc.issuer.client,
+            "redirect_uri": _back(request),
+            "scope": "openid profile email groups",
+            "state": flow["state"],
+            "nonce": flow["nonce"],
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+        }
+        endpoint = (await _found(oidc))["authorization_endpoint"]
+        answer = RedirectResponse(f"{endpoint}?{urlencode(asked)}", 302)
+        kept = json.dumps({**flow, "to": to if to.startswith(HOME) else HOME})
+        answer.set_cookie(
+            FLOW,
+            base64.urlsafe_b64encode(kept.encode()).decode(),
+            max_age=FLOW_LASTS,
+            path="/v1/session",
+            httponly=True,
+            secure=_secure(request),
+            samesite="lax",
+        )
+        return answer
+
+    @routes.get("/v1/session/back", response_class=RedirectResponse, status_code=302)
+    async def come_back(
+        request: Request,
+        state: Annotated[str, Query(max_length=200)] = "",
+        code: Annotated[str, Query(max_length=4000)] = "",
+        error: Annotated[str, Query(max_length=200)] = "",
+    ) -> Response:
+        """Where the issuer sends a browser back to."""
+        known, oidc = _needed(access), _issuer(access)
+        flow = _flow(request)
+        if not flow or not secrets.compare_digest(flow.get("state", ""), state):
+            raise unknown("this login was begun elsewhere, or took too long: begin again")
+        if error or not code:
+            raise unknown(f"the issuer did not let you in: {error or 'without a word'}")
+        token = await _exchanged(oidc, code, flow["verifier"], _back(request))
+        try:
+            verified = await oidc.verify(token)
+        except NotVerified as wrong:
+            raise unknown(str(wrong)) from None
+        if not secrets.compare_digest(verified.nonce, flow["nonce"]):
+            raise unknown("the issuer's word is for another login")
+        answer = RedirectResponse(flow.get("to", HOME), 302)
+        await _open(known, token, request, answer)
+        answer.delete_cookie(FLOW, path="/v1/session")
+        return answer
+
+    return routes
+
+
+def shown(caller: Caller) -> Whoami:
+    """A caller, as they are told who they are."""
+    return Whoami(
+        name=caller.name,
+        groups=list(caller.groups),
+        roles=[RoleAt(role=role, namespace=where) for role, where in sorted(caller.roles)],
+        open=caller.open,
+        until=datetime.fromtimestamp(caller.until, UTC) if caller.until < 2**40 else None,
+    )
+
+
+async def _open(access: Access, token: str, request: Request, response: Response) -> Whoami:
+    try:
+        secret, caller = await access.begin_session(token)
+    except NotKnown as error:
+        raise unknown(str(error)) from None
+    except IssuerAway as error:
+        raise Trouble("issuer-away", str(error), retry_after=5) from None
+    response.set_cookie(COOKIE, secret, httponly=True, secure=_secure(request), samesite="lax", path="/")
+    return shown(caller)
+
+
+async def _exchanged(oidc: Oidc, code: str, verifier: str, back: str) -> str:
+    """The ID token that a code stands for."""
+    asked = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": back,
+        "client_id": oidc.issuer.client,
+        "code_verifier": verifier,
+    } | ({"client_secret": oidc.issuer.secret} if oidc.issuer.secret else {})
+    endpoint = (await _found(oidc))["token_endpoint"]
+    try:
+        async with oidc.http() as http:
+            answer = await http.post(endpoint, data=asked)
+        said = answer.json() if answer.status_code == 200 else {}
+    except (httpx.HTTPError, ValueError):
+        raise Trouble("issuer-away", "the issuer does not answer as it should", retry_after=5) from None
+    token = said.get("id_token") if isinstance(said, dict) else None
+    if not isinstance(token, str):
+        raise unknown("the issuer did not say who you are")
+    return token
+
+
+async def _found(oidc: Oidc) -> dict[str, str]:
+    try:
+        return {name: str(value) for name, value in (await oidc.discovered()).items()}
+    except IssuerAway as error:
+        raise Trouble("issuer-away", str(error), retry_after=5) from None
+
+
+def _flow(request: Request) -> dict[str, str]:
+    """What was kept of a login that is under way."""
+    try:
+        said = json.loads(base64.urlsafe_b64decode(request.cookies.get(FLOW, "")))
+        return {str(name): str(value) for name, value in said.items()}
+    except (ValueError, AttributeError):
+        return {}
+
+
+def _back(request: Request) -> str:
+    return str(request.url_for("come_back"))
+
+
+def _secure(request: Request) -> bool:
+    return request.url.scheme == "https"
+
+
+def _needed(access: Access | None) -> Access:
+    if access is None or access.open:
+        raise Trouble("invalid", "nobody is asked who they are here: there is nothing to log in to")
+    return access
+
+
+def _issuer(access: Access | None) -> Oidc:
+    if _needed(access).oidc is None:
+        raise Trouble("invalid", "there is no issuer here: log in with a token")
+    assert access is not None
+    assert access.oidc is not None
+    return access.oidc

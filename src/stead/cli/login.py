@@ -1,0 +1,120 @@
+"""`stead login`, `logout` and `whoami`: who one is to a server."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from stead.cli import logins
+from stead.cli.output import Code, Format, data, fail, line, note
+from stead.cli.remote import Server, clock, plain, reach
+from stead.client import DEFAULT_SERVER
+
+PATIENCE = 20.0
+DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
+
+
+def login(
+    with_token: Annotated[
+        bool, typer.Option("--with-token", help="Read a token from stdin and keep it, instead of asking the issuer.")
+    ] = False,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Log in to a server, and stay so.
+
+    Where the server has an issuer (OpenID Connect), it is asked with the device flow: open the address that is shown
+    in a browser, on any machine, and say yes. What comes of it is kept in a file that only you can read.
+    """
+    if with_token:
+        kept = {"token": sys.stdin.readline().strip()}
+    else:
+        with reach(server, token=None) as client:
+            way = client.login()
+        if way.open:
+            note(f"{server} asks nobody who they are: there is nothing to log in to")
+            return
+        if way.issuer is None or way.client is None:
+            fail(f"{server} has no issuer: show it a token, with --with-token or in {logins.TOKEN}", Code.USAGE)
+        kept = _device(way.issuer, way.client, way.scopes)
+    with reach(server, token=kept["token"]) as client:
+        me = client.whoami()
+    file = logins.keep(server, kept)
+    line(f"logged in to {server} as {me.name}")
+    note(f"kept in {file}")
+
+
+def _device(issuer: str, client: str, scopes: str) -> dict[str, Any]:
+    """Ask an issuer, and wait until somebody has said yes elsewhere (RFC 8628)."""
+    try:
+        found = _json(httpx.get(f"{issuer.rstrip('/')}/.well-known/openid-configuration", timeout=PATIENCE))
+        if "device_authorization_endpoint" not in found:
+            fail(f"{issuer} has no device flow: show the server a token, with --with-token")
+        begun = _json(
+            httpx.post(
+                found["device_authorization_endpoint"],
+                data={"client_id": client, "scope": scopes},
+                timeout=PATIENCE,
+            )
+        )
+        note(f"open {begun.get('verification_uri_complete') or begun['verification_uri']}")
+        note(f"and see that it shows the code {begun['user_code']}")
+        said = _waited(found["token_endpoint"], client, begun)
+    except (httpx.HTTPError, KeyError, ValueError) as error:
+        fail(f"{issuer} does not answer as it should: {type(error).__name__}: {error}")
+    return logins.login_of(said, client, found["token_endpoint"])
+
+
+def _waited(endpoint: str, client: str, begun: dict[str, Any]) -> dict[str, Any]:
+    pause, until = float(begun.get("interval", 5)), time.monotonic() + float(begun.get("expires_in", 600))
+    asked = {"grant_type": DEVICE, "device_code": begun["device_code"], "client_id": client}
+    while time.monotonic() < until:
+        time.sleep(pause)
+        answer = httpx.post(endpoint, data=asked, timeout=PATIENCE)
+        said: dict[str, Any] = answer.json()
+        if answer.status_code == 200 and "id_token" in said:
+            return said
+        match said.get("error"):
+            case "authorization_pending":
+                continue
+            case "slow_down":
+                pause += 5
+            case error:
+                fail(f"the issuer did not let you in: {error or 'without a word'}", Code.NOT_ALLOWED)
+    fail("nobody said yes in time: begin again", Code.TIMED_OUT)
+
+
+def _json(answer: httpx.Response) -> dict[str, Any]:
+    answer.raise_for_status()
+    said: dict[str, Any] = answer.json()
+    return said
+
+
+def logout(server: Server = DEFAULT_SERVER) -> None:
+    """Forget the login at a server."""
+    if logins.forget(server):
+        line(f"logged out of {server}")
+    else:
+        note(f"there is no login at {server}")
+
+
+def whoami(
+    output: Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")] = Format.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Say who one is to a server, and what one may."""
+    with reach(server) as client:
+        me = client.whoami()
+    if output is not Format.TABLE:
+        data(plain(me), output)
+        return
+    line(f"name    {me.name}")
+    if me.groups:
+        line(f"groups  {', '.join(me.groups)}")
+    roles = ", ".join(map(str, me.roles)) or "none"
+    line(f"roles   {'everything: nobody is asked who they are here' if me.open else roles}")
+    if me.until:
+        line(f"until   {clock(me.until)}")

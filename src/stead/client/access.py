@@ -1,0 +1,167 @@
+"""The part of the client that says who may what, and the values that are answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import NoneType
+from urllib.parse import quote
+
+from stead.client.transport import Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleAt:
+    """A role, and where one has it; `*` is every namespace, and the cell itself."""
+
+    role: str
+    namespace: str = "*"
+
+    def __str__(self) -> str:
+        return f"{self.role}@{self.namespace}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """How one can log in."""
+
+    open: bool = False
+    issuer: str | None = None
+    client: str | None = None
+    scopes: str = "openid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whoami:
+    """Who one is."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    roles: tuple[RoleAt, ...] = ()
+    open: bool = False
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token for a program, without its secret."""
+
+    id: str
+    name: str
+    roles: tuple[RoleAt, ...]
+    created_by: str = ""
+    created_at: datetime | None = None
+    expires_at: datetime | None = None
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPage:
+    """All tokens that one may see."""
+
+    items: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A token that was just made, with its secret."""
+
+    name: str
+    token: str
+    roles: tuple[RoleAt, ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A role that a person or a group has."""
+
+    subject: str
+    role: str
+    namespace: str
+    created_by: str = ""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantPage:
+    """All grants that one may see."""
+
+    items: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A policy, in Cedar."""
+
+    name: str
+    text: str
+    changed_by: str = ""
+    changed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyPage:
+    """All policies beside the roles."""
+
+    items: tuple[Policy, ...]
+
+
+class Accesses:
+    """Who one is, tokens, roles and policies."""
+
+    _transport: Transport
+
+    async def login(self) -> Login:
+        """How one can log in."""
+        return await self._transport.send(Login, "GET", "/v1/login")
+
+    async def whoami(self) -> Whoami:
+        """Who one is, and which roles one has."""
+        return await self._transport.send(Whoami, "GET", "/v1/whoami")
+
+    async def tokens(self) -> TokenPage:
+        """Tokens, without their secrets."""
+        return await self._transport.send(TokenPage, "GET", "/v1/tokens")
+
+    async def create_token(self, name: str, roles: Sequence[RoleAt], lasts: int) -> NewToken:
+        """Make a token that lasts for so many seconds. It is told this once."""
+        body = {
+            "name": name,
+            "roles": [{"role": role.role, "namespace": role.namespace} for role in roles],
+            "lasts": lasts,
+        }
+        return await self._transport.send(NewToken, "POST", "/v1/tokens", body=body)
+
+    async def revoke_token(self, name: str) -> None:
+        """Nobody is let in with it any more."""
+        await self._transport.send(NoneType, "DELETE", f"/v1/tokens/{quote(name, safe='')}")
+
+    async def grants(self) -> GrantPage:
+        """Who has which role where."""
+        return await self._transport.send(GrantPage, "GET", "/v1/grants")
+
+    async def give_role(self, subject: str, role: RoleAt) -> None:
+        """Give `user:NAME` or `group:NAME` a role."""
+        await self._transport.send(NoneType, "PUT", "/v1/grants", query=_grant(subject, role))
+
+    async def take_role(self, subject: str, role: RoleAt) -> None:
+        """Take it from them."""
+        await self._transport.send(NoneType, "DELETE", "/v1/grants", query=_grant(subject, role))
+
+    async def policies(self) -> PolicyPage:
+        """Policies beside the roles."""
+        return await self._transport.send(PolicyPage, "GET", "/v1/policies")
+
+    async def put_policy(self, name: str, text: str) -> None:
+        """Make a policy, or put another in its place."""
+        await self._transport.send(NoneType, "PUT", f"/v1/policies/{quote(name, safe='')}", body={"text": text})
+
+    async def remove_policy(self, name: str) -> None:
+        """Take a policy away."""
+        await self._transport.send(NoneType, "DELETE", f"/v1/policies/{quote(name, safe='')}")
+
+
+def _grant(subject: str, role: RoleAt) -> dict[str, str]:
+    return {"subject": subject, "role": role.role, "namespace": role.namespace}

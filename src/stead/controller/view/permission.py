@@ -1,0 +1,104 @@
+"""Whether a caller may: policies are asked here, on the way of every request, and nowhere else.
+
+What somebody may not see is not there for them. What they may see and not do is refused, and the refusal names the
+policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stead.access.access import Access
+from stead.access.caller import Caller
+from stead.access.policies import ALLOWED, CELL, FOR_ADMINS, NAMESPACE, VIEW, Thing, Verdict, labels_of
+from stead.lifecycle.decide.draft import acts_as
+from stead.lifecycle.decision import Code, Reason, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import Actor
+from stead.store import Row, Store
+
+THE_CELL = Thing("/", CELL)
+
+
+class NotPermitted(Exception):
+    """It is refused by the policies."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reasons[0].says)
+        self.refusal = refusal
+
+
+@dataclass(frozen=True)
+class Permission:
+    """Asks the policies; without any, everybody may what their actor may."""
+
+    access: Access | None
+    kinds: Mapping[str, Lifecycle]
+    store: Store
+
+    def judge(self, caller: Caller, action: str, thing: Thing, **context: bool) -> Verdict:
+        """What the policies say."""
+        caller.judged = True
+        return ALLOWED if self.access is None else self.access.policies.judge(caller, action, thing, **context)
+
+    def sees(self, caller: Caller, thing: Thing) -> bool:
+        """Whether it is there for them."""
+        return self.judge(caller, VIEW, thing).allowed
+
+    def require(self, caller: Caller, action: str, thing: Thing = THE_CELL) -> None:
+        """Raise `NotPermitted` where they may not do what is no action of a lifecycle."""
+        verdict = self.judge(caller, action, thing, admin=action in FOR_ADMINS)
+        if not verdict.allowed:
+            raise NotPermitted(refused(action, thing.path, verdict))
+
+    def acting(
+        self, caller: Caller, action: str, thing: Thing, *, force: bool = False, dry_run: bool = False
+    ) -> Caller | Refusal:
+        """The caller as the actor that they may act as, or why they may not."""
+        admin = self._for_admins(thing.kind, action)
+        verdict = self.judge(caller, action, thing, force=force, dry_run=dry_run, admin=admin)
+        if not verdict.allowed:
+            return refused(f"{action} by force" if force else action, thing.path, verdict)
+        return replace(caller, actor=Actor.ADMIN) if admin and self.access is not None else caller
+
+    def _for_admins(self, kind: str, action: str) -> bool:
+        """Whether the lifecycle gives an action to admins, and not to users."""
+        known = self.kinds[kind].action(action) if kind in self.kinds else None
+        return known is not None and Actor.ADMIN in known.by and not any(acts_as(Actor.USER, by) for by in known.by)
+
+    async def visible[T](
+        self, caller: Caller, items: Sequence[T], path: Callable[[T], str], kind: Callable[[T], str] | None = None
+    ) -> list[T]:
+        """Those of some things that are there for a caller. Nothing is read that the policies do not look at."""
+        caller.judged = True
+        if self.access is None or caller.open or not items:
+            return list(items)
+        looks = self.access.policies.looks_at
+        rows: Mapping[str, Row] = {}
+        if "labels" in looks or ("kind" in looks and kind is None):
+            rows = await self.store.read_many(list({path(item) for item in items}))
+        return [item for item in items if self.sees(caller, _thing(path(item), kind(item) if kind else "", rows))]
+
+
+def thing_of(row: Row) -> Thing:
+    """A resource as policies see it."""
+    return Thing(row.path, row.kind, labels_of(row.spec))
+
+
+def _thing(path: str, kind: str, rows: Mapping[str, Row]) -> Thing:
+    row = rows.get(path)
+    if row is None:
+        return Thing(path, kind or (NAMESPACE if path.count("/") == 1 else ""))
+    return Thing(path, kind or row.kind, labels_of(row.spec))
+
+
+def asked_thing(path: str, kind: str, spec: Mapping[str, Any], row: Row | None) -> Thing:
+    """What a request is about: what is there, or what would be."""
+    return thing_of(row) if row is not None else Thing(path, kind, labels_of(spec))
+
+
+def refused(what: str, path: str, verdict: Verdict) -> Refusal:
+    """A refusal that names the policies."""
+    return Refusal((Reason(Code.NOT_PERMITTED, f"{what} of {path} is not for you: {verdict.says}"),), "")

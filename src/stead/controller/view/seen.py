@@ -1,0 +1,219 @@
+"""What one caller sees: what there is, without what is not there for them.
+
+Of a group or a namespace that somebody may see, they see the numbers of all that is in it; the things in it they see
+one by one, each if it is for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from stead.access.caller import Caller
+from stead.access.policies import NAMESPACE, VIEW, Thing, labels_of
+from stead.controller.view.overview import Overview, overview
+from stead.controller.view.past import past
+from stead.controller.view.permission import THE_CELL
+from stead.controller.view.standing import Standing, standing
+from stead.controller.view.things import (
+    Claim,
+    Lane,
+    Line,
+    Listed,
+    Operation,
+    OperationMember,
+    Orphan,
+    Past,
+    Queue,
+    Resource,
+    Truth,
+)
+from stead.controller.view.timeline import Timeline, timeline
+from stead.controller.view.tree import Node, tree
+from stead.controller.view.truth import truth
+
+if TYPE_CHECKING:
+    from stead.controller.view.service import Service
+
+PATH, KIND = attrgetter("path"), attrgetter("kind")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The read side of the engine for one caller."""
+
+    service: Service
+    caller: Caller
+
+    def _sees(self, found: Resource) -> bool:
+        return self.service.permission.sees(self.caller, Thing(found.path, found.kind, labels_of(found.spec)))
+
+    async def _sees_path(self, path: str, kind: str = "") -> bool:
+        """Whether something is there for the caller, whatever is there."""
+        get = (lambda _: kind) if kind else None
+        return bool(await self.service.permission.visible(self.caller, [path], str, get))
+
+    async def _within(self) -> list[str] | None:
+        """The namespaces that the caller sees; None for whoever sees the cell."""
+        permission = self.service.permission
+        if permission.sees(self.caller, THE_CELL):
+            return None
+        found = await self.service.view.store.namespaces()
+        return await permission.visible(self.caller, found, str, lambda _: NAMESPACE)
+
+    async def _below(self, path: str) -> str:
+        """Where to look: whoever sees one namespace alone looks for everything there."""
+        within = await self._within() if path == "/" else None
+        return within[0] if within is not None and len(within) == 1 else path
+
+    async def _visible[T](self, page: Listed[T], kind: bool = True) -> Listed[T]:
+        """A page without what is not for the caller; it goes on where it would have."""
+        items = await self.service.permission.visible(self.caller, page.items, PATH, KIND if kind else None)
+        return replace(page, items=tuple(items))
+
+    # Resources
+
+    async def resource(self, path: str) -> Resource | None:
+        """A resource as it is."""
+        found = await self.service.view.resource(path)
+        self.caller.judged = True  # of what is not there, everybody may know as much
+        return found if found is not None and self._sees(found) else None
+
+    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
+        """Resources below a path, in order of path. A page may have fewer than asked for, and still go on."""
+        below = await self._below(below)
+        return await self._visible(await self.service.view.resources(kind, below, after, limit))
+
+    async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
+        """What there is at some paths, in their order; without members."""
+        self.caller.judged = True
+        return [found for found in await self.service.view.resources_at(paths) if self._sees(found)]
+
+    async def errors(self, paths: Sequence[str]) -> dict[str, str]:
+        """By path, the last error that was told of each; of what the caller has seen."""
+        return await self.service.view.errors(paths)
+
+    async def past(self, path: str, at: datetime) -> Past | None:
+        """A resource as it was at some time."""
+        found = await past(self.service.view, path, at)
+        self.caller.judged = True
+        if found is None:
+            return None
+        thing = Thing(found.path, found.kind, labels_of(found.spec))
+        return found if self.service.permission.sees(self.caller, thing) else None
+
+    async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
+        """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
+        if refresh and self.service.looks is not None and await self._sees_path(path):
+            await self.service.looks.refresh(path)
+        found = await standing(self.service.view, path)
+        self.caller.judged = True
+        if found is None or not self._sees(found.resource):
+            return None
+        if found.worst is not None and not await self._sees_path(found.worst.path):
+            return replace(found, worst=None)
+        return found
+
+    async def truth(
+        self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
+    ) -> Listed[Truth]:
+        """Belief beside what a look shows now; from the store alone where it need not be fresh."""
+        looks = self.service.looks if fresh else None
+        if looks is not None and not await self._sees_path(below):
+            looks = None  # nobody is sent to look at what the caller may not see
+        return await self._visible(await truth(self.service.view, looks, kind, below, after, limit))
+
+    # Operations, claims, queues
+
+    async def operation(self, id: UUID) -> Operation | None:
+        """An operation that waits, is under way or has ended."""
+        found = await self.service.view.operation(id)
+        self.caller.judged = True
+        return found if found is not None and await self._sees_path(found.path, found.kind) else None
+
+    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
+        """Operations on a path and below it, the latest first; those under way in order of path."""
+        below = await self._below(below)
+        return await self._visible(await self.service.view.operations(below, running, before, limit))
+
+    async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
+        """Members of an operation on a group that did not do what it asked of them, each with why."""
+        return await self._visible(await self.service.view.members(id, after, limit), kind=False)
+
+    async def timeline(self, id: UUID, skip: int, limit: int) -> Timeline | None:
+        """What an operation did and when."""
+        found = await self.operation(id)
+        if found is None:
+            return None
+        shown = await timeline(self.service.view, found, skip, limit)
+        items = await self.service.permission.visible(self.caller, shown.items, PATH, KIND)
+        errors = await self.service.permission.visible(self.caller, shown.errors, PATH)
+        return replace(shown, items=tuple(items), errors=tuple(errors))
+
+    async def claims(self, below: str, limit: int) -> Listed[Claim]:
+        """Claims on a path and below it, in order of path."""
+        below = await self._below(below)
+        return await self._visible(await self.service.view.claims(below, limit), kind=False)
+
+    async def queues(self, below: str, after: str, limit: int) -> Listed[Queue]:
+        """Queues of a path and of all below it, in order of path."""
+        below = await self._below(below)
+        return await self._visible(await self.service.view.queues(below, after, limit), kind=False)
+
+    async def queue(self, path: str) -> Queue | None:
+        """The queue of an object."""
+        return await self.service.view.queue(path) if await self._sees_path(path) else None
+
+    async def queued(self, path: str, limit: int) -> Listed[Operation]:
+        """Operations that wait in the queue of an object, the next one first."""
+        return await self._visible(await self.service.view.queued(path, limit))
+
+    # The journal
+
+    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], int, bool]:
+        """Lines from after a position on; up to where that is, and whether the page was full."""
+        lines = await self.service.view.journal(after, path, limit)
+        return await self.lines(lines), lines[-1].position if lines else 0, len(lines) == limit
+
+    async def lines(self, lines: Sequence[Line]) -> list[Line]:
+        """Those of some lines that are for the caller."""
+        return await self.service.permission.visible(self.caller, lines, PATH, KIND)
+
+    async def still(self) -> bool:
+        """Whether the caller is still who they were: a stream outlives what it was opened with otherwise."""
+        access = self.service.access
+        return access is None or await access.still(self.caller)
+
+    async def end(self) -> int:
+        """The last position of the journal there is."""
+        return await self.service.view.end()
+
+    # The cell
+
+    async def lanes(self, after: str, limit: int) -> Listed[Lane]:
+        """Lanes in order of name: those that somebody has served, and those that orders stand on."""
+        self.service.permission.require(self.caller, VIEW)
+        return await self.service.view.lanes(after, limit)
+
+    async def orphans(self, lane: str | None, limit: int) -> Listed[Orphan]:
+        """What was found at providers at least twice, and nobody owns: the oldest first."""
+        self.service.permission.require(self.caller, VIEW)
+        return await self.service.view.orphans(lane, limit)
+
+    async def overview(self) -> Overview:
+        """The cell at a glance, as far as it is for the caller."""
+        within = await self._within()
+        shown = await overview(self.service.view, within)
+        trouble = await self.service.permission.visible(self.caller, shown.trouble, PATH, KIND)
+        shown = replace(shown, trouble=tuple(trouble))
+        return shown if within is None else shown.without_cell()
+
+    async def tree(self, below: str, after: str | None, limit: int) -> Listed[Node]:
+        """What lies directly below a path, the worst first."""
+        page = await tree(self.service.view, below, after, limit)
+        items = await self.service.permission.visible(self.caller, page.items, PATH, lambda node: node.kind or "")
+        return replace(page, items=tuple(items))

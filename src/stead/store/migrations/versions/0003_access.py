@@ -1,0 +1,14 @@
+"""Who may ask, and what for.
+
+Revision ID: 0003
+"""
+
+from stead.store.migrate import run_files
+
+revision = "0003"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    """Make the tables of tokens, sessions, grants and policies."""
+    run_files("migrations/versions/0003_access.sql")

@@ -1,0 +1,2 @@
+-- Somebody has logged out.
+DELETE FROM sessions WHERE hash = $1

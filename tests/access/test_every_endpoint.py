@@ -1,0 +1,234 @@
+"""Every endpoint, by every role and by nobody: from the description itself, so a new one without a rule fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from stead.access.access import NotGiven
+from stead.api.app import openapi
+from tests.access.house import NOBODY, ORPHAN, ROLES, House
+
+ALL = {f"{method.upper()} {path}" for path, methods in openapi()["paths"].items() for method in methods}
+EVERYBODY = frozenset({NOBODY, *ROLES})
+KNOWN = frozenset(ROLES)
+CELL = frozenset({"viewer", "operator", "admin"})
+SEE = CELL | {"viewer@shop", "operator@shop", "admin@shop"}
+ACT = frozenset({"operator@shop", "admin@shop", "operator", "admin"})
+FORCE = frozenset({"admin@shop", "admin"})
+ADMIN = frozenset({"admin"})
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who is let in, and how one would ask."""
+
+    allowed: frozenset[str]
+    hidden: bool = True
+    """Whoever may not see it is told that it is not there; otherwise, that it is not for them."""
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    seen_by: frozenset[str] = SEE
+    """Those who are told no, and not that it is not there."""
+    fills: Mapping[str, Callable[[House], str]] = field(default_factory=dict)
+    """What the path says."""
+    before: Callable[[House], Any] | None = None
+    """So that there is something to ask for."""
+
+
+POLICY = 'forbid (principal, action == Action::"terminate", resource == Resource::"/none");'
+
+
+def spare(house: House) -> str:
+    """A token that may go."""
+    with suppress(NotGiven):
+        house.token("spare", [("viewer", "shop")])
+    return "spare"
+
+
+def queue(house: House) -> None:
+    house.cell.run(house.cell.store.open_queue("/shop/web"))
+
+
+def orphan(house: House) -> None:
+    for _ in range(2):
+        house.cell.orphan("sim.a", ORPHAN)
+
+
+def grant(house: House) -> None:
+    house.cell.run(house.cell.store.add_grant("user:eve", "viewer", "shop", "a test"))
+
+
+def policy(house: House) -> None:
+    house.cell.run(house.cell.store.put_policy("none", POLICY, "a test"))
+
+
+FAILED = {"id": lambda house: house.failed("shop")}
+MCI = {"nsId": lambda _: "shop", "mciId": lambda _: "web"}
+GROUP = {**MCI, "subgroupId": lambda _: "g"}
+VM = {**MCI, "vmId": lambda _: "g-1"}
+WEB = {"path": lambda _: "shop/web"}
+TOKEN = {"name": "t", "roles": [{"role": "viewer", "namespace": "shop"}]}
+NEW = {
+    "name": "new",
+    "subGroups": [{"name": "g", "specId": "sim+a+small", "imageId": "debian-12", "subGroupSize": 1}],
+}
+RULES = {
+    "GET /livez": Rule(EVERYBODY),
+    "GET /readyz": Rule(EVERYBODY),
+    "GET /v1/login": Rule(EVERYBODY),
+    "POST /v1/session": Rule(frozenset(), body={"token": "x"}),  # shows something itself: below
+    "DELETE /v1/session": Rule(EVERYBODY),
+    "GET /v1/session/login": Rule(EVERYBODY),
+    "GET /v1/session/back": Rule(EVERYBODY),
+    "GET /v1/whoami": Rule(KNOWN),
+    "GET /v1/lifecycles": Rule(KNOWN),
+    "GET /v1/lifecycles/{kind}": Rule(KNOWN, fills={"kind": lambda _: "vm"}),
+    "GET /v1/resources": Rule(KNOWN),
+    "GET /v1/resources/{path}": Rule(SEE, fills=WEB),
+    "POST /v1/resources/{path}": Rule(ACT, query={"action": "suspend"}, body={}, fills=WEB),
+    "GET /v1/status/{path}": Rule(SEE, fills=WEB),
+    "GET /v1/explain": Rule(SEE, query={"path": "/shop/web", "action": "suspend"}),
+    "GET /v1/operations": Rule(KNOWN),
+    "GET /v1/operations/{id}": Rule(SEE, fills=FAILED),
+    "GET /v1/operations/{id}/members": Rule(SEE, fills=FAILED),
+    "GET /v1/operations/{id}/timeline": Rule(SEE, fills=FAILED),
+    "POST /v1/operations/{id}/cancel": Rule(ACT, fills=FAILED),
+    "POST /v1/operations/{id}/promote": Rule(ACT, fills=FAILED),
+    "POST /v1/operations/{id}/retry": Rule(ACT, body={}, fills=FAILED),
+    "GET /v1/claims": Rule(KNOWN),
+    "GET /v1/queues": Rule(KNOWN),
+    "DELETE /v1/queues": Rule(frozenset({"operator", "admin"}), hidden=False, seen_by=KNOWN),
+    "GET /v1/queues/{path}": Rule(SEE, fills=WEB, before=queue),
+    "PUT /v1/queues/{path}": Rule(ACT, fills=WEB),
+    "DELETE /v1/queues/{path}": Rule(ACT, fills=WEB, before=queue),
+    "GET /v1/journal": Rule(KNOWN),
+    "GET /v1/events": Rule(KNOWN),
+    "GET /v1/truth": Rule(KNOWN, query={"fresh": False}),
+    "GET /v1/overview": Rule(KNOWN),
+    "GET /v1/tree": Rule(KNOWN),
+    "GET /v1/lanes": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "GET /v1/orphans": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "POST /v1/orphans/{lane}/{token}": Rule(
+        ADMIN,
+        hidden=False,
+        seen_by=KNOWN,
+        query={"action": "adopt", "path": "/shop/found"},
+        fills={"lane": lambda _: "sim.a", "token": lambda _: ORPHAN},
+        before=orphan,
+    ),
+    "PUT /v1/lanes/{lane}/limit": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"lane": lambda _: "sim.a"}
+    ),
+    "PUT /v1/providers/{provider}/limits": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"provider": lambda _: "sim"}
+    ),
+    "GET /v1/tokens": Rule(KNOWN),
+    "POST /v1/tokens": Rule(FORCE, hidden=False, seen_by=KNOWN, body=TOKEN),
+    "DELETE /v1/tokens/{name}": Rule(FORCE, seen_by=frozenset(), fills={"name": spare}),
+    "GET /v1/grants": Rule(KNOWN),
+    "PUT /v1/grants": Rule(
+        FORCE, hidden=False, seen_by=KNOWN, query={"subject": "user:eve", "role": "viewer", "namespace": "shop"}
+    ),
+    "DELETE /v1/grants": Rule(
+        FORCE,
+        hidden=False,
+        seen_by=KNOWN,
+        query={"subject": "user:eve", "role": "viewer", "namespace": "shop"},
+        before=grant,
+    ),
+    "GET /v1/policies": Rule(ADMIN, hidden=False, seen_by=KNOWN),
+    "PUT /v1/policies/{name}": Rule(
+        ADMIN,
+        hidden=False,
+        seen_by=KNOWN,
+        body={"text": POLICY},
+        fills={"name": lambda _: "none"},
+    ),
+    "DELETE /v1/policies/{name}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, fills={"name": lambda _: "none"}, before=policy
+    ),
+    "GET /tumblebug/ns/{nsId}/mci": Rule(KNOWN, fills=MCI),
+    "POST /tumblebug/ns/{nsId}/mci": Rule(ACT, body=NEW, fills=MCI),
+    "POST /tumblebug/ns/{nsId}/mciDynamic": Rule(ACT, body=NEW, fills=MCI),
+    "GET /tumblebug/ns/{nsId}/mci/{mciId}": Rule(SEE, fills=MCI),
+    "POST /tumblebug/ns/{nsId}/mci/{mciId}": Rule(ACT, query={"action": "suspend"}, fills=MCI),
+    "DELETE /tumblebug/ns/{nsId}/mci/{mciId}": Rule(
+        ACT, query={"option": "terminate"}, fills={"nsId": lambda _: "shop", "mciId": lambda _: "web"}
+    ),
+    "GET /tumblebug/ns/{nsId}/mci/{mciId}/subgroup": Rule(SEE, fills=MCI),
+    "GET /tumblebug/ns/{nsId}/mci/{mciId}/subgroup/{subgroupId}": Rule(SEE, fills=GROUP),
+    "POST /tumblebug/ns/{nsId}/mci/{mciId}/subgroup/{subgroupId}": Rule(ACT, body={"numVMsToAdd": 1}, fills=GROUP),
+    "GET /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(SEE, fills=VM),
+    "POST /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(ACT, query={"action": "reboot"}, fills=VM),
+}
+LATER = (409, 412, 422)
+"""Somebody is let in, and something else is in the way: what state it is in is not the question here."""
+UNTOLD = {"GET /v1/session/login", "GET /v1/session/back", "DELETE /v1/session", "POST /v1/session"}
+"""Those of the way in, which say in other ways that there is none."""
+
+
+def test_every_endpoint_has_a_rule() -> None:
+    assert set(RULES) == ALL
+
+
+def ask(house: House, role: str, endpoint: str, rule: Rule) -> httpx.Response:
+    if rule.before is not None:
+        rule.before(house)
+    method, path = endpoint.split(" ")
+    for name, fill in rule.fills.items():
+        path = path.replace("{" + name + "}", fill(house))
+    assert not re.search(r"[{}]", path), path
+    with house.as_(role) as web:
+        if path == "/v1/events":
+            with web.stream("GET", path) as answer:
+                return answer
+        return web.request(method, path, params=dict(rule.query), json=rule.body)
+
+
+@pytest.mark.parametrize("endpoint", sorted(ALL))
+def test_who_is_let_in(furnished: House, endpoint: str) -> None:
+    rule = RULES[endpoint]
+    if endpoint in UNTOLD:
+        with furnished.as_(NOBODY) as web:
+            method, path = endpoint.split(" ")
+            assert web.request(method, path, json=rule.body).status_code in (204, 401, 403, 422)
+        return
+    found = {role: ask(furnished, role, endpoint, rule) for role in (NOBODY, *ROLES)}
+    for role, answer in found.items():
+        said = f"{role}: {answer.status_code}"
+        if role in rule.allowed:
+            assert answer.status_code < 300 or answer.status_code in LATER, said
+        elif role == NOBODY:
+            assert answer.status_code == 401, said
+            assert answer.headers["WWW-Authenticate"].startswith("Bearer"), said
+        elif rule.hidden and role not in rule.seen_by:
+            assert answer.status_code == 404, said
+        else:
+            assert answer.status_code == 403, said
+
+
+def test_force_is_a_permission(furnished: House) -> None:
+    found = {}
+    for role in ROLES:
+        with furnished.as_(role) as web:
+            answer = web.post(
+                "/v1/resources/shop/web/g/1?action=terminate&dry_run=true", json={"force": True, "reason": "a test"}
+            )
+            real = web.get(
+                "/v1/explain", params={"path": "/shop/web/g/1", "action": "terminate", "force": True, "reason": "x"}
+            )
+            found[role] = (answer.status_code, real.status_code)
+            if role in ("viewer", "operator@shop"):
+                assert "not-permitted" in [reason["code"] for reason in real.json()["reasons"]]
+    assert found["stranger"] == (404, 404)
+    for role in ("admin", "admin@shop"):
+        assert found[role][0] in (200, 409)
+    assert found["viewer@shop"][0] in (200, 409)  # a viewer may rehearse anything
+    assert found["operator@shop"][0] == 403

@@ -1,0 +1,217 @@
+"""Policies: what the roles may, what an operator's own policies add and forbid, and which of them decided."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stead.access.access import FRESH
+from stead.access.caller import Caller, anonymous
+from stead.access.policies import NO_POLICY, BadPolicy, Policies, Thing
+from stead.catalog import KINDS
+from tests.access.house import VM, House, made
+from tests.cli.remote import command
+
+ACTIONS = sorted({action.name for kind in KINDS.values() for action in kind.actions})
+WEB = Thing("/shop/web", "mci")
+ROOT = Thing("/", "cell")
+
+
+def caller(*roles: str, name: str = "user:ann", groups: tuple[str, ...] = ()) -> Caller:
+    pairs = (role.partition("@")[::2] for role in roles)
+    return Caller(name, groups=groups, roles=frozenset((role, where or "*") for role, where in pairs))
+
+
+@pytest.mark.parametrize(
+    ("role", "view", "act", "force", "admin", "cell"),
+    [
+        ("viewer@shop", True, False, False, False, False),
+        ("operator@shop", True, True, False, False, False),
+        ("admin@shop", True, True, True, True, False),
+        ("viewer@bank", False, False, False, False, False),
+        ("viewer", True, False, False, False, True),
+        ("operator", True, True, False, False, True),
+        ("admin", True, True, True, True, True),
+    ],
+)
+def test_what_the_roles_may(role: str, view: bool, act: bool, force: bool, admin: bool, cell: bool) -> None:
+    policies, who = Policies(), caller(role)
+    assert policies.judge(who, "view", WEB).allowed is view
+    assert policies.judge(who, "suspend", WEB).allowed is act
+    assert policies.judge(who, "suspend", WEB, force=True).allowed is force
+    assert policies.judge(who, "pause", WEB, admin=True).allowed is admin
+    assert policies.judge(who, "view", ROOT).allowed is cell
+    assert policies.judge(who, "suspend", WEB, dry_run=True).allowed is view
+    assert who.judged
+
+
+def test_the_roles_look_at_namespaces_alone() -> None:
+    assert Policies().looks_at == {"namespace"}
+
+
+def test_whoever_is_let_in_unasked_may_everything() -> None:
+    assert Policies({"none": "forbid (principal, action, resource);"}).judge(anonymous(), "delete", WEB).allowed
+
+
+OWN: list[tuple[str, str, set[str]]] = [
+    ('forbid (principal, action, resource) when { resource.kind == "sshkey" };', "kind", {"namespace", "kind"}),
+    ('forbid (principal, action, resource) when { resource.path like "/shop/*" };', "path", {"namespace", "path"}),
+    ('forbid (principal, action, resource in Resource::"/shop");', "in", {"namespace", "path"}),
+    (
+        'forbid (principal, action, resource) when { resource.hasTag("env") && resource.getTag("env") == "prod" };',
+        "labels",
+        {"namespace", "labels"},
+    ),
+    ("forbid (principal, action, resource) when { context.force };", "force", {"namespace"}),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "looks"), OWN, ids=[name for _, name, _ in OWN])
+def test_an_answer_is_remembered_by_what_the_policies_look_at(text: str, name: str, looks: set[str]) -> None:
+    policies = Policies({name: text}, ACTIONS)
+    assert policies.looks_at == looks
+    who = caller("admin")
+    other = Thing("/bank/x", "vm")
+    same = {
+        "kind": Thing("/bank/x", "sshkey"),
+        "path": Thing("/shop/x", "vm"),
+        "in": Thing("/shop/x/y", "vm"),
+        "labels": Thing("/bank/x", "vm", {"env": "prod"}),
+        "force": other,
+    }[name]
+    for _ in range(2):  # asked, and remembered
+        assert policies.judge(who, "view", other).allowed
+        verdict = policies.judge(who, "view", same, force=name == "force")
+        assert not verdict.allowed
+        assert verdict.policies == (name,)
+        assert verdict.says == f"refused by the policy {name}"
+
+
+def test_a_policy_permits_what_no_role_does() -> None:
+    policies = Policies(
+        {
+            "helpers": 'permit (principal in Group::"help", action == Action::"reboot", resource) when { '
+            'resource.kind == "vm" };'
+        },
+        ACTIONS,
+    )
+    helper = caller(groups=("help",))
+    assert policies.judge(helper, "reboot", Thing("/shop/web/g/1", "vm")).allowed
+    assert not policies.judge(helper, "reboot", WEB).allowed
+    assert policies.judge(helper, "suspend", Thing("/shop/web/g/1", "vm")).says == NO_POLICY
+    assert not policies.judge(caller(name="token:help"), "reboot", Thing("/shop/web/g/1", "vm")).allowed
+
+
+def test_a_program_is_no_person_of_its_name() -> None:
+    policies = Policies({"ann": 'permit (principal == User::"user:ann", action, resource);'})
+    assert policies.judge(caller(), "view", WEB).allowed
+    assert not policies.judge(caller(name="token:ann"), "view", WEB).allowed
+
+
+def test_a_policy_that_cannot_be_evaluated_refuses() -> None:
+    policies = Policies({"odd": 'forbid (principal, action, resource) when { resource.owner == "x" };'})
+    verdict = policies.judge(caller("admin"), "view", WEB)
+    assert not verdict.allowed
+    assert verdict.policies == ("odd",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "permit",
+        "permit (principal, action, resource)",
+        'permit (principal, action == Action::"suspnd", resource);',
+        'permit (principal == Robot::"x", action, resource);',
+        'permit (principal, action, resource) when { resource.owner == "x" };',
+        "permit (principal == ?principal, action, resource);",
+        "permit (principal, action, resource) when { context.fore };",
+        '@id("admin") permit (principal, action, resource);',
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(BadPolicy, match="mine: "):
+        Policies({"mine": text}, ACTIONS)
+
+
+def test_labels_in_a_spec_decide(empty: House) -> None:
+    policy = 'forbid (principal, action == Action::"terminate", resource) when { resource.hasTag("keep") };'
+    with empty.as_("admin") as web:
+        assert web.put("/v1/policies/keep", json={"text": policy}).status_code == 204
+        time.sleep(FRESH + 0.2)
+        labelled: dict[str, Any] = {**VM, "spec": {**VM["spec"], "labels": {"keep": "yes"}}}  # type: ignore[dict-item]
+        made(web, "/v1/resources/shop/a/b/1", labelled)
+        made(web, "/v1/resources/shop/a/b/2", VM)
+        for n in (1, 2):
+            empty.cell.settle(f"/shop/a/b/{n}")
+        refused = web.post("/v1/resources/shop/a/b/1?action=terminate")
+        assert refused.status_code == 403
+        assert "refused by the policy keep" in refused.json()["detail"]
+        assert web.post("/v1/resources/shop/a/b/2?action=terminate").status_code == 202
+        said = web.get("/v1/explain", params={"path": "/shop/a/b/1", "action": "terminate"}).json()
+        assert said["allowed"] is False
+        assert said["reasons"][0]["code"] == "not-permitted"
+        assert "keep" in said["reasons"][0]["says"]
+        assert "terminate" not in said["allowed_actions"]
+        assert web.delete("/v1/policies/keep").status_code == 204
+        time.sleep(FRESH + 0.2)
+        assert web.post("/v1/resources/shop/a/b/1?action=terminate").status_code == 202
+
+
+def test_a_bad_policy_changes_nothing(empty: House) -> None:
+    with empty.as_("admin") as web:
+        answer = web.put("/v1/policies/odd", json={"text": "permit (all);"})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["where"] == "body.text"
+        assert web.get("/v1/policies").json()["items"] == []
+
+
+CASES = """
+policies: [freeze.cedar]
+cases:
+  - {who: "user:ann", roles: [operator@shop], action: suspend, path: /shop/web, expect: allow, by: operator}
+  - {who: "user:ann", roles: [operator@shop], action: terminate, path: /shop/web, expect: refuse, by: freeze}
+  - {who: "user:ann", roles: [operator@shop], action: suspend, path: /shop/web, force: true, expect: refuse}
+"""
+
+
+def test_policies_are_tried_out(empty: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stead = command(empty, monkeypatch)
+    (tmp_path / "freeze.cedar").write_text('forbid (principal, action == Action::"terminate", resource);')
+    file = tmp_path / "cases.yaml"
+    file.write_text(CASES)
+    answer = stead("policy", "test", str(file))
+    assert answer.code == 0, answer
+    assert answer.err == "3 cases, 0 wrong\n"
+    file.write_text(CASES.replace("expect: refuse, by: freeze", "expect: allow"))
+    answer = stead("policy", "test", str(file))
+    assert answer.code == 3
+    assert "WRONG user:ann terminate /shop/web: refuse (refused by the policy freeze)" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("cases: []", "no cases"),
+        ("cases: [1]", "case 1 is no mapping"),
+        ("cases: [{who: ann, action: a, path: /x, expect: allow}]", "who is user:NAME"),
+        ('cases: [{who: "user:a", action: a, path: x, expect: allow}]', "a path begins with /"),
+        ('cases: [{who: "user:a", action: a, path: /x, expect: yes}]', "expect is to be a str"),
+        ('cases: [{who: "user:a", action: a, path: /x, expect: maybe}]', "allow or refuse"),
+        ('cases: [{who: "user:a", action: a, path: /x, expect: allow, role: viewer}]', "no field role"),
+        ('cases: [{who: "user:a", action: a, path: /x, expect: allow, roles: [king]}]', "no role king"),
+        ("policies: [none.cedar]\ncases: [{}]", "none.cedar"),
+        ("[", "cases.yaml"),
+    ],
+)
+def test_cases_that_make_no_sense_are_told(
+    empty: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, says: str
+) -> None:
+    file = tmp_path / "cases.yaml"
+    file.write_text(text)
+    answer = command(empty, monkeypatch)("policy", "test", str(file))
+    assert answer.code == 2
+    assert says in answer.err

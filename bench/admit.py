@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.figure import Figure, middle
 from bench.ground import CELL, Stead, filled, path_of, pgbench, postgres
 from bench.statement import PATH, kept, literal
+from stead.access.direct import create_token
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.mover import Mover
@@ -20,7 +25,14 @@ from stead.store.statements import statement
 
 LANES = [f"sim.r{i:02}" for i in range(20)]
 CLIENTS = 16
-BAR, GROWTH = 0.25, 1.3
+BAR, GROWTH, PRICE = 0.25, 1.3, 1.25
+
+POLICIES = {
+    "keep": 'forbid (principal, action == Action::"terminate", resource) when { resource.hasTag("keep") };',
+    "night": 'forbid (principal, action, resource) when { resource.kind == "sshkey" && context.force };',
+    "frozen": 'forbid (principal, action, resource) when { resource.path like "/frozen/*" };',
+}
+"""Policies of an operator's own. The last looks at paths, so no answer for one VM is good for another."""
 
 LOAD = """
 local next = {first}
@@ -54,10 +66,13 @@ SELECT commit_sets({own}::jsonb, '{{1}}', ARRAY[:vm]::bigint[], ARRAY[:seen]::bi
 """
 
 
-def load(url: str, first: int, seconds: float, folder: Path, action: str = "suspend") -> tuple[float, int]:
+def load(
+    url: str, first: int, seconds: float, folder: Path, action: str = "suspend", token: str = ""
+) -> tuple[float, int]:
     """Requests a second that were let in, and how many of them there were."""
     script = folder / "load.lua"
-    script.write_text(LOAD.format(first=first, action=action))
+    shown = f'wrk.headers["Authorization"] = "Bearer {token}"\n' if token else ""
+    script.write_text(shown + LOAD.format(first=first, action=action))
     words = ["wrk", "-t1", f"-c{CLIENTS}", f"-d{round(seconds)}s", "-s", str(script), url]
     said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in said:
@@ -99,6 +114,7 @@ async def measure(small: bool) -> list[Figure]:
         detail = {"a second": round(middle([r for r, _ in near])), "bare": round(middle([b for _, b in near]))}
         figures = [Figure("admit", ratio, "of the bare engine", "pgbench, the very statements", BAR, detail=detail)]
         figures.append(await growth(server, nats, few, many, seconds, times))
+        figures.append(await price(server, nats, enough, seconds, times))
     return figures
 
 
@@ -123,3 +139,37 @@ async def growth(server: Postgres, nats: Nats, few: int, many: int, seconds: flo
         f"at {many:,}": round(middle(rates["among_many"])),
     }
     return Figure("admit at size", cost, "times the cost", f"{few:,} resources", GROWTH, at_most=True, detail=detail)
+
+
+async def price(server: Postgres, nats: Nats, vms: int, seconds: float, times: int) -> Figure:
+    """What it costs to know who asks and what they may, by roles and policies, against nobody being asked."""
+    dsn = await filled(server, "asked", vms, LANES)
+    token = await create_token(dsn, "bench", [("operator", "bench")], timedelta(hours=1))
+    words = ("--database", dsn, "--nats", nats.url, "--cell", f"{CELL}-asked")
+    ways: dict[str, tuple[str, ...]] = {"open": ("--open",), "roles": (), "policies": ()}
+    rates: dict[str, list[float]] = {way: [] for way in ways}
+    first = 0
+    for _ in range(times):
+        for way, more in ways.items():
+            with folder_of(POLICIES) as folder:
+                own = ("--policies", str(folder)) if way == "policies" else more
+                with Stead("server", "server", *own, *words) as stead:
+                    shown = "" if way == "open" else token
+                    rate, done = load(stead.url, first, min(seconds, 2), stead.folder, token=shown)
+            rates[way].append(rate)
+            first += done + CLIENTS
+    cost = middle([a / b for a, b in zip(rates["open"], rates["policies"], strict=True)])
+    roles = middle([a / b for a, b in zip(rates["open"], rates["roles"], strict=True)])
+    detail = {"a second, open": round(middle(rates["open"])), "with policies": round(middle(rates["policies"]))}
+    detail["times the cost with roles alone, in percent"] = round(roles * 100)
+    says = "the same without knowing who asks"
+    return Figure("admit, asked who", cost, "times the cost", says, PRICE, at_most=True, detail=detail)
+
+
+@contextmanager
+def folder_of(policies: Mapping[str, str]) -> Iterator[Path]:
+    """Policies in files."""
+    with TemporaryDirectory() as folder:
+        for name, text in policies.items():
+            (Path(folder) / f"{name}.cedar").write_text(text)
+        yield Path(folder)

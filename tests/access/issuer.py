@@ -32,12 +32,11 @@ class Key:
 
     def __init__(self, id: str, algorithm: str = "RS256") -> None:
         self.id, self.algorithm = id, algorithm
+        curve = algorithm.startswith("ES")
         self.private: Any = (
-            rsa.generate_private_key(65537, 2048)
-            if algorithm.startswith("RS")
-            else ec.generate_private_key(ec.SECP256R1())
+            ec.generate_private_key(ec.SECP256R1()) if curve else rsa.generate_private_key(65537, 2048)
         )
-        maker = jwt.algorithms.RSAAlgorithm if algorithm.startswith("RS") else jwt.algorithms.ECAlgorithm
+        maker: Any = jwt.algorithms.ECAlgorithm if curve else jwt.algorithms.RSAAlgorithm
         self.public = {
             **json.loads(maker.to_jwk(self.private.public_key())),
             "kid": id,

@@ -6,24 +6,22 @@ import httpx
 import pytest
 
 from stead.controller.engine import Entry
-from tests.access.house import VM, House, house
-from tests.cli.remote import command
+from tests.access.house import VM, house
+from tests.cli.remote import NOWHERE, command
 
 SERVER = ("server", "--database", "postgresql://nobody@127.0.0.1:1/none")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "stead.example", ""])
-def test_a_server_that_others_reach_does_not_start_open(
-    empty: House, monkeypatch: pytest.MonkeyPatch, host: str
-) -> None:
-    answer = command(empty, monkeypatch)(*SERVER, "--open", "--host", host)
+def test_a_server_that_others_reach_does_not_start_open(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    answer = command(NOWHERE, monkeypatch)(*SERVER, "--open", "--host", host)
     assert answer.code == 2
     assert "whoever reaches it could do everything" in " ".join(answer.err.split())
 
 
 @pytest.mark.parametrize("issuer", ["http://id.example", "ftp://127.0.0.1", "id.example"])
-def test_an_issuer_is_reached_safely(empty: House, monkeypatch: pytest.MonkeyPatch, issuer: str) -> None:
-    answer = command(empty, monkeypatch)(*SERVER, "--issuer", issuer)
+def test_an_issuer_is_reached_safely(monkeypatch: pytest.MonkeyPatch, issuer: str) -> None:
+    answer = command(NOWHERE, monkeypatch)(*SERVER, "--issuer", issuer)
     assert answer.code == 2
     assert "https" in answer.err
 

@@ -13,7 +13,7 @@ from stead.access.caller import Caller, anonymous
 from stead.access.policies import NO_POLICY, BadPolicy, Policies, Thing
 from stead.catalog import KINDS
 from tests.access.house import VM, House, made
-from tests.cli.remote import command
+from tests.cli.remote import NOWHERE, command
 
 ACTIONS = sorted({action.name for kind in KINDS.values() for action in kind.actions})
 WEB = Thing("/shop/web", "mci")
@@ -161,8 +161,8 @@ def test_labels_in_a_spec_decide(empty: House) -> None:
         assert web.post("/v1/resources/shop/a/b/1?action=terminate").status_code == 202
 
 
-def test_a_bad_policy_changes_nothing(empty: House) -> None:
-    with empty.as_("admin") as web:
+def test_a_bad_policy_changes_nothing(furnished: House) -> None:
+    with furnished.as_("admin") as web:
         answer = web.put("/v1/policies/odd", json={"text": "permit (all);"})
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["where"] == "body.text"
@@ -178,8 +178,8 @@ cases:
 """
 
 
-def test_policies_are_tried_out(empty: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stead = command(empty, monkeypatch)
+def test_policies_are_tried_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stead = command(NOWHERE, monkeypatch)
     (tmp_path / "freeze.cedar").write_text('forbid (principal, action == Action::"terminate", resource);')
     file = tmp_path / "cases.yaml"
     file.write_text(CASES)
@@ -208,10 +208,10 @@ def test_policies_are_tried_out(empty: House, monkeypatch: pytest.MonkeyPatch, t
     ],
 )
 def test_cases_that_make_no_sense_are_told(
-    empty: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, says: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, says: str
 ) -> None:
     file = tmp_path / "cases.yaml"
     file.write_text(text)
-    answer = command(empty, monkeypatch)("policy", "test", str(file))
+    answer = command(NOWHERE, monkeypatch)("policy", "test", str(file))
     assert answer.code == 2
     assert says in answer.err

@@ -68,15 +68,15 @@ def test_an_expired_token_lets_nobody_in_and_its_name_is_free(empty: House) -> N
 
 
 @pytest.mark.parametrize("change", [0, 7, 20, -1])
-def test_a_token_with_another_letter_is_none(empty: House, change: int) -> None:
-    token = list(empty.tokens["admin"])
+def test_a_token_with_another_letter_is_none(furnished: House, change: int) -> None:
+    token = list(furnished.tokens["admin"])
     token[change] = "A" if token[change] != "A" else "B"
-    assert code(empty, "".join(token)) == 401
+    assert code(furnished, "".join(token)) == 401
 
 
 @pytest.mark.parametrize("shown", ["x", "Bearer", "stead_", "a.b.c", "é" * 10, "x" * 20_000])
-def test_what_is_no_token_is_none(empty: House, shown: str) -> None:
-    with empty.showing({}) as web:
+def test_what_is_no_token_is_none(furnished: House, shown: str) -> None:
+    with furnished.showing({}) as web:
         answer = web.get("/v1/whoami", headers={b"Authorization": f"Bearer {shown}".encode()})
         assert answer.status_code == 401
         other = web.get("/v1/whoami", headers={b"Authorization": f"Basic {shown}".encode()})
@@ -100,13 +100,13 @@ def test_the_same_name_twice_is_refused(empty: House) -> None:
         ([("viewer", "*")], timedelta(0)),
     ],
 )
-def test_what_makes_no_sense_is_refused(empty: House, roles: list[tuple[str, str]], lasts: timedelta) -> None:
+def test_what_makes_no_sense_is_refused(furnished: House, roles: list[tuple[str, str]], lasts: timedelta) -> None:
     with pytest.raises(NotGiven):
-        empty.token("odd", roles, lasts)
+        furnished.token("odd", roles, lasts)
 
 
-def test_nobody_gives_more_than_they_have(empty: House) -> None:
-    with empty.as_("admin@shop") as web:
+def test_nobody_gives_more_than_they_have(furnished: House) -> None:
+    with furnished.as_("admin@shop") as web:
         for namespace, expected in (("shop", 201), ("bank", 403), ("*", 403)):
             roles = [{"role": "viewer", "namespace": namespace}]
             name = f"t-{namespace.replace('*', 'all')}"
@@ -115,9 +115,9 @@ def test_nobody_gives_more_than_they_have(empty: House) -> None:
             assert web.put("/v1/grants", params=given).status_code == (204 if expected == 201 else 403)
 
 
-def test_a_browser_shows_a_token_once_and_has_a_cookie(empty: House) -> None:
-    with empty.showing({"Origin": empty.url}) as web:
-        answer = web.post("/v1/session", json={"token": empty.tokens["operator@shop"]})
+def test_a_browser_shows_a_token_once_and_has_a_cookie(furnished: House) -> None:
+    with furnished.showing({"Origin": furnished.url}) as web:
+        answer = web.post("/v1/session", json={"token": furnished.tokens["operator@shop"]})
         assert answer.json()["name"] == "token:operator-in-shop"
         cookie = answer.headers["Set-Cookie"]
         assert "HttpOnly" in cookie
@@ -147,9 +147,9 @@ def test_a_session_ends_with_its_token(empty: House) -> None:
         assert web.get("/v1/whoami").status_code == 401
 
 
-def test_a_session_is_not_opened_by_another_page(empty: House) -> None:
-    with empty.showing({"Origin": "http://evil.example"}) as web:
-        answer = web.post("/v1/session", json={"token": empty.tokens["admin"]})
+def test_a_session_is_not_opened_by_another_page(furnished: House) -> None:
+    with furnished.showing({"Origin": "http://evil.example"}) as web:
+        answer = web.post("/v1/session", json={"token": furnished.tokens["admin"]})
     assert answer.json()["code"] == "foreign-page"
 
 
@@ -181,8 +181,8 @@ def test_the_journal_says_who(empty: House) -> None:
     assert ("token:viewer-in-shop", "terminate", 1) in told
 
 
-def test_whoever_shows_nothing_is_told_how(empty: House) -> None:
-    with empty.as_(NOBODY) as web:
+def test_whoever_shows_nothing_is_told_how(furnished: House) -> None:
+    with furnished.as_(NOBODY) as web:
         said = web.get("/v1/resources").json()
         assert said["code"] == "not-known"
         assert web.get("/v1/login").json() == {
@@ -193,14 +193,14 @@ def test_whoever_shows_nothing_is_told_how(empty: House) -> None:
         }
 
 
-def test_the_command_keeps_a_login(empty: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_keeps_a_login(furnished: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.delenv("STEAD_TOKEN", raising=False)
-    stead = command(empty, monkeypatch)
+    stead = command(furnished, monkeypatch)
     assert stead("whoami").code == 4
     assert stead("login").code == 2  # there is no issuer, and it says what to do
     assert stead("login", "--with-token", stdin="nonsense\n").code == 4
-    answer = stead("login", "--with-token", stdin=f"{empty.tokens['viewer']}\n")
+    answer = stead("login", "--with-token", stdin=f"{furnished.tokens['viewer']}\n")
     assert answer.code == 0
     assert "as token:viewer" in answer.out
     assert (tmp_path / "stead" / "logins.json").stat().st_mode & 0o777 == 0o600

@@ -28,6 +28,16 @@ class Reached(Protocol):
 
 
 @dataclass(frozen=True)
+class Nowhere:
+    """There is no server."""
+
+    url: str = "http://127.0.0.1:9"
+
+
+NOWHERE = Nowhere()
+
+
+@dataclass(frozen=True)
 class Answer:
     code: int
     out: str

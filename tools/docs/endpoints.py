@@ -28,6 +28,7 @@ TITLES = {
     "journal": "Journal",
     "truth": "Providers",
     "lifecycles": "Lifecycles",
+    "access": "Who may what",
     "health": "Health",
     "tumblebug": "In the words of CB-Tumblebug",
 }

@@ -18,6 +18,7 @@ from stead.lifecycle.files.problems import Problem, error
 
 NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 PLACE = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,49}$"
+LABEL = r"^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9])?$"
 DEFAULT = "default"
 MOST = 100_000
 """VMs in one infrastructure."""
@@ -25,6 +26,10 @@ MOST = 100_000
 Name = Annotated[str, Meta(pattern=NAME, description="Lower-case letters, digits and dashes; at most 63.")]
 Place = Annotated[str, Meta(pattern=PLACE)]
 Size = Annotated[int, Meta(ge=1, le=MOST)]
+Labels = Annotated[
+    dict[Annotated[str, Meta(pattern=LABEL)], Annotated[str, Meta(max_length=200)]],
+    Meta(max_length=50, description="Words that policies may look at, such as env: prod."),
+]
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, rename={"source": "from"}):
@@ -77,6 +82,7 @@ class Subgroup(Common, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
 
     name: Name
     size: Annotated[Size, Meta(description="How many of them.")] = 1
+    labels: Labels = {}
 
 
 class Infrastructure(
@@ -94,6 +100,7 @@ class Infrastructure(
         tuple[SecurityGroup, ...], Meta(description="Security groups that are named above.")
     ] = ()
     ssh_keys: Annotated[tuple[SshKey, ...], Meta(description="Keys that are named above.")] = ()
+    labels: Labels = {}
 
 
 class Wrong(ValueError):
@@ -116,17 +123,19 @@ class Part(Struct, frozen=True, kw_only=True):
     network: str
     security_group: str
     ssh_key: str
+    labels: Mapping[str, str]
 
     @property
     def lane(self) -> str:
         """Where its orders go."""
         return f"{self.provider}.{self.region}"
 
-    def written(self) -> dict[str, str]:
+    def written(self) -> dict[str, Any]:
         """The spec of the subgroup: what each of its VMs is to be, and by name what they share."""
         vm = {"provider": self.provider, "region": self.region, "spec": self.spec, "image": self.image}
         names = {"network": self.network, "securityGroup": self.security_group, "sshKey": self.ssh_key}
-        return vm | {name: value for name, value in names.items() if value}
+        labels = {"labels": dict(self.labels)} if self.labels else {}
+        return vm | {name: value for name, value in names.items() if value} | labels
 
 
 class Shared(Struct, frozen=True):
@@ -181,6 +190,7 @@ def parts(infrastructure: Infrastructure) -> list[Part]:
             network=_said(infrastructure, subgroup, "network") or DEFAULT,
             security_group=_said(infrastructure, subgroup, "security_group") or DEFAULT,
             ssh_key=_said(infrastructure, subgroup, "ssh_key") or (DEFAULT if DEFAULT in keys else ""),
+            labels={**infrastructure.labels, **subgroup.labels},
         )
         for subgroup in infrastructure.subgroups
     ]

@@ -20,6 +20,10 @@ LAUNCH = 20
 """VMs that a provider may be asked for in one call, where it makes many at once."""
 
 
+TAKEN = ("provider", "region", "spec", "image", "labels")
+"""What a VM has of its subgroup's spec."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Members of one subgroup that are to be made."""
@@ -61,8 +65,12 @@ class Plans:
         rows = []
         for segment, offset in picked:
             token, launch = launch_of(operation, segment, offset)
-            names = ("provider", "region", "spec", "image")
-            spec = {name: segment.spec[name] for name in names} | {"launch": launch} | shared[segment.group]
+            names = ("provider", "region", "spec", "image", "labels")
+            spec = (
+                {name: segment.spec[name] for name in names if name in segment.spec}
+                | {"launch": launch}
+                | shared[segment.group]
+            )
             path = f"{segment.group}/{segment.first + offset}"
             rows.append(Row(path, member.kind, snapshot, segment.lane, token, spec))
         return rows, sum(segment.count for segment in wanted)

@@ -19,7 +19,6 @@ from stead.store import Row
 LAUNCH = 20
 """VMs that a provider may be asked for in one call, where it makes many at once."""
 
-
 TAKEN = ("provider", "region", "spec", "image", "labels")
 """What a VM has of its subgroup's spec."""
 
@@ -65,12 +64,8 @@ class Plans:
         rows = []
         for segment, offset in picked:
             token, launch = launch_of(operation, segment, offset)
-            names = ("provider", "region", "spec", "image", "labels")
-            spec = (
-                {name: segment.spec[name] for name in names if name in segment.spec}
-                | {"launch": launch}
-                | shared[segment.group]
-            )
+            spec = {name: segment.spec[name] for name in TAKEN if name in segment.spec}
+            spec |= {"launch": launch} | shared[segment.group]
             path = f"{segment.group}/{segment.first + offset}"
             rows.append(Row(path, member.kind, snapshot, segment.lane, token, spec))
         return rows, sum(segment.count for segment in wanted)

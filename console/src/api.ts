@@ -1,4 +1,5 @@
 /** What the server says, and how it is asked. */
+import { signal } from '@preact/signals';
 
 export type StateClass = 'settled' | 'moving' | 'final' | 'absent';
 export type Health = 'trouble' | 'moving' | 'well' | 'ended' | 'empty';
@@ -48,8 +49,8 @@ export interface KindCount { kind: string; state: string; state_class: StateClas
 export interface Troubled { path: string; kind: string; state: string; state_class: StateClass; since: string; why: string }
 export interface Overview {
   at: string; position: number; counts: KindCount[]; classes: Counts; under_way: number; waiting: number;
-  trouble: Troubled[]; more_trouble: boolean; calls_made: number; calls_saved: number; moves: number[];
-  agents_there: number; agents_away: number; throttled: { lane: string; calls: number; at: string }[];
+  trouble: Troubled[]; more_trouble: boolean; calls_made: number | null; calls_saved: number | null;
+  moves: number[] | null; agents_there: number | null; agents_away: number | null; throttled: { lane: string; calls: number; at: string }[];
 }
 export interface TreeNode {
   name: string; path: string; kind: string | null; state: string | null; state_class: StateClass | null;
@@ -120,6 +121,9 @@ export class Problem extends Error {
   }
 }
 
+/** The server does not know who asks: the way in is shown. */
+export const unknown = signal(false);
+
 /** The server cannot be reached. */
 export class Away extends Error {}
 
@@ -140,7 +144,8 @@ export async function call<T>(method: string, address: string, query: Query = {}
   } catch {
     throw new Away('the server cannot be reached');
   }
-  if (answer.ok) return (await answer.json()) as T;
+  if (answer.ok) return (answer.status === 204 ? null : await answer.json()) as T;
+  if (answer.status === 401) unknown.value = true;
   let said: ProblemBody;
   try {
     said = (await answer.json()) as ProblemBody;

@@ -2,11 +2,14 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { unknown } from './api.ts';
 import { link } from './live.ts';
+import { LoginPage } from './pages/login.tsx';
 import OverviewPage from './pages/overview.tsx';
 import { Dialog, Icon, Skeleton, toast } from './parts.tsx';
 import { Go, go, place } from './router.tsx';
 import { theme, turn } from './theme.ts';
+import { leave, me, short } from './who.ts';
 
 type Lazy = () => Promise<{ default: ComponentType<{ rest: string }> }>;
 
@@ -82,6 +85,7 @@ export function App() {
   const said = toast.value;
   const name = PAGES.find((one) => one.at === here?.nav)?.name ?? 'Not found';
   useEffect(() => { document.title = `${place.value.startsWith('/r/') ? place.value.slice(2) : name} · Stead`; }, [place.value]);
+  if (unknown.value) return <LoginPage />;
   return (
     <div class="frame">
       <a class="skip" href="#main">To the content</a>
@@ -99,6 +103,9 @@ export function App() {
         </ul>
         <footer>
           <span class={`link ${link.value}`} data-testid="link"><i />{link.value === 'live' ? 'Live' : link.value === 'away' ? 'Reconnecting' : 'Connecting'}</span>
+          {me.value && !me.value.open && (
+            <button class="small ghost who" onClick={() => void leave()} title={`${me.value.name}: log out`} aria-label={`Log out, ${me.value.name}`} data-testid="who">{short(me.value.name)} ⎋</button>
+          )}
           <button class="small ghost" onClick={turn} aria-label={`Theme: ${theme.value}`} title={`Theme: ${theme.value}`} data-testid="theme">{theme.value === 'dark' ? '☾' : theme.value === 'light' ? '☀' : '◐'}</button>
           <button class="small ghost" onClick={() => { help.value = true; }} aria-label="Keys and help" title="Keys (?)">?</button>
         </footer>

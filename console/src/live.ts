@@ -1,7 +1,7 @@
 /** One stream of events for all views. A view loads its own data again when an event concerns it, not too often. */
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Away, get, type Line } from './api.ts';
+import { Away, get, type Line, unknown } from './api.ts';
 import { Ring, pace } from './logic/pace.ts';
 
 const SOONEST = 250;
@@ -56,6 +56,16 @@ function lost(): void {
   again = window.setTimeout(() => void resume(), PAUSE);
 }
 
+/** Whoever has come in follows, and sees everything anew. */
+let outside = false;
+unknown.subscribe((not) => {
+  if (outside && !not) {
+    last = null;
+    void resume();
+  }
+  outside = not;
+});
+
 /** Once the server answers again. A position that it does not take any more is given up. */
 async function resume(): Promise<void> {
   try {
@@ -63,7 +73,8 @@ async function resume(): Promise<void> {
     refused += 1;
     if (last !== null && (end < last || refused > 2)) last = null;
   } catch {
-    again = window.setTimeout(() => void resume(), PAUSE);
+    // Whoever is not known comes back when they are: see below.
+    if (!unknown.value) again = window.setTimeout(() => void resume(), PAUSE);
     return;
   }
   follow();

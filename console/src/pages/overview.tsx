@@ -29,7 +29,7 @@ export default function OverviewPage() {
                 <Card title="Under way" testid="under-way" aside={<Go to="/operations">All operations</Go>}>
                   <Shown of={running} rows={3}>{(page) => <Operations of={page.items} more={page.more} />}</Shown>
                 </Card>
-                <Card title="Moves a second" testid="moves" aside="last minute"><Moves of={data} /></Card>
+                {data.moves && <Card title="Moves a second" testid="moves" aside="last minute"><Moves of={data} /></Card>}
                 <Card title="Just now" testid="recent"><Recent /></Card>
               </div>
             </div>
@@ -43,17 +43,21 @@ export default function OverviewPage() {
 function Tiles({ of }: { of: Overview }) {
   const trouble = of.counts.reduce((sum, one) => sum + (one.health === 'trouble' ? one.members : 0), 0);
   const many = (n: number) => (n >= 10_000 ? '10,000+' : number(n));
-  const asked = of.calls_made + of.calls_saved;
+  const made = of.calls_made ?? 0;
+  const saved = of.calls_saved ?? 0;
+  const asked = made + saved;
+  const there = of.agents_there ?? 0;
+  const away = of.agents_away ?? 0;
   return (
     <div class="tiles">
       <Go to="/tree" class="tile" testid="tile-settled"><b>{number(of.classes['settled'] ?? 0)}</b><span><Icon of="well" />settled</span></Go>
       <Go to="/tree" class="tile" testid="tile-moving"><b>{number(of.classes['moving'] ?? 0)}</b><span><Icon of="moving" />moving</span></Go>
       <Go to="/tree" class="tile" testid="tile-trouble"><b>{number(trouble)}</b><span><Icon of={trouble ? 'trouble' : 'well'} />in trouble</span></Go>
       <Go to="/operations" class="tile" testid="tile-operations"><b>{many(of.under_way)}</b><span>under way{of.waiting ? `, ${many(of.waiting)} wait` : ''}</span></Go>
-      <div class="tile" data-testid="tile-saved" title={`${plural(of.calls_made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
-        <b>{asked ? `${Math.floor((100 * of.calls_saved) / asked)}%` : '–'}</b><span>{number(of.calls_saved)} calls saved</span>
+      <div class="tile" data-testid="tile-saved" title={`${plural(made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
+        <b>{asked ? `${Math.floor((100 * saved) / asked)}%` : '–'}</b><span>{number(saved)} calls saved</span>
       </div>
-      <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(of.agents_there)}<small class="dim">{of.agents_away ? ` / ${number(of.agents_there + of.agents_away)}` : ''}</small></b><span><Icon of={of.agents_away || !of.agents_there ? 'trouble' : 'well'} />{of.agents_away ? `${number(of.agents_away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>
+      <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(there)}<small class="dim">{away ? ` / ${number(there + away)}` : ''}</small></b><span><Icon of={away || !there ? 'trouble' : 'well'} />{away ? `${number(away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>
     </div>
   );
 }
@@ -120,7 +124,7 @@ function Moves({ of }: { of: Overview }) {
   const chart = useSignal<{ is: ChartType } | null>(null);
   useEffect(() => { void import('../chart.tsx').then((module) => { chart.value = { is: module.default }; }); }, []);
   const Chart = chart.value?.is;
-  return Chart ? <Chart moves={of.moves} end={Date.parse(of.at)} /> : <div class="chart" />;
+  return Chart ? <Chart moves={of.moves ?? []} end={Date.parse(of.at)} /> : <div class="chart" />;
 }
 
 function Recent() {

@@ -12,7 +12,21 @@ from typing import Any
 
 from stead.access.access import Access
 from stead.access.caller import Caller
-from stead.access.policies import ALLOWED, CELL, FOR_ADMINS, NAMESPACE, VIEW, Thing, Verdict, labels_of
+from stead.access.policies import (
+    ACCESS,
+    AGENTS,
+    ALLOWED,
+    CELL,
+    FOR_ADMINS,
+    LIMIT,
+    NAMESPACE,
+    ORPHANS,
+    QUEUE,
+    VIEW,
+    Thing,
+    Verdict,
+    labels_of,
+)
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decision import Code, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -20,6 +34,15 @@ from stead.lifecycle.rows import Actor
 from stead.store import Row, Store
 
 THE_CELL = Thing("/", CELL)
+IN_WORDS = {
+    VIEW: "looking around",
+    QUEUE: "opening and stopping queues",
+    LIMIT: "setting limits",
+    ORPHANS: "dealing with orphans",
+    AGENTS: "letting agents in",
+    ACCESS: "giving access",
+}
+"""What the actions are that are no lifecycle's."""
 
 
 class NotPermitted(Exception):
@@ -101,4 +124,6 @@ def asked_thing(path: str, kind: str, spec: Mapping[str, Any], row: Row | None) 
 
 def refused(what: str, path: str, verdict: Verdict) -> Refusal:
     """A refusal that names the policies."""
-    return Refusal((Reason(Code.NOT_PERMITTED, f"{what} of {path} is not for you: {verdict.says}"),), "")
+    place = "the cell" if path == "/" else path
+    words = f"{IN_WORDS[what]} in {place}" if what in IN_WORDS else f"{what} of {place}"
+    return Refusal((Reason(Code.NOT_PERMITTED, f"{words} is not for you: {verdict.says}"),), "")

@@ -57,7 +57,7 @@ export function Rows({ count, height, label, row, keyOf, open, fold, reached, br
   };
   return (
     <div ref={box} class={`rows ${tall ? 'tall' : ''}`} tabIndex={0} role={role} aria-label={label} data-testid={testid}
-      style={tall ? undefined : { height: `${Math.min(448, Math.max(1, count) * height)}px` }} data-rows onKeyDown={press} onFocus={() => { if (at < 0 && count) setAt(0); }}>
+      style={{ height: `${Math.min(tall ? Infinity : 448, Math.max(1, count) * height)}px` }} data-rows onKeyDown={press} onFocus={() => { if (at < 0 && count) setAt(0); }}>
       <div style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
         {items.map((item) => (
           <div key={keyOf(item.index)} role={role === 'tree' ? 'treeitem' : 'listitem'} aria-posinset={item.index + 1}

@@ -1,5 +1,5 @@
-"""Whatever the console lets a person change beyond the plain way, on a real `stead dev` whose provider fails where it is
-told to: forced, ended early, tried again, put first, limited, adopted, removed."""
+"""Whatever the console lets a person change beyond the plain way: forced, ended early, tried again, put first,
+limited, adopted, removed. On a real `stead dev`, whose provider fails where it is told to."""
 
 from __future__ import annotations
 

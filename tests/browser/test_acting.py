@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+import urllib.request
 from collections.abc import Iterator
 from uuid import uuid4
 
@@ -45,10 +46,22 @@ def newest(cell: Trial, below: str) -> str:
 
 def survey(cell: Trial, agent: str) -> None:
     """Have an agent tell all that its provider has: it does when it is back from the dead."""
-    before = cell.pid(agent)
-    os.kill(before, signal.SIGKILL)
-    cell.until(lambda: cell.pid(agent) != before, f"{agent} to be back")
-    time.sleep(2)
+    os.kill(cell.pid(agent), signal.SIGKILL)
+    listed = listings(cell)
+    cell.until(lambda: listings(cell) > listed, f"{agent} to look at what there is")
+    time.sleep(1)  # and to say so
+
+
+def listings(cell: Trial) -> int:
+    """How often the whole of gcp.europe-west4 was looked at."""
+    found, last = 0, 0
+    while True:
+        with urllib.request.urlopen(f"http://127.0.0.1:{cell.cloud}/v1/_calls?since={last}", timeout=5) as answer:
+            page = json.load(answer)
+        if not page["calls"]:
+            return found
+        found += sum((call["verb"], call["region"]) == ("list", "europe-west4") for call in page["calls"])
+        last = page["last"]
 
 
 def test_members_that_failed_are_tried_again_by_force(looking: Looking, cell: Trial) -> None:

@@ -12,7 +12,19 @@ import uvloop
 
 from bench.figure import Figure
 
-MEASURES = ("admit", "settle", "dispatch", "fleet", "clouds", "status", "console", "latency", "lanes", "against")
+MEASURES = (
+    "admit",
+    "settle",
+    "dispatch",
+    "fleet",
+    "clouds",
+    "status",
+    "console",
+    "scroll",
+    "latency",
+    "lanes",
+    "against",
+)
 RESULTS = Path(__file__).parent / "results.json"
 
 

@@ -50,11 +50,20 @@ def database(postgres: Postgres) -> Iterator[str]:
     postgres.drop_database(name)
 
 
+@pytest.fixture(scope="session")
+def template(postgres: Postgres) -> str:
+    """A database with the schema in it, to be copied: the migrations run once, not for every test."""
+    name = f"template_{secrets.token_hex(4)}"
+    migrate_now(postgres.create_database(name))
+    return name
+
+
 @pytest.fixture
-def migrated(database: str) -> str:
+def migrated(postgres: Postgres, template: str) -> Iterator[str]:
     """The DSN of a new database with the schema in it."""
-    migrate_now(database)
-    return database
+    name = f"test_{secrets.token_hex(6)}"
+    yield postgres.create_database(name, template)
+    postgres.drop_database(name)
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,14 @@ import dagre from '@dagrejs/dagre';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Lifecycle } from './api.ts';
 import { healthOf } from './kinds.ts';
-import { edgesOf, type Edge } from './logic/edges.ts';
+import { edgesOf, type Edge, type Taken } from './logic/edges.ts';
 import { tone } from './logic/words.ts';
 
 interface Props {
   of: Lifecycle;
   /** The state that it is in. */
   current?: string | undefined;
-  /** Moves that were made, as `source target`. */
-  taken?: Set<string> | undefined;
+  taken?: Taken | undefined;
   /** With moves that no action implies. */
   all?: boolean;
 }
@@ -30,7 +29,7 @@ export default function Diagram({ of, current, taken, all = false }: Props) {
     const frame = box.current.getBoundingClientRect();
     box.current.scrollLeft += at.left + at.width / 2 - frame.left - frame.width / 2;
   }, [current, layout]);
-  const visited = new Set([...(taken ?? [])].flatMap((pair) => pair.split(' ')));
+  const visited = new Set([...(taken?.keys() ?? [])].flatMap((pair) => pair.split(' ')));
   return (
     <div ref={box} class="diagram" tabIndex={0} role="img" aria-label={`The lifecycle ${of.kind}${current ? `, now ${current}` : ''}`}>
       <svg viewBox={`${layout.left} ${layout.top} ${layout.width} ${layout.height}`} style={{ minWidth: `${layout.width * 0.74}px`, maxWidth: `${layout.width * 1.15}px` }}>

@@ -59,13 +59,16 @@ export function Stack({ counts, kind, label, legend = true }: { counts: Counts; 
   );
 }
 
-export function Progress({ done, total, failed = 0, label }: { done: number; total: number; failed?: number; label: string }) {
+interface ProgressProps { done: number; total: number; failed?: number; label: string; given?: boolean }
+
+/** How far something has come; what was `given` up is no trouble. */
+export function Progress({ done, total, failed = 0, label, given = false }: ProgressProps) {
   const part = total ? (100 * done) / total : 0;
   const bad = total ? (100 * failed) / total : 0;
   return (
     <div class="progress" role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={total} aria-valuenow={done}>
-      <i class="fill moving" style={{ width: `${Math.max(0, part - bad)}%` }} />
-      <i class="fill trouble" style={{ width: `${bad}%` }} />
+      <i class={`fill ${done < total ? 'moving' : 'well'}`} style={{ width: `${Math.max(0, part - bad)}%` }} />
+      <i class={`fill ${given ? 'ended' : 'trouble'}`} style={{ width: `${bad}%` }} />
     </div>
   );
 }

@@ -1,7 +1,6 @@
 /** A long list of which only what can be seen is drawn; j and k go through it, Enter opens. */
-import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {
   count: number;
@@ -21,26 +20,33 @@ interface Props {
   tall?: boolean;
 }
 
+/** Rows that are drawn above and below what can be seen. */
+const BEYOND = 12;
+
 export function Rows({ count, height, label, row, keyOf, open, fold, reached, branch, role = 'list', testid, tall }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const [, redraw] = useReducer((n: number) => n + 1, 0);
   const [at, setAt] = useState(-1);
-  const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>({
-    count, getScrollElement: () => box.current, estimateSize: () => height, overscan: 12,
-    scrollToFn: elementScroll, observeElementRect, observeElementOffset, onChange: () => redraw(0),
-  }));
-  virtual.setOptions({ ...virtual.options, count, estimateSize: () => height });
-  useEffect(() => virtual._didMount(), [virtual]);
-  useLayoutEffect(() => { virtual._willUpdate(); });
-  useLayoutEffect(() => { virtual.measure(); }, [count, height]);
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? -1;
+  const [seen, setSeen] = useState({ top: 0, height: 0 });
+  useLayoutEffect(() => {
+    const frame = box.current as HTMLDivElement;
+    const look = () => setSeen((was) => (was.top === frame.scrollTop && was.height === frame.clientHeight ? was : { top: frame.scrollTop, height: frame.clientHeight }));
+    look();
+    frame.addEventListener('scroll', look, { passive: true });
+    const sized = new ResizeObserver(look);
+    sized.observe(frame);
+    return () => { frame.removeEventListener('scroll', look); sized.disconnect(); };
+  }, []);
+  // All rows are equally high, so where one is follows from its number, however many there are.
+  const first = Math.max(0, Math.floor(seen.top / height) - BEYOND);
+  const last = Math.min(count, Math.ceil((seen.top + seen.height) / height) + BEYOND) - 1;
+  const drawn = Array.from({ length: Math.max(0, last - first + 1) }, (_, n) => first + n);
   useEffect(() => { if (last >= 0) reached?.(last); }, [last, count]);
 
   const step = (by: number) => {
     const next = Math.min(count - 1, Math.max(0, at + by));
     setAt(next);
-    virtual.scrollToIndex(next);
+    const frame = box.current as HTMLDivElement;
+    frame.scrollTop = Math.min(next * height, Math.max(frame.scrollTop, (next + 1) * height - frame.clientHeight));
   };
   const press = (event: KeyboardEvent) => {
     const from = event.target as HTMLElement;
@@ -57,13 +63,13 @@ export function Rows({ count, height, label, row, keyOf, open, fold, reached, br
   };
   return (
     <div ref={box} class={`rows ${tall ? 'tall' : ''}`} tabIndex={0} role={role} aria-label={label} data-testid={testid}
-      style={tall ? undefined : { height: `${Math.min(448, Math.max(1, count) * height)}px` }} data-rows onKeyDown={press} onFocus={() => { if (at < 0 && count) setAt(0); }}>
-      <div style={{ height: `${virtual.getTotalSize()}px`, position: 'relative' }}>
-        {items.map((item) => (
-          <div key={keyOf(item.index)} role={role === 'tree' ? 'treeitem' : 'listitem'} aria-posinset={item.index + 1}
-            aria-setsize={count} aria-level={branch?.(item.index).level} aria-expanded={branch?.(item.index).open} class={`row ${item.index === at ? 'at' : ''}`}
-            style={{ height: `${height}px`, transform: `translateY(${item.start}px)` }} onClick={() => setAt(item.index)}>
-            {row(item.index)}
+      style={{ height: `${Math.min(tall ? Infinity : 448, Math.max(1, count) * height)}px` }} data-rows onKeyDown={press} onFocus={() => { if (at < 0 && count) setAt(0); }}>
+      <div style={{ height: `${count * height}px`, position: 'relative' }}>
+        {drawn.map((index) => (
+          <div key={keyOf(index)} role={role === 'tree' ? 'treeitem' : 'listitem'} aria-posinset={index + 1}
+            aria-setsize={count} aria-level={branch?.(index).level} aria-expanded={branch?.(index).open} class={`row ${index === at ? 'at' : ''}`}
+            style={{ height: `${height}px`, transform: `translateY(${index * height}px)` }} onClick={() => setAt(index)}>
+            {row(index)}
           </div>
         ))}
       </div>

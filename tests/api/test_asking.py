@@ -9,6 +9,7 @@ import pytest
 
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
+from tests.api.test_groups import group
 from tests.api.test_resources import SPEC, make, problem, running
 
 
@@ -176,3 +177,16 @@ def test_a_dry_run_of_a_group_counts_its_members_by_what_they_would_do(
     parts = {(part["state"], part["does"]): part for part in said["members"]}
     assert {key: part["members"] for key, part in parts.items()} == {("Running", "acts"): 4, ("Failed", "skipped"): 1}
     assert parts["Failed", "skipped"]["reasons"][0]["code"] == "wrong-state"
+
+
+@pytest.mark.req("X-01")
+def test_what_a_group_could_do_is_what_some_member_could_follow(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = group(cell, web, ns, 2)
+    for i, states in enumerate((["Running", "Suspended"], ["Suspended", "Suspended"])):
+        web.post(f"/v1/resources{path}/g/{i}?action=suspend")
+        cell.settle(f"{path}/g/{i}")
+        cell.rest(path, states[0])
+        said = explain(web, path, "create")
+        listed = {name for name in said["allowed_actions"] if explain(web, path, name)["allowed"]}
+        assert listed == set(said["allowed_actions"])
+        assert ("suspend" in listed, "resume" in listed) == ("Running" in states, True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 PATIENCE = 30_000
@@ -44,6 +47,12 @@ class Looking:
 
     def never_reloaded(self) -> bool:
         return bool(self.page.evaluate("window.marked === true"))
+
+    def picture(self, name: str) -> None:
+        """Keep one, where pictures are wanted."""
+        if folder := os.environ.get("STEAD_SHOTS"):
+            self.page.wait_for_timeout(300)
+            self.page.screenshot(path=Path(folder) / f"{name}.png", animations="disabled")
 
     def action(self, name: str) -> Locator:
         return self.the("actions").locator(f"[data-action={name}]")

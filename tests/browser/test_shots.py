@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -49,9 +48,8 @@ def lively(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
         example = one.stead("mci example").stdout
         for path, file in (("shop/web", example), ("shop/api", example), ("lab/render", LAB)):
             assert one.stead(f"mci create {path} -f -", file).returncode == 0
-        fault = {"kind": "fail", "provider": "aws", "region": "eu-central-1", "verb": "reboot", "members": True}
-        body = json.dumps({"faults": [{**fault, "times": 2, "code": "HostBroken"}]}).encode()
-        urllib.request.urlopen(f"http://127.0.0.1:{one.cloud}/v1/_faults", body, timeout=5).close()
+        place = {"provider": "aws", "region": "eu-central-1"}
+        one.fault(kind="fail", **place, verb="reboot", members=True, times=2, code="HostBroken")
         one.stead("mci reboot lab/render")
         assert one.stead("mci suspend shop/api").returncode == 0
         yield one

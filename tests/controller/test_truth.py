@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -19,6 +20,7 @@ from stead.controller.view import Service, Truth, View
 from stead.dev.engines import Nats
 from stead.drivers.base import PROBE, Member
 from stead.lifecycle.events import Request
+from stead.lifecycle.pace import DEFAULT
 from stead.store import Row
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
@@ -35,7 +37,8 @@ async def several(
     dsn: str, nats: Nats, cell: str, world: SimWorld, count: int
 ) -> AsyncIterator[tuple[Controller, Service]]:
     """So many VMs that run, and somebody who serves their lane."""
-    async with controller(dsn, nats, cell, without=WITHOUT) as one, agent(nats, cell, world):
+    soon = replace(DEFAULT, again=1)  # between the looks that an absence takes
+    async with controller(dsn, nats, cell, pace=soon, without=WITHOUT) as one, agent(nats, cell, world):
         for path in paths(count):
             await ask(one, world, "create", path)
         for path in paths(count):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +70,15 @@ class Trial:
             env=self.env,
             check=False,
         )
+
+    def provider(self, what: str, **body: object) -> None:
+        """Ask the simulated cloud itself for something, behind everybody's back."""
+        url = f"http://127.0.0.1:{self.cloud}/v1/{what}"
+        urllib.request.urlopen(url, json.dumps(body).encode(), timeout=5).close()
+
+    def fault(self, **fault: object) -> None:
+        """Set one at the simulated cloud."""
+        self.provider("_faults", faults=[fault])
 
     def end(self) -> None:
         """As Ctrl-C would; afterwards nothing that it has started runs."""

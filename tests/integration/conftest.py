@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 
 import pytest
 
 from stead.dev.engines import Nats, Postgres
-from stead.store.migrate import migrate_now
 from tests.drivers.cloud import SimCloud
 from tests.integration.grounds import Grounds
 from tests.integration.lives import Nursery
 
 
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """One for the run: who comes from it lives and dies without it."""
+    with Nursery() as one:
+        yield one
+
+
 @pytest.fixture(scope="module")
-def grounds(postgres: Postgres, nats_server: Nats) -> Iterator[Grounds]:
-    template = f"template_{secrets.token_hex(4)}"
-    migrate_now(postgres.create_database(template))
-    with SimCloud("--seed", "1") as cloud, Nursery() as nursery:
-        yield Grounds(postgres, template, nats_server, cloud, nursery)
+def grounds(postgres: Postgres, template: str, nats_server: Nats, cloud: SimCloud, nursery: Nursery) -> Grounds:
+    """With databases that no other module uses."""
+    return Grounds(postgres, template, nats_server, cloud, nursery)

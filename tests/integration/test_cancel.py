@@ -13,13 +13,13 @@ import pytest
 
 from stead.client import Client
 from stead.dev.engines import Nats
-from tests.drivers.cloud import SimCloud, SimWorld
+from tests.drivers.cloud import SimWorld
 from tests.integration.test_processes import Stead, stead
 from tests.integration.whole import until
 
 VM = "shop/web/front/1"
-PACE = "0.3"
-"""Of all waits: custody is waited out in nine seconds instead of thirty."""
+PACE = "0.2"
+"""Of all waits: custody is waited out in six seconds instead of thirty, as in all tests of this folder."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,16 @@ class Cell:
 
 
 @pytest.fixture
-async def cell(migrated: str, nats_server: Nats) -> AsyncIterator[Cell]:
+async def cell(migrated: str, nats_server: Nats, world: SimWorld) -> AsyncIterator[Cell]:
     bus = ("--nats", nats_server.url, "--cell", f"p{secrets.token_hex(4)}")
-    with SimCloud() as cloud:
-        world = SimWorld(cloud)
-        lane = f"{world.provider}.{world.region}"
-        with (
-            Stead("server", "--open", "--database", migrated, *bus, "--pace", PACE, port_option=True) as server,
-            Stead("agent", *bus, "--lane", lane, "--set", f"url={cloud.url}", "--set", "timeout=2", "--name", "a1"),
-        ):
-            cell = Cell(f"http://127.0.0.1:{server.port}", world)
-            await cell.stead("vm", "create", VM, "--provider", world.provider, "--region", world.region)
-            yield cell
-            await world.close()
+    lane, url = f"{world.provider}.{world.region}", world.cloud.url
+    with (
+        Stead("server", "--open", "--database", migrated, *bus, "--pace", PACE, port_option=True) as server,
+        Stead("agent", *bus, "--lane", lane, "--set", f"url={url}", "--set", "timeout=2", "--name", "a1"),
+    ):
+        cell = Cell(f"http://127.0.0.1:{server.port}", world)
+        await cell.stead("vm", "create", VM, "--provider", world.provider, "--region", world.region)
+        yield cell
 
 
 async def test_what_hangs_is_cancelled_and_tried_again(cell: Cell) -> None:

@@ -165,6 +165,7 @@ PARTS: list[tuple[str, tuple[str, ...]]] = [(LONGEST, ("before",)), (LONGEST, ("
 PARTS += [(name, ("before", "after")) for name in STORIES if name != LONGEST]
 
 
+@pytest.mark.slow
 @pytest.mark.req("X-04", "S1-03", "S2-10")
 @pytest.mark.parametrize(("name", "when"), PARTS, ids=lambda part: part if isinstance(part, str) else "-".join(part))
 async def test_death_at_every_write(grounds: Grounds, name: str, when: tuple[str, ...]) -> None:

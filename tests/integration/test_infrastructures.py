@@ -7,7 +7,7 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ import pytest
 from stead.controller.runtime import Controller
 from stead.controller.view import Asked, Caller, Explanation, Service, Taken, Unfit, View
 from stead.lifecycle.decision import Code, Refusal
-from stead.lifecycle.pace import DEFAULT
+from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnPartial
 from tests.drivers.cloud import SimWorld
@@ -90,12 +90,16 @@ class Place:
         return Counter(row.kind for row in rows)
 
 
+SOON = replace(DEFAULT, again=1, step=1, resend=1)
+"""The same steps, with less time between looks for what was missed."""
+
+
 @asynccontextmanager
-async def place(grounds: Grounds) -> AsyncIterator[Place]:
+async def place(grounds: Grounds, pace: Pace = DEFAULT) -> AsyncIterator[Place]:
     async with AsyncExitStack() as stack:
         ground = await stack.enter_async_context(grounds.one())
         cell = secrets.token_hex(4)
-        one = await stack.enter_async_context(controller(ground.dsn, grounds.nats, cell))
+        one = await stack.enter_async_context(controller(ground.dsn, grounds.nats, cell, pace=pace))
         worlds = {name: SimWorld(grounds.cloud, provider=name) for name in PROVIDERS}
         for name, world in worlds.items():
             stack.push_async_callback(world.close)
@@ -155,7 +159,7 @@ async def test_a_failure_in_preparation_takes_back_what_was_made(grounds: Ground
 
 
 async def test_twenty_ask_at_the_same_moment_and_what_they_share_is_made_once(grounds: Grounds) -> None:
-    async with place(grounds) as here:
+    async with place(grounds, SOON) as here:
         await here.worlds["aws"].fault(kind="slow", verb="create-network", seconds=0.5)
         file = here.file(1, 1)
         asked = await asyncio.gather(*(here.ask(f"web{n}", "create", file) for n in range(20)))

@@ -14,8 +14,11 @@ const WAY = new Set(['request', 'started', 'done', 'next', 'children', 'connecte
 const FEW = 3;
 const FAILURE = new Set(['failed', 'silent', 'undone', 'declined']);
 
+/** Moves that were made, as `source target`, each with the action that asked for it, if one did. */
+export type Taken = Map<string, string>;
+
 /** With `all`, also what a look leads to and what is forced; whatever was taken is always there. */
-export function edgesOf(of: Lifecycle, all: boolean, taken?: Set<string>): Edge[] {
+export function edgesOf(of: Lifecycle, all: boolean, taken?: Taken): Edge[] {
   const names = new Set(of.states.map((state) => state.name));
   const moving = new Set(of.states.filter((state) => state.state_class === 'moving').map((state) => state.name));
   const mine = new Set<string>();
@@ -36,10 +39,12 @@ export function edgesOf(of: Lifecycle, all: boolean, taken?: Set<string>): Edge[
     }
     found.set(pair, edge);
   }
-  for (const pair of taken ?? []) {
+  for (const [pair, action] of taken ?? []) {
     const [source, target] = pair.split(' ') as [string, string];
-    if (!found.has(pair) && names.has(source) && names.has(target)) {
-      found.set(pair, { source, target, label: '', fails: false, words: ['it happened'] });
+    const edge = found.get(pair);
+    if (edge) edge.label = action || edge.label;
+    else if (names.has(source) && names.has(target)) {
+      found.set(pair, { source, target, label: action, fails: false, words: ['it happened'] });
     }
   }
   return [...found.values()];

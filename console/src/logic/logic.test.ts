@@ -66,7 +66,10 @@ describe('a picture', () => {
     expect(edgesOf(door, true)).toHaveLength(4);
   });
   test('has whatever happened', () => {
-    expect(edgesOf(door, false, new Set(['Open Closed', 'Closed Open', 'Gone Open']))).toHaveLength(5);
+    expect(edgesOf(door, false, new Map([['Open Closed', ''], ['Closed Open', ''], ['Gone Open', '']]))).toHaveLength(5);
+  });
+  test('names the action that was asked for, not one that leads the same way', () => {
+    expect(edgesOf(door, false, new Map([['Closed Opening', 'push']]))[0]?.label).toBe('push');
   });
 });
 

@@ -1,8 +1,8 @@
 /** What can be asked of a resource: what is allowed acts, what is refused says why and what would help. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { at, call, get, type Accepted, type Explanation, type Lifecycle, type LifecycleAction, type Rehearsal, type Resource } from '../api.ts';
-import { useLive } from '../live.ts';
+import { at, call, get, type Accepted, type Explanation, type Lifecycle, type LifecycleAction, type Line, type Rehearsal, type Resource } from '../api.ts';
+import { below, useLive } from '../live.ts';
 import { number } from '../logic/words.ts';
 import { Dialog, Icon, say, Skeleton, When } from '../parts.tsx';
 import { Go, toOperation } from '../router.tsx';
@@ -26,7 +26,9 @@ interface Props { of: Resource; lifecycle: Lifecycle; reload: () => void }
 
 export function Actions({ of, lifecycle, reload }: Props) {
   const first = lifecycle.actions[0]?.name ?? 'create';
-  const explained = useLive<Explanation>(`allowed ${of.path} ${of.tag}`, () => get('/v1/explain', { path: of.path, action: first }));
+  // One question for all buttons. The answer changes with the members of a group, and with whoever holds what is above it.
+  const near = (line: Line) => below(of.path)(line) || of.path.startsWith(`${line.path}/`);
+  const explained = useLive<Explanation>(`allowed ${of.path}`, () => get('/v1/explain', { path: of.path, action: first }), { concerns: near });
   const confirming = useSignal<LifecycleAction | null>(null);
   const refused = useSignal<LifecycleAction | null>(null);
   const busy = useSignal('');
@@ -46,9 +48,10 @@ export function Actions({ of, lifecycle, reload }: Props) {
     <div class="buttons" style={{ marginBottom: '14px' }} data-testid="actions" aria-label="Actions" role="group">
       {mine.map((action) => {
         const may = allowed.has(action.name);
+        const refuses = explained.data && !may;
         return (
-          <button key={action.name} class={`${may ? '' : 'refused'} ${GRAVE.test(action.name) && may ? 'danger' : ''}`} disabled={busy.value === action.name}
-            aria-describedby={may ? undefined : 'why-refused'} title={may ? action.says : `${action.says} Not now: click to see why.`} data-action={action.name} data-allowed={may} onClick={() => void click(action)}>
+          <button key={action.name} class={`${refuses ? 'refused' : ''} ${GRAVE.test(action.name) && may ? 'danger' : ''}`} disabled={!explained.data || busy.value === action.name}
+            aria-describedby={refuses ? 'why-refused' : undefined} title={!refuses ? action.says : `${action.says} Not now: click to see why.`} data-action={action.name} data-allowed={may} onClick={() => void click(action)}>
             {action.name}
           </button>
         );

@@ -115,13 +115,13 @@ function Orphans({ of, reload }: { of: Orphan[]; reload: () => void }) {
           {of.map((one) => (
             <tr key={one.lane + one.token}>
               <td class="path">{one.path || <span class="dim">nobody knows</span>}</td><td>{one.lane}</td><td>{one.state}</td><td><When at={one.since} /></td><td class="path">{one.token.slice(0, 13)}</td>
-              <td class="num"><span class="buttons"><button class="small" onClick={() => { path.value = one.path; asked.value = { orphan: one, action: 'adopt' }; }}>Adopt</button><button class="small danger" onClick={() => { asked.value = { orphan: one, action: 'remove' }; }}>Remove</button></span></td>
+              <td class="num"><span class="buttons end"><button class="small" onClick={() => { path.value = one.path; asked.value = { orphan: one, action: 'adopt' }; }}>Adopt</button><button class="small danger" onClick={() => { asked.value = { orphan: one, action: 'remove' }; }}>Remove</button></span></td>
             </tr>
           ))}
         </tbody>
       </table>
       {asked.value && (
-        <Dialog title={asked.value.action === 'adopt' ? 'Adopt it' : 'Remove it at the provider'} close={() => { asked.value = null; }}>
+        <Dialog title={asked.value.action === 'adopt' ? 'Adopt it' : 'Remove it at the provider'} close={() => { asked.value = null; }} testid="orphan">
           <p>On {asked.value.orphan.lane}, made for <span class="path">{asked.value.orphan.path || 'nobody knows what'}</span>.</p>
           {asked.value.action === 'adopt' && <label class="field">At the path<input value={path.value} onInput={(event) => { path.value = event.currentTarget.value; }} placeholder="/shop/web/front/7" /></label>}
           <div class="buttons"><button class={`primary ${asked.value.action === 'remove' ? 'danger' : ''}`} onClick={() => void deal()}>{asked.value.action === 'adopt' ? 'Adopt' : 'Remove'}</button><button onClick={() => { asked.value = null; }}>Leave it</button></div>

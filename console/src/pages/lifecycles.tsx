@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { get, type Lifecycle, type LifecycleName } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { useLive } from '../live.ts';
+import type { Taken } from '../logic/edges.ts';
 import { number, plural, span } from '../logic/words.ts';
 import { Card, Empty, Icon, Shown, State } from '../parts.tsx';
 import { Go } from '../router.tsx';
@@ -53,9 +54,9 @@ function All() {
   );
 }
 
-type DiagramType = ComponentType<{ of: Lifecycle; current?: string | undefined; taken?: Set<string> | undefined; all?: boolean }>;
+type DiagramType = ComponentType<{ of: Lifecycle; current?: string | undefined; taken?: Taken | undefined; all?: boolean }>;
 
-export function Drawn(props: { of: Lifecycle; current?: string | undefined; taken?: Set<string> | undefined; all?: boolean }) {
+export function Drawn(props: { of: Lifecycle; current?: string | undefined; taken?: Taken | undefined; all?: boolean }) {
   const drawing = useSignal<{ is: DiagramType } | null>(null);
   useEffect(() => { void import('../diagram.tsx').then((module) => { drawing.value = { is: module.default }; }); }, []);
   const Diagram = drawing.value?.is;

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Problem, call, get, type Accepted, type Bar, type Operation, type Timeline } from '../api.ts';
-import { health, learnt } from '../kinds.ts';
+import { health, learnt, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { segments, windowOf, type Window } from '../logic/bars.ts';
 import { clock, number, plural, span, tone } from '../logic/words.ts';
@@ -34,11 +34,11 @@ export default function OperationPage({ rest: id }: { rest: string }) {
         const next = cursor.value === undefined ? data.next : cursor.value;
         return (
           <>
-            <Header op={data.operation} reload={timeline.reload} />
+            <Header op={data.operation} left={data.items.filter((bar) => bar.outcome && bar.outcome !== 'done')} reload={timeline.reload} />
             <div class="col">
               <Standing op={data.operation} />
               {data.errors.length > 0 && <Errors of={data} />}
-              <Card title="Timeline" testid="timeline" aside={<>{plural(data.total, 'row')}{next && more.value.length < MOST && <button class="small" onClick={() => void further(next)}>Show more</button>}</>}>
+              <Card title="Timeline" testid="timeline" aside={!data.operation.queued && <>{plural(data.total, 'row')}{next && more.value.length < MOST && <button class="small" onClick={() => void further(next)}>Show more</button>}</>}>
                 <Gantt of={data} extra={more.value} />
               </Card>
             </div>
@@ -49,8 +49,20 @@ export default function OperationPage({ rest: id }: { rest: string }) {
   );
 }
 
-function Header({ op, reload }: { op: Operation; reload: () => void }) {
-  const asking = useSignal(false);
+/** Whether one of these could be forced to do it from where it is. */
+async function forceable(action: string, left: Bar[]): Promise<boolean> {
+  const places = new Map(left.map((bar) => [`${bar.kind} ${stateOf(bar)}`, bar]));
+  for (const bar of places.values()) {
+    const { moves } = await lifecycle(bar.kind);
+    if (moves.some((move) => move.forced && move.on === action && move.source === stateOf(bar))) return true;
+  }
+  return false;
+}
+
+const stateOf = (bar: Bar): string => bar.phases.at(-1)?.state ?? bar.origin;
+
+function Header({ op, left, reload }: { op: Operation; left: Bar[]; reload: () => void }) {
+  const refused = useSignal<{ reasons: { says: string }[]; force: boolean } | null>(null);
   const reason = useSignal('');
   const ask = async (what: 'cancel' | 'promote') => {
     try {
@@ -64,12 +76,12 @@ function Header({ op, reload }: { op: Operation; reload: () => void }) {
   const retry = async (force: boolean) => {
     try {
       const taken = await call<Accepted>('POST', `/v1/operations/${op.id}/retry`, {}, force ? { force, reason: reason.value } : {});
-      asking.value = false;
+      refused.value = null;
       if (taken.operation) go(toOperation(taken.operation.id));
       else say('There was nothing to do');
     } catch (error) {
-      if (error instanceof Problem && !force) asking.value = true;
-      say((error as Error).message, true);
+      if (error instanceof Problem && !force) refused.value = { reasons: error.body.reasons?.length ? error.body.reasons : [{ says: error.message }], force: await forceable(op.action, left) };
+      else say((error as Error).message, true);
     }
   };
   const ended = op.outcome !== null;
@@ -83,11 +95,11 @@ function Header({ op, reload }: { op: Operation; reload: () => void }) {
         {!ended && <button class="danger" disabled={op.cancelled} onClick={() => void ask('cancel')} data-testid="cancel">{op.cancelled ? 'Ending' : 'Cancel'}</button>}
         {ended && op.outcome !== 'done' && op.outcome !== 'displaced' && <button class="primary" onClick={() => void retry(false)} data-testid="retry">Retry</button>}
       </div>
-      {asking.value && (
-        <Dialog title={`Force ${op.action}`} close={() => { asking.value = false; }}>
-          <p>It was refused. With a reason it can be forced, whatever the states of the members say.</p>
-          <label class="field">Reason<input value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>
-          <div class="buttons"><button class="danger primary" disabled={!reason.value.trim()} onClick={() => void retry(true)}>Force</button></div>
+      {refused.value && (
+        <Dialog title={`Why not ${op.action} again?`} close={() => { refused.value = null; }} testid="force-retry">
+          <ul>{refused.value.reasons.map((one) => <li key={one.says}>{one.says}</li>)}</ul>
+          {refused.value.force && <label class="field">Force it, whatever the states of the members say; reason<input data-testid="retry-reason" value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>}
+          <div class="buttons">{refused.value.force && <button class="danger" data-testid="retry-force" disabled={!reason.value.trim()} onClick={() => void retry(true)}>Force {op.action}</button>}<button onClick={() => { refused.value = null; }}>Leave it</button></div>
         </Dialog>
       )}
     </div>
@@ -97,17 +109,18 @@ function Header({ op, reload }: { op: Operation; reload: () => void }) {
 function Standing({ op }: { op: Operation }) {
   const done = op.total - op.remaining;
   const until = op.ended_at ? Date.parse(op.ended_at) : now.value;
+  const given = op.outcome === 'cancelled';
   const saved = op.orders > 0 && op.orders < op.total ? op.total - op.orders : 0;
   return (
     <Card title={op.outcome ? 'How it went' : 'How it goes'} testid="standing" aside={<code>{op.id}</code>}>
       <div class="tiles" style={{ margin: '0 0 10px' }}>
         <div class="tile"><b>{number(done)}<small class="dim"> / {number(op.total)}</small></b><span>{op.total > 1 ? 'members done' : 'done'}</span></div>
-        <div class="tile"><b>{number(op.failed)}</b><span><Icon of={op.failed ? 'trouble' : 'well'} />failed</span></div>
+        <div class="tile"><b>{number(op.failed)}</b><span><Icon of={!op.failed ? 'well' : given ? 'ended' : 'trouble'} />{given ? 'given up' : 'failed'}</span></div>
         <div class="tile"><b>{span((until - Date.parse(op.created_at)) / 1000)}</b><span>{op.outcome ? 'took' : 'so far'}</span></div>
         {op.orders > 0 && <div class="tile"><b>{number(op.orders)}</b><span>{op.orders === 1 ? 'call' : 'calls'}{saved ? `, ${number(saved)} saved` : ''}</span></div>}
         <div class="tile"><b style={{ fontSize: '15px' }}>{op.principal || 'nobody'}</b><span>asked <When at={op.created_at} /></span></div>
       </div>
-      <Progress done={done} total={op.total} failed={op.failed} label="Members done" />
+      <Progress done={done} total={op.total} failed={op.failed} given={given} label="Members done" />
       {op.says && <p class="dim" style={{ marginTop: '8px' }}>{op.says}</p>}
       {op.reason && <p style={{ marginTop: '8px' }}><span class="dim">Reason:</span> {op.reason}</p>}
       {op.reasons.map((reason) => <p key={reason.code} class="state trouble">{reason.says}</p>)}
@@ -115,16 +128,19 @@ function Standing({ op }: { op: Operation }) {
   );
 }
 
+/** Outcomes that are no failure, and what they mean where nothing else is said. */
+const LEFT: Record<string, string> = { skipped: '', cancelled: 'it was ended before it was done' };
+
 function Errors({ of }: { of: Timeline }) {
   return (
-    <Card title="What went wrong" testid="errors" aside={plural(of.errors.reduce((sum, one) => sum + one.members, 0), 'member')}>
+    <Card title={of.errors.every((one) => one.outcome in LEFT) ? 'Who did not follow' : 'What went wrong'} testid="errors" aside={plural(of.errors.reduce((sum, one) => sum + one.members, 0), 'member')}>
       <table class="errors-table">
         <tbody>
           {of.errors.map((one) => (
             <tr key={one.outcome + one.says}>
-              <td class="num" style={{ width: '60px' }}><b>{number(one.members)}</b></td>
-              <td style={{ width: '90px' }}><span class={`state ${one.outcome === 'skipped' ? 'ended' : 'trouble'}`}>{one.outcome}</span></td>
-              <td>{one.says || <span class="dim">nobody said why</span>}</td>
+              <td style={{ width: '50px' }}><b>{number(one.members)}</b></td>
+              <td style={{ width: '90px' }}><span class={`state ${one.outcome in LEFT ? 'ended' : 'trouble'}`}>{one.outcome}</span></td>
+              <td>{one.says || <span class="dim">{LEFT[one.outcome] || 'nobody said why'}</span>}</td>
               <td class="path"><Go to={toResource(one.path)}>{one.path}</Go>{one.members > 1 && <span class="dim"> and {number(one.members - 1)} more</span>}</td>
             </tr>
           ))}
@@ -138,7 +154,7 @@ function Gantt({ of, extra }: { of: Timeline; extra: Bar[] }) {
   learnt.value;
   const known = new Set(of.items.map((bar) => bar.path));
   const bars = [...of.items, ...extra.filter((bar) => !known.has(bar.path))];
-  if (!bars.length) return <Empty title={of.operation.queued ? 'It waits its turn' : 'Nothing has happened yet'} />;
+  if (of.operation.queued || !bars.length) return <Empty title={of.operation.queued ? 'It waits its turn' : 'Nothing has happened yet'} />;
   const time = windowOf(bars, of.operation.created_at, of.operation.ended_at, Date.parse(of.now));
   return (
     <>
@@ -153,7 +169,7 @@ function Gantt({ of, extra }: { of: Timeline; extra: Bar[] }) {
 function GanttRow({ bar, op, time, at }: { bar: Bar; op: Operation; time: Window; at: number }) {
   const name = bar.path === op.path ? bar.path : bar.path.slice(op.path.length + 1);
   const parts = segments(bar, time, at);
-  const state = bar.phases.at(-1)?.state ?? bar.origin;
+  const state = stateOf(bar);
   const took = (Date.parse(bar.end ?? new Date(at).toISOString()) - Date.parse(bar.begin)) / 1000;
   return (
     <div class="gantt" data-path={bar.path} data-outcome={bar.outcome ?? ''} title={bar.says}>

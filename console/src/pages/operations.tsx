@@ -63,8 +63,8 @@ export function Table({ of }: { of: Operation[] }) {
           {of.map((op) => (
             <tr key={op.id}>
               <td><Go to={toOperation(op.id)} data-item><b>{op.action}</b></Go></td>
-              <td><Go to={toResource(op.path)} class="path">{op.path}</Go></td>
-              <td><Outcome of={op} /></td>
+              <td class="whole"><Go to={toResource(op.path)} class="path">{op.path}</Go></td>
+              <td class="beside-first"><Outcome of={op} /></td>
               <td class="num" data-label="Members">{number(op.total)}</td>
               <td class="num" data-label="Failed">{op.failed ? number(op.failed) : <span class="dim">0</span>}</td>
               <td class="num" data-label="Took">{op.ended_at ? span((Date.parse(op.ended_at) - Date.parse(op.created_at)) / 1000) : ''}</td>

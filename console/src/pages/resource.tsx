@@ -87,7 +87,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
   const group = !!whole.data?.members;
   const counted = whole.data?.members === 'vm';
   const lines = useLive<Line[]>(`journal ${of.path} ${group}`, () => journal(of.path, group), { concerns: group ? below(of.path) : (line) => line.path === of.path });
-  const taken = useMemo(() => new Set((lines.data ?? []).filter((line) => line.path === of.path && !line.refused && line.source !== line.target).map((line) => `${line.source} ${line.target}`)), [lines.data]);
+  const taken = useMemo(() => new Map((lines.data ?? []).filter((line) => line.path === of.path && !line.refused && line.source !== line.target).map((line) => [`${line.source} ${line.target}`, line.trigger === 'request' ? line.word : ''])), [lines.data]);
   const state = whole.data?.states.find((one) => one.name === of.state);
   const health = state ? healthOf(state.state_class, state.bad) : undefined;
   return (
@@ -101,7 +101,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
       </div>
       {whole.data && <Actions of={of} lifecycle={whole.data} reload={reload} />}
       <div class="grid">
-        <Card wide title="Lifecycle" testid="lifecycle" aside={<><span>{state?.says}</span><span class="dim">the way it took is marked</span></>}>
+        <Card wide title="Lifecycle" testid="lifecycle" aside={<><span>{state?.says}</span><span class="dim brief">The way it took is marked.</span></>}>
           {whole.data ? <Drawn of={whole.data} current={of.state} taken={taken} /> : <div style={{ minHeight: '200px' }} />}
         </Card>
         <div class="col">
@@ -191,9 +191,10 @@ export function JournalLines({ of, path }: { of: Line[]; path: string }) {
               {line.refused ? <span class="err"><Icon of="trouble" /> {line.word} refused{line.refused > 1 ? ` ${line.refused} times` : ''}</span>
                 : line.source === line.target ? <span class="dim">{line.trigger} {line.word}</span>
                 : <><State state={line.target} kind={line.kind} /> <span class="dim">from {line.source}, {line.trigger} {line.word}</span></>}
-              <span class="dim"> by {line.principal || line.actor}</span>
-              {line.operation && <> <Go to={toOperation(line.operation)} aria-label={`Operation of ${line.word}`}>↗</Go></>}
+              {' '}<span class="whole"><span class="dim">by {line.principal || line.actor}</span>
+              {line.operation && <> <Go to={toOperation(line.operation)} aria-label={`Operation of ${line.word}`}>↗</Go></>}</span>
               {error !== undefined && <div class="err">{String(error)}</div>}
+              {line.change['force'] === true && <div>forced: {String(line.change['reason'])}</div>}
             </div>
           </div>
         );

@@ -42,8 +42,7 @@ class Folder {
     try {
       const limit = more ? PAGE : Math.min(WHOLE, Math.max(PAGE, list.items.length));
       const page = await get<Page<TreeNode>>('/v1/tree', { below: path, limit, cursor: more ? list.next : null });
-      const seen = more ? new Set(list.items.map((node) => node.path)) : null;
-      const items = seen ? [...list.items, ...page.items.filter((node) => !seen.has(node.path))] : page.items;
+      const items = more ? [...list.items, ...page.items.filter((node) => !this.nodes.has(node.path))] : page.items;
       this.lists.set(path, { items, next: page.next, loading: false, error: null });
       for (const node of page.items) this.nodes.set(node.path, node);
     } catch (error) {

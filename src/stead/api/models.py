@@ -361,7 +361,7 @@ class Explanation(Wire):
     holders: list[Holder]
     """Everybody who is in the way, that one included."""
     allowed_actions: list[str]
-    """What could be asked for in this state."""
+    """What would be let in as it stands; of a group only what some member could follow."""
     retry_after: int | None
     remedies: list[Remedy]
 

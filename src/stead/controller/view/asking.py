@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from stead.access.caller import Caller
@@ -88,7 +88,8 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
     if isinstance(row, Missing):
         return row
     lifecycle, snap, request = view.kinds[row.kind], row.snapshot, request_of(asked, caller)
-    answer = await _decided(view, row, request, asked)
+    standing = await _standing(view, row)
+    answer = await _decided(view, standing, request, asked)
     refusal = answer if isinstance(answer, Refusal) else None
     decision = None if isinstance(answer, Refusal) else answer[0]
     return Explanation(
@@ -104,7 +105,9 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         holder=refusal.holder if refusal else None,
         holders=await _holders(view, row.path, refusal) if refusal else (),
         allowed_actions=tuple(
-            action for action in allowed(lifecycle, snap, request.actor) if refusal is None or action != asked.action
+            action
+            for action in allowed(lifecycle, snap, request.actor)
+            if (refusal is None or action != asked.action) and _let_in(standing, replace(request, action=action))
         ),
         retry_after=refusal.retry_after if refusal else None,
         remedies=(tuple(_remedies(lifecycle, snap, request, refusal)) or _nothing(lifecycle, snap, request))
@@ -140,14 +143,15 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
     if isinstance(row, Missing):
         return row
     request = request_of(asked, caller)
-    answer = await _decided(view, row, request, asked)
+    standing = await _standing(view, row)
+    answer = await _decided(view, standing, request, asked)
     if isinstance(answer, Refusal):
         return answer
-    decision, group, classes = answer
+    decision, group = answer
     lifecycle = view.kinds[row.kind]
     orders = Counter({(order.verb, row.lane): 1 for order in decision.orders})
     if group is not None:
-        for (cls, where), count in classes.items():
+        for (cls, where), count in standing.classes.items():
             orders.update({(order.verb, where): count for order in _orders(group, cls)})
     action = lifecycle.action(asked.action)
     goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
@@ -171,15 +175,55 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
     )
 
 
-async def _decided(
-    view: View, row: Row, request: Request, asked: Asked
-) -> tuple[Decision, GroupDecision | None, Classes] | Refusal:
-    """What `decide` says, of a group by the classes of its members; and whether others wait before it."""
-    answer = await _said(view, row, request)
+@dataclass(frozen=True)
+class _Standing:
+    """All that a decision looks at: read once, however many actions are asked about."""
+
+    row: Row
+    lifecycle: Lifecycle
+    group: Group | None
+    """With the members, where it has any kind of them."""
+    classes: Classes
+
+
+async def _standing(view: View, row: Row) -> _Standing:
+    lifecycle = view.kinds[row.kind]
+    member = view.kinds.get(lifecycle.members)
+    if member is None:
+        return _Standing(row, lifecycle, None, Counter())
+    classes = await _classes(view, member.kind, row.path)
+    counts: Counter[Snapshot] = Counter()
+    for (cls, _), count in classes.items():
+        counts[cls] += count
+    return _Standing(row, lifecycle, Group(row.snapshot, member, counts), classes)
+
+
+type Said = tuple[Decision, GroupDecision | None]
+
+
+def _said(standing: _Standing, request: Request) -> Said | Refusal:
+    """What `decide` says, of a group by the classes of its members."""
+    if standing.group is None:
+        answer = decide(standing.lifecycle, standing.row.snapshot, request)
+        return answer if isinstance(answer, Refusal) else (answer, None)
+    grouped = decide(standing.lifecycle, standing.group, request)
+    return grouped if isinstance(grouped, Refusal) else (grouped.parent, grouped)
+
+
+def _let_in(standing: _Standing, request: Request) -> bool:
+    """Whether it would be, as it stands: of a group, also whether some member could follow."""
+    plain = replace(request, force=False, reason="")
+    return not isinstance(_said(standing, plain), Refusal)
+
+
+async def _decided(view: View, standing: _Standing, request: Request, asked: Asked) -> Said | Refusal:
+    """What `decide` says, and whether others wait before it."""
+    row = standing.row
+    answer = _said(standing, request)
     if isinstance(answer, Refusal):
         return placed(answer, row.path)
     turn = await _turn(view, row, request, asked, answer[0])
-    return answer if turn is None else turn if isinstance(turn, Refusal) else (turn, None, Counter())
+    return answer if turn is None else turn if isinstance(turn, Refusal) else (turn, None)
 
 
 async def _turn(
@@ -199,20 +243,6 @@ async def _turn(
     if queue is not None and queue.stopping:
         return Refusal((Reason(Code.STOPPING, f"the queue of {path} takes nothing more"),), row.snapshot.state)
     return Decision(after=row.snapshot, queued=True)
-
-
-async def _said(view: View, row: Row, request: Request) -> tuple[Decision, GroupDecision | None, Classes] | Refusal:
-    lifecycle = view.kinds[row.kind]
-    member = view.kinds.get(lifecycle.members)
-    if member is None:
-        answer = decide(lifecycle, row.snapshot, request)
-        return answer if isinstance(answer, Refusal) else (answer, None, Counter())
-    classes = await _classes(view, member.kind, row.path)
-    counts: Counter[Snapshot] = Counter()
-    for (cls, _), count in classes.items():
-        counts[cls] += count
-    grouped = decide(lifecycle, Group(row.snapshot, member, counts), request)
-    return grouped if isinstance(grouped, Refusal) else (grouped.parent, grouped, classes)
 
 
 async def _classes(view: View, kind: str, below: str) -> Classes:

@@ -317,6 +317,7 @@ class Explanation:
     holders: tuple[Holder, ...]
     """Everybody who is in the way, that one included."""
     allowed_actions: tuple[str, ...]
+    """What would be let in as it stands; of a group only what some member could follow."""
     retry_after: int | None
     remedies: tuple[Remedy, ...]
 

@@ -59,14 +59,22 @@ def _walk(nodes: Sequence[str], links: Iterable[Link], turn: bool) -> list[str]:
 
 
 def _improve(order: list[str], links: Sequence[Link]) -> list[str]:
-    cost = _cost(order, links)
+    known: dict[tuple[str, ...], float] = {}  # two nodes that change places are met from both sides, and every pass
+
+    def cost_of(tried: list[str]) -> float:
+        key = tuple(tried)
+        if key not in known:
+            known[key] = _cost(tried, links)
+        return known[key]
+
+    cost = cost_of(order)
     for _ in range(_PASSES):
         before = cost
         for node in order[1:]:
             rest = [n for n in order if n != node]
             tries = ([*rest[:i], node, *rest[i:]] for i in range(1, len(order)))
-            found = min(tries, key=lambda o: _cost(o, links))
-            if (cheaper := _cost(found, links)) < cost:
+            found = min(tries, key=cost_of)
+            if (cheaper := cost_of(found)) < cost:
                 order, cost = found, cheaper
         if cost == before:
             break
@@ -98,13 +106,15 @@ def _layers(order: Sequence[str], links: Sequence[Link]) -> dict[str, int]:
     above: dict[str, list[str]] = {n: [] for n in order}
     below: dict[str, list[str]] = {n: [] for n in order}
     for link in links:
-        high, low = sorted((link.source, link.target), key=place.__getitem__)
+        high, low = link.source, link.target
+        if place[high] > place[low]:
+            high, low = low, high
         above[low].append(high)
         below[high].append(low)
     layers: dict[str, int] = {}
     for node in order:
-        layers[node] = max((layers[n] + 1 for n in above[node]), default=0 if node == order[0] else 1)
+        layers[node] = max([layers[n] for n in above[node]]) + 1 if above[node] else int(node != order[0])
     for node in reversed(order[1:]):
         if below[node] and len(below[node]) > len(above[node]):
-            layers[node] = max(layers[node], min(layers[n] for n in below[node]) - 1)
+            layers[node] = max(layers[node], min([layers[n] for n in below[node]]) - 1)
     return layers

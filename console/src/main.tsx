@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { unknown } from './api.ts';
 import { App } from './app.tsx';
 import { follow } from './live.ts';
 import './style.css';
@@ -6,6 +7,8 @@ import { paint } from './theme.ts';
 import { ask } from './who.ts';
 
 paint();
-follow();
-void ask();
-render(<App />, document.getElementById('app') as HTMLElement);
+// Who one is comes first: otherwise every part of the page would be told, each for itself, that nobody knows.
+void ask().then(() => {
+  if (!unknown.value) follow();
+  render(<App />, document.getElementById('app') as HTMLElement);
+});

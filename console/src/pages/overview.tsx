@@ -54,10 +54,12 @@ function Tiles({ of }: { of: Overview }) {
       <Go to="/tree" class="tile" testid="tile-moving"><b>{number(of.classes['moving'] ?? 0)}</b><span><Icon of="moving" />moving</span></Go>
       <Go to="/tree" class="tile" testid="tile-trouble"><b>{number(trouble)}</b><span><Icon of={trouble ? 'trouble' : 'well'} />in trouble</span></Go>
       <Go to="/operations" class="tile" testid="tile-operations"><b>{many(of.under_way)}</b><span>under way{of.waiting ? `, ${many(of.waiting)} wait` : ''}</span></Go>
-      <div class="tile" data-testid="tile-saved" title={`${plural(made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
-        <b>{asked ? `${Math.floor((100 * saved) / asked)}%` : '–'}</b><span>{number(saved)} calls saved</span>
-      </div>
-      <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(there)}<small class="dim">{away ? ` / ${number(there + away)}` : ''}</small></b><span><Icon of={away || !there ? 'trouble' : 'well'} />{away ? `${number(away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>
+      {of.calls_made !== null && (
+        <div class="tile" data-testid="tile-saved" title={`${plural(made, 'call')} instead of ${number(asked)}, by group operations under way or ended in the last hour`}>
+          <b>{asked ? `${Math.floor((100 * saved) / asked)}%` : '–'}</b><span>{number(saved)} calls saved</span>
+        </div>
+      )}
+      {of.agents_there !== null && <Go to="/lanes" class="tile" testid="tile-agents"><b>{number(there)}<small class="dim">{away ? ` / ${number(there + away)}` : ''}</small></b><span><Icon of={away || !there ? 'trouble' : 'well'} />{away ? `${number(away)} away` : of.throttled.length ? 'agents' : 'agents there'}{of.throttled.length ? `, ${of.throttled.length} throttled` : ''}</span></Go>}
     </div>
   );
 }

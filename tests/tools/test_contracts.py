@@ -35,10 +35,10 @@ ALLOWED = {
     "store": {"lifecycle", "together"},
     "bus": {"lifecycle"},
     "controller": {"lifecycle", "catalog", "store", "bus", "together"},
-    "drivers": {"lifecycle", "bus"},
-    "agent": {"lifecycle", "bus", "drivers", "together"},
+    "drivers": {"lifecycle", "bus", "secrets"},
+    "agent": {"lifecycle", "bus", "drivers", "together", "secrets"},
     "api": {"controller", "console"},
-    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent", "dev"},
+    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent", "dev", "secrets"},
     "__main__": {"cli"},
 }
 

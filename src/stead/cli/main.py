@@ -17,6 +17,7 @@ from stead.cli import (
     operation,
     orphan,
     queue,
+    secret,
     serve,
     shared,
     subgroup,
@@ -55,6 +56,7 @@ app.command(
 )(explain.explain)
 app.add_typer(orphan.app, name="orphan", short_help="What providers have that nobody owns.")
 app.add_typer(lane.app, name="lane", short_help="The ways to providers, and who serves them.")
+app.add_typer(secret.app, name="secret", short_help="Seal secrets for agents.")
 app.command(
     "server",
     short_help="Run a controller and its HTTP interface.",

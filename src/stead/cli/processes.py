@@ -17,9 +17,12 @@ import uvicorn
 import uvloop
 
 from stead.agent import entry
+from stead.agent.entry import WrongSettings
 from stead.api import create_app
 from stead.controller.engine import door, engine
 from stead.lifecycle.pace import DEFAULT
+
+__all__ = ["WrongSettings", "agent", "controller", "server"]
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +55,7 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
-def agent(nats: str, cell: str, name: str, lanes: Sequence[str], driver: str, settings: Mapping[str, str]) -> None:
+def agent(nats: str, cell: str, name: str, lanes: Sequence[str], driver: str, settings: Mapping[str, Any]) -> None:
     """An agent for some lanes."""
     _run(entry.run(nats, cell, name, {lane: entry.lane_config(driver, lane, settings) for lane in lanes}))
 
@@ -69,8 +72,10 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
 async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
     async with door(database, nats, cell, pace=DEFAULT.scaled(pace)) as service:
         config = uvicorn.Config(create_app(service), host=host, port=port, log_config=None, lifespan="off")
-        words = ["--database", database, "--nats", nats, "--cell", cell, "--pace", str(pace)]
-        beside = asyncio.create_task(_beside([*_own_command(), "controller", *words]))
+        # Addresses go by the environment: in them may be passwords, and others can read a command line.
+        addresses = {"STEAD_DATABASE": database, "STEAD_NATS": nats}
+        words = ["--cell", cell, "--pace", str(pace)]
+        beside = asyncio.create_task(_beside([*_own_command(), "controller", *words], addresses))
         try:
             await uvicorn.Server(config).serve()
         finally:
@@ -84,10 +89,10 @@ def _own_command() -> list[str]:
     return [sys.executable, *(said[1 : said.index("server")] if "server" in said else ["-m", "stead"])]
 
 
-async def _beside(command: Sequence[str]) -> None:
+async def _beside(command: Sequence[str], told: Mapping[str, str]) -> None:
     """A process that runs for as long as this one; where it ends by itself, another takes its place."""
     while True:
-        env = {**os.environ, WITH_PARENT: "1"}
+        env = {**os.environ, **told, WITH_PARENT: "1"}
         process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=env)
         try:
             code = await process.wait()

@@ -9,9 +9,13 @@ import logging
 import os
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import yaml
+
+from stead.cli.output import Code, fail
+from stead.cli.settings import read_text
 
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
@@ -31,11 +35,28 @@ Slower = Annotated[
 
 
 def _log() -> None:
-    text = "%(asctime)s %(levelname)s %(name)s %(message)s"
-    logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), format=text)
+    """To stderr, without anything that is known to be secret; so is what the interpreter itself writes there."""
+    from stead.secrets.scrubbing import Scrubbing, install_hooks
+
+    to_stderr = logging.StreamHandler()
+    to_stderr.setFormatter(Scrubbing("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), handlers=[to_stderr])
+    install_hooks()
+
+
+def _unlocked(context: typer.Context, dsn: str) -> str:
+    """An address without its password, which goes on by the environment. On a command line there is none."""
+    from stead.secrets.address import parted, without_password
+
+    source = context.get_parameter_source("database")
+    if source is not None and source.name == "COMMANDLINE" and parted(dsn)[1]:
+        says = "a command line is read by others: give the password by PGPASSWORD, PGPASSFILE or STEAD_DATABASE"
+        raise typer.BadParameter(says, param_hint="--database")
+    return without_password(dsn)
 
 
 def server(
+    context: typer.Context,
     database: Database,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
@@ -47,10 +68,11 @@ def server(
     from stead.cli import processes
 
     _log()
-    processes.server(database, nats, cell, host, port, pace)
+    processes.server(_unlocked(context, database), nats, cell, host, port, pace)
 
 
 def controller(
+    context: typer.Context,
     database: Database,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
@@ -60,7 +82,7 @@ def controller(
     from stead.cli import processes
 
     _log()
-    processes.controller(database, nats, cell, pace)
+    processes.controller(_unlocked(context, database), nats, cell, pace)
 
 
 def agent(
@@ -71,6 +93,16 @@ def agent(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the driver, as name=value; may be repeated.")
     ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option("--settings", help="A YAML file of the driver's settings; `--set` goes before it."),
+    ] = None,
+    secrets_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--secrets-key", envvar="STEAD_SECRETS_KEY", help="The file of the key that opens sealed secrets."
+        ),
+    ] = None,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
@@ -79,14 +111,39 @@ def agent(
     from stead.cli import processes
 
     _log()
-    processes.agent(nats, cell, name or socket.gethostname(), lane, driver, dict(map(_pair, setting or [])))
+    said = {**_from_file(settings), **dict(map(_pair, setting or []))}
+    if secrets_key is not None:
+        said["secrets_key"] = str(secrets_key)
+    try:
+        processes.agent(nats, cell, name or socket.gethostname(), lane, driver, said)
+    except processes.WrongSettings as error:
+        fail(str(error), Code.USAGE)
 
 
 def _pair(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator:
-        raise typer.BadParameter(f"{text!r} is not name=value", param_hint="--set")
+        # What it was is not repeated: it may be a secret that stands at the wrong place.
+        raise typer.BadParameter("a setting is given as name=value", param_hint="--set")
     return name, value
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    """The settings in a file, in which nothing stands below a name but its value."""
+    if file is None:
+        return {}
+    try:
+        said = yaml.safe_load(read_text(str(file))) or {}
+    except yaml.YAMLError as error:
+        # The library shows the line, in which a secret may stand that should not.
+        mark = getattr(error, "problem_mark", None)
+        fail(f"{file} is not YAML{f', see line {mark.line + 1}' if mark else ''}", Code.USAGE)
+    if not isinstance(said, dict):
+        fail(f"{file} has no settings: names with values are", Code.USAGE)
+    for name, value in said.items():
+        if isinstance(value, dict | list):
+            fail(f"{file}: {name} is no single value", Code.USAGE)
+    return {str(name): value for name, value in said.items()}
 
 
 def sim_cloud(

@@ -22,6 +22,8 @@ import uvicorn
 from fastapi import Request
 
 from stead.api import create_app
+from stead.api.connections import Guarded
+from stead.api.limits import Limits
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.grants import Grants
@@ -55,8 +57,9 @@ async def by_header(request: Request) -> Caller:
 class Cell:
     """A server that runs while the context lasts."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, limits: Limits | None = None) -> None:
         self.dsn = dsn
+        self.limits = limits
         self.sent: list[Mapping[str, Any]] = []
         self.obeyed: dict[str, Trigger] = {}
         self.shown: dict[str, str] = {}
@@ -99,8 +102,10 @@ class Cell:
                 self.mover.follow(self.groups)
                 self.view = View(self.store, KINDS)
                 service = Service(self.admission, self.view, self.checks, grants=Grants(self.mover, self.send))
-                app = create_app(service, identify=by_header, heartbeat=HEARTBEAT)
-                config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+                app = create_app(service, identify=by_header, heartbeat=HEARTBEAT, limits=self.limits)
+                config = uvicorn.Config(
+                    app, http=Guarded, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+                )
                 self.server = uvicorn.Server(config)
                 numbering = asyncio.create_task(self._number())
                 stack.callback(numbering.cancel)

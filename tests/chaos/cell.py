@@ -209,7 +209,8 @@ async def running(seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool 
         cloud = stack.enter_context(SimCloud("--seed", str(seed)))
         dsn = postgres.create_database(NAME)
         bus = ["--nats", nats.url, "--cell", NAME]
-        server = ["server", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]
+        unlimited = ["--rate", "changes=0", "--rate", "namespace-changes=0"]
+        server = ["server", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)]), *unlimited]
         controllers = [Process(f"controller-{i}", server, planted) for i in range(1, CONTROLLERS + 1)]
         agents = [
             Process(f"agent-{i + 1}", ["agent", *bus, *_agent(i), *_driver(cloud, pace)], planted)

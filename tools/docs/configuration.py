@@ -39,8 +39,9 @@ DRIVERS_HEAD = """
 ## Drivers
 
 `stead agent --driver NAME` says which driver serves its lanes, `--set name=value` gives it a setting, `--settings
-FILE` all of those in a YAML file. `provider` and `region` follow from the name of the lane and need not be set. One that
-is a secret is named, as `env:NAME`, `file:PATH`, `command:WORDS` or `sealed:…`, and never said: [how](../how-to/credentials.md).
+FILE` all of those in a YAML file. `provider` and `region` follow from the name of the lane and need not be set. One
+that is a secret is named, as `env:NAME`, `file:PATH`, `command:WORDS` or `sealed:…`, and never said:
+[how](../how-to/credentials.md).
 [Drivers](../drivers.md) and [EC2](../ec2.md) show them at work.
 """
 

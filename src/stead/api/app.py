@@ -24,6 +24,7 @@ from stead.api import (
     truth,
     tumblebug,
 )
+from stead.api.limits import Bounded, Limits
 from stead.api.problems import MEDIA, TITLES, Problem
 from stead.api.requests import Identify, RequestIds, anybody
 from stead.controller.view import Service
@@ -37,8 +38,13 @@ Everything that is not an answer is a problem (RFC 9457). Its type is `urn:stead
 """
 
 
-def create_app(service: Service, *, identify: Identify = anybody, heartbeat: float = 15.0) -> FastAPI:
-    """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds."""
+def create_app(
+    service: Service, *, identify: Identify = anybody, heartbeat: float = 15.0, limits: Limits | None = None
+) -> FastAPI:
+    """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds.
+
+    Without `limits`, what a request may be is limited as usual, and how often one comes is not.
+    """
     app = FastAPI(
         title="Stead",
         version=__version__,
@@ -50,6 +56,8 @@ def create_app(service: Service, *, identify: Identify = anybody, heartbeat: flo
         redirect_slashes=False,
     )
     app.state.identify = identify
+    app.state.limits = limits or Limits()
+    app.add_middleware(Bounded, limits=app.state.limits)
     app.add_middleware(RequestIds)
     problems.install(app)
     app.include_router(resources.router(service))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from stead.api.feed import Feed
@@ -43,6 +43,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     )
     async def follow_journal(
+        request: Request,
         after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
@@ -60,6 +61,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         if start is not None and start > end:
             says = f"the journal ends at {end}"
             raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        request.app.state.limits.stream(request)
         events = _events(feed, end if start is None else start, _whole(path), heartbeat)
         return StreamingResponse(events, media_type="text/event-stream")
 

@@ -33,7 +33,9 @@ async def anybody(request: Request) -> Caller:
 
 async def _caller(request: Request) -> Caller:
     identify: Identify = request.app.state.identify
-    return await identify(request)
+    caller = await identify(request)
+    request.app.state.limits.take(request, caller.name)
+    return caller
 
 
 Who = Annotated[Caller, Depends(_caller)]

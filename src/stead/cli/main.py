@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -24,6 +25,7 @@ from stead.cli import (
     vm,
 )
 from stead.cli.late import Late
+from stead.cli.remote import CA
 
 app = typer.Typer(
     name="stead",
@@ -88,5 +90,16 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    ca: Annotated[
+        str,
+        typer.Option(
+            "--ca",
+            envvar=CA,
+            metavar="FILE",
+            help="Certificates of authorities to trust, where none that the world knows has signed the server's.",
+        ),
+    ] = "",
 ) -> None:
     """A lifecycle control plane: what you run comes back to a steady state, and says why when it does not."""
+    if ca:
+        os.environ[CA] = ca

@@ -7,10 +7,12 @@ import gc
 import logging
 import os
 import signal
+import ssl
 import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -19,10 +21,15 @@ import uvloop
 from stead.agent import entry
 from stead.agent.entry import WrongSettings
 from stead.api import create_app
+from stead.api.connections import Guarded, raise_limit
+from stead.api.limits import Limits
+from stead.api.rates import said
 from stead.controller.engine import door, engine
+from stead.controller.view import Service
 from stead.lifecycle.pace import DEFAULT
+from stead.secrets.sources import private
 
-__all__ = ["WrongSettings", "agent", "controller", "server"]
+__all__ = ["Listening", "WrongSettings", "agent", "controller", "server"]
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +43,45 @@ PAUSE = 1.0
 """Seconds before another process takes the place of one that ended."""
 
 
-def server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
+class Listening:
+    """Where a server listens, and for whom. Raises `ValueError` where that cannot be."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        rates: Mapping[str, float] | None = None,
+        certificate: Path | None = None,
+        key: Path | None = None,
+    ) -> None:
+        self.host, self.port, self.certificate, self.key = host, port, certificate, key
+        self.rates = said(rates or {})
+        if certificate is not None and key is not None:
+            try:
+                private(key)
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+            except OSError as error:
+                raise ValueError(f"{certificate} and {key} cannot be used: {error.strerror or error}") from None
+
+    def config(self, service: Service) -> uvicorn.Config:
+        """A server of that service."""
+        Guarded.most = raise_limit()
+        return uvicorn.Config(
+            create_app(service, limits=Limits(rates=self.rates)),
+            host=self.host,
+            port=self.port,
+            http=Guarded,
+            ws="none",
+            log_config=None,
+            lifespan="off",
+            ssl_certfile=self.certificate,
+            ssl_keyfile=self.key,
+        )
+
+
+def server(database: str, nats: str, cell: str, listening: Listening, pace: float) -> None:
     """The HTTP interface, and beside it a process that carries on what it lets in."""
-    _run(_server(database, nats, cell, host, port, pace))
+    _run(_server(database, nats, cell, listening, pace))
 
 
 def controller(database: str, nats: str, cell: str, pace: float) -> None:
@@ -69,9 +112,9 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
         uvloop.run(program)
 
 
-async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
+async def _server(database: str, nats: str, cell: str, listening: Listening, pace: float) -> None:
     async with door(database, nats, cell, pace=DEFAULT.scaled(pace)) as service:
-        config = uvicorn.Config(create_app(service), host=host, port=port, log_config=None, lifespan="off")
+        config = listening.config(service)
         # Addresses go by the environment: in them may be passwords, and others can read a command line.
         addresses = {"STEAD_DATABASE": database, "STEAD_NATS": nats}
         words = ["--cell", cell, "--pace", str(pace)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -25,6 +26,9 @@ from stead.client import (
 )
 from stead.lifecycle.files.times import seconds
 
+CA = "STEAD_CA"
+"""The variable that names the file of trusted certificates. `--ca` sets it for the rest of the command."""
+
 INTERRUPTED = 130
 """How a command ends that somebody stopped by hand; shells expect this number."""
 
@@ -41,7 +45,7 @@ _CODES: dict[type[ProblemError], Code] = {
 def reach(address: str, **options: Any) -> Iterator[SyncClient]:
     """A client; whatever goes wrong with it ends the command, with the exit code that says what it was."""
     try:
-        with SyncClient(address, **options) as client:
+        with SyncClient(address, ca=os.environ.get(CA, ""), **options) as client:
             yield client
     except ProblemError as error:
         tell(error.problem)

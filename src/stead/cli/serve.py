@@ -63,12 +63,34 @@ def server(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
     pace: Slower = 1.0,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rate",
+            envvar="STEAD_RATE",
+            metavar="NAME=NUMBER",
+            help="Requests a second that are taken, 0 for no limit; of each caller `changes` (200) and "
+            "`reads` (500), in each namespace `namespace-changes` (1000) and `namespace-reads` (2500).",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", envvar="STEAD_TLS_CERT", help="Its certificate, to speak HTTPS.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", envvar="STEAD_TLS_KEY", help="The certificate's key.")
+    ] = None,
 ) -> None:
     """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus."""
     from stead.cli import processes
 
     _log()
-    processes.server(_unlocked(context, database), nats, cell, host, port, pace)
+    if (tls_cert is None) != (tls_key is None):
+        raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
+    try:
+        listening = processes.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
+    except ValueError as error:
+        fail(str(error), Code.USAGE)
+    processes.server(_unlocked(context, database), nats, cell, listening, pace)
 
 
 def controller(
@@ -118,6 +140,17 @@ def agent(
         processes.agent(nats, cell, name or socket.gethostname(), lane, driver, said)
     except processes.WrongSettings as error:
         fail(str(error), Code.USAGE)
+
+
+def _rates(words: list[str]) -> dict[str, float]:
+    said = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            said[name] = float(number)
+        except ValueError:
+            raise typer.BadParameter(f"{word} is not NAME=NUMBER", param_hint="--rate") from None
+    return said
 
 
 def _pair(text: str) -> tuple[str, str]:

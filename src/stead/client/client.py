@@ -83,9 +83,13 @@ class Client(Glance):
         retries: int = 3,
         patience: float = PATIENCE,
         silence: float = SILENCE,
+        ca: str = "",
     ) -> None:
-        """`timeout` is for one answer, `retries` for one call, `patience` for whatever follows something."""
-        self._transport = Transport(server, headers or {}, timeout, retries)
+        """`timeout` is for one answer, `retries` for one call, `patience` for whatever follows something.
+
+        `ca` is a file with the certificates of authorities that are to be trusted, instead of those the world knows.
+        """
+        self._transport = Transport(server, headers or {}, timeout, retries, ca)
         self._patience = patience
         self._silence = silence
 

@@ -13,5 +13,6 @@ VARIABLES: Mapping[str, str] = {
     "that is installed, the newest first, or the one that came with Stead.",
     "STEAD_WITH_PARENT": "Set by `stead server` for the controller that it starts, which then ends when the server "
     "does. Nobody else sets it.",
+    "STEAD_CA": "The file of certificates that commands trust, as `stead --ca FILE` says it.",
     "NO_COLOR": "Where it is set, no colours are written to a terminal.",
 }

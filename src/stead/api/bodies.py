@@ -37,6 +37,8 @@ def look(body: bytes | bytearray, depth: int, items: int) -> None:
                 raise TooDeep
         elif token in _CLOSING:
             now -= 1
+            if now < 0:
+                return  # no JSON goes on after this
         elif token == b",":
             count += 1
         if count > items:

@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted fuzz dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -89,6 +89,10 @@ chaos: $(READY)
 # The same with a bug in it, once for each of seven: all have to be caught.
 chaos-planted: $(READY)
 	@$(BIN)/python -m tests.chaos --planted all $(ARGS)
+
+# Any request, right or wrong, to every endpoint, so many of each: make fuzz ARGS=1000
+fuzz: $(READY)
+	STEAD_FUZZ=$(or $(ARGS),200) $(BIN)/python -m pytest -n $$(nproc) tests/api/test_any_request.py
 
 # Measured beside the bare engines and the peers, in one run; needs wrk. Shorter: make bench ARGS=--small
 bench: $(READY)

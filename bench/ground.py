@@ -105,7 +105,8 @@ class Stead(Server):
         self.words = words
 
     def command(self) -> Sequence[str | Path]:
-        port = ["--port", str(self.port)] if self.words[0] == "server" else []
+        unlimited = ["--rate", "changes=0", "--rate", "namespace-changes=0"]
+        port = ["--port", str(self.port), *unlimited] if self.words[0] == "server" else []
         return ["env", "STEAD_LOG=WARNING", sys.executable, "-m", "stead", *self.words, *port]
 
     def ready(self) -> bool:

@@ -22,6 +22,8 @@ import uvicorn
 from fastapi import Request
 
 from stead.api import create_app
+from stead.api.connections import Guarded
+from stead.api.limits import Limits
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, Wish
 from stead.controller.engine import Entry, access_of
@@ -56,10 +58,11 @@ async def by_header(request: Request) -> Caller:
 class Cell:
     """A server that runs while the context lasts."""
 
-    def __init__(self, dsn: str, entry: Entry | None = None) -> None:
+    def __init__(self, dsn: str, entry: Entry | None = None, limits: Limits | None = None) -> None:
         """With an entry, whoever asks has to show who they are."""
         self.dsn = dsn
         self.entry = entry
+        self.limits = limits
         self.sent: list[Mapping[str, Any]] = []
         self.obeyed: dict[str, Trigger] = {}
         self.shown: dict[str, str] = {}
@@ -106,8 +109,10 @@ class Cell:
                     self.admission, self.view, self.checks, grants=Grants(self.mover, self.send), access=access
                 )
                 identify = by_header if access is None else None
-                app = create_app(service, identify=identify, heartbeat=HEARTBEAT)
-                config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+                app = create_app(service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)
+                config = uvicorn.Config(
+                    app, http=Guarded, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+                )
                 self.server = uvicorn.Server(config)
                 numbering = asyncio.create_task(self._number())
                 stack.callback(numbering.cancel)

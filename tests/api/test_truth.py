@@ -123,3 +123,10 @@ def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> N
     assert (a["waiting"], a["in_flight"], bool(a["survey_at"])) == (0, 0, True)
     assert (len(b["agents"]), b["in_flight"], b["untaken"]) == (1, 1, 1)
     assert (c["agents"], c["untaken"], c["survey_at"]) == ([], 1, None)
+
+
+@pytest.mark.parametrize("address", ["/v1/lanes/lab.blue/limit", "/v1/providers/lab/limits"])
+@pytest.mark.parametrize("members", [0, 2**31, 2**63])
+def test_a_limit_that_cannot_be_counted_to_is_refused(web: httpx.Client, address: str, members: int) -> None:
+    answer = web.put(address, json={"members": members})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")

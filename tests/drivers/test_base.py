@@ -9,6 +9,7 @@ import pytest
 
 from stead.drivers import registry
 from stead.drivers.base import Driver, Member, Throttled, TryAgain, batches
+from stead.drivers.guard import Guarded
 from stead.drivers.sim.driver import SimDriver
 
 PLACE = {"provider": "aws", "region": "here", "url": "http://127.0.0.1:1"}
@@ -33,7 +34,8 @@ def test_throttling_is_a_reason_to_try_again() -> None:
 
 async def test_a_driver_is_made_by_name() -> None:
     driver = registry.make("sim", PLACE)
-    assert isinstance(driver, SimDriver)
+    assert isinstance(driver, Guarded)
+    assert isinstance(driver.driver, SimDriver)
     await driver.close()
 
 

@@ -15,8 +15,8 @@ from stead.drivers.openstack.keys import key_name, token_of
 from stead.drivers.openstack.wire import Link, Server, mark, marked, next_page, tag_of
 from stead.lifecycle.rows import ABSENT, BROKEN
 
-USER = {"auth_url": "http://127.0.0.1:9/v3", "username": "u", "password": "p", "project_name": "p"}
-APPLICATION = {"application_credential_id": "i", "application_credential_secret": "s"}
+USER = {"auth_url": "http://127.0.0.1:9/v3", "username": "u", "password": "env:HOME", "project_name": "p"}
+APPLICATION = {"application_credential_id": "i", "application_credential_secret": "env:HOME"}
 
 
 class TestSettings:

@@ -339,7 +339,7 @@ class TestErrors:
         await driver.close()
 
     async def test_who_is_not_let_in_may_try_again(self, world: OpenStackWorld) -> None:
-        driver = world.driver(password="wrong")
+        driver = world.driver(password="env:HOME")
         with pytest.raises(TryAgain, match="does not let us in") as raised:
             await driver.perform("create", [world.member()], "order")
         assert not raised.value.unknown
@@ -374,7 +374,7 @@ class TestSettings:
         self, world: OpenStackWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         said = world.config()
-        auth = {name: said[name] for name in ("auth_url", "username", "password", "project_name")}
+        auth = {name: said[name] for name in ("auth_url", "username", "project_name")} | {"password": PASSWORD}
         auth |= {"user_domain_name": "Default", "project_domain_name": "Default"}
         clouds = {"clouds": {"lab": {"auth": auth}}}
         (tmp_path / "clouds.yaml").write_bytes(msgspec.json.encode(clouds))
@@ -385,9 +385,11 @@ class TestSettings:
         with pytest.raises(ValueError, match="elsewhere"):
             registry.make("openstack", {"cloud": "elsewhere", "region": REGION})
 
-    async def test_an_application_credential(self, world: OpenStackWorld) -> None:
+    async def test_an_application_credential(self, world: OpenStackWorld, monkeypatch: pytest.MonkeyPatch) -> None:
         keystone = world.config()["auth_url"]
         credential = await asyncio.to_thread(application_credential, world, keystone)
+        monkeypatch.setenv("SECRET", credential["application_credential_secret"])
+        credential["application_credential_secret"] = "env:SECRET"
         place = {"auth_url": keystone, "region": REGION}
         driver = registry.make("openstack", {**place, **credential})
         (result,) = await driver.perform("create", [world.member()], "order")

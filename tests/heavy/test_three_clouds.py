@@ -31,6 +31,7 @@ from tests.drivers.lxd_server import Lxd
 from tests.drivers.lxd_server import missing as missing_lxd
 from tests.heavy.openstack.cloud import OpenStack
 from tests.heavy.openstack.proxy import Proxy
+from tests.heavy.openstack.settings import PASSWORD
 from tests.heavy.openstack.settings import REGION as OPENSTACK_REGION
 from tests.heavy.openstack.world import KEY, OpenStackWorld
 
@@ -159,7 +160,8 @@ class Servers:
     def __init__(self, world: OpenStackWorld) -> None:
         said = world.config()
         self.project = world.project
-        who: dict[str, Any] = {name: said[name] for name in ("auth_url", "username", "password", "project_name")}
+        who: dict[str, Any] = {name: said[name] for name in ("auth_url", "username", "project_name")}
+        who["password"] = PASSWORD
         who |= dict.fromkeys(("user_domain_name", "project_domain_name"), "Default")
         self.connection = openstack.connect(
             load_yaml_config=False, load_envvars=False, region_name=OPENSTACK_REGION, **who

@@ -36,10 +36,10 @@ ALLOWED = {
     "bus": {"lifecycle"},
     "access": {"store"},
     "controller": {"lifecycle", "catalog", "store", "bus", "access", "together"},
-    "drivers": {"lifecycle", "bus"},
-    "agent": {"lifecycle", "bus", "drivers", "together"},
+    "drivers": {"lifecycle", "bus", "secrets"},
+    "agent": {"lifecycle", "bus", "drivers", "together", "secrets"},
     "api": {"controller", "access", "console"},
-    "cli": {"client", "lifecycle", "catalog", "access", "api", "controller", "agent", "dev"},
+    "cli": {"client", "lifecycle", "catalog", "access", "api", "controller", "agent", "dev", "secrets"},
     "__main__": {"cli"},
 }
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from inspect import cleandoc
 
 import msgspec
+from msgspec.structs import FieldInfo
 
 from stead.cli.environment import VARIABLES
 from stead.drivers import registry
 from stead.drivers.ec2.driver import Config as Ec2
 from stead.drivers.lxd.connection import Config as Lxd
 from stead.drivers.openstack.settings import Config as OpenStack
+from stead.drivers.settings import secret
 from stead.drivers.sim.driver import Config as Sim
 from tools.docs.attributes import sentences
 from tools.docs.commands import Command, leaves, options, root
@@ -36,9 +38,11 @@ the database, and changed by commands.
 DRIVERS_HEAD = """
 ## Drivers
 
-`stead agent --driver NAME` says which driver serves its lanes, `--set name=value` gives it a setting. `provider` and
-`region` follow from the name of the lane and need not be set. [Drivers](../drivers.md) and [EC2](../ec2.md) show them
-at work.
+`stead agent --driver NAME` says which driver serves its lanes, `--set name=value` gives it a setting, `--settings
+FILE` all of those in a YAML file. `provider` and `region` follow from the name of the lane and need not be set. One
+that is a secret is named, as `env:NAME`, `file:PATH`, `command:WORDS` or `sealed:…`, and never said:
+[how](../how-to/credentials.md).
+[Drivers](../drivers.md) and [EC2](../ec2.md) show them at work.
 """
 
 
@@ -79,12 +83,16 @@ def _options(command: Command) -> Iterator[tuple[str, str, str, str]]:
         yield code(option.opts[0]), code(option.envvar or ""), shown, flat(option.help or "")
 
 
+def _default(field: FieldInfo, hidden: list[str]) -> str:
+    if field.name in hidden:
+        return "a secret"
+    return "required" if field.required else code(field.default)
+
+
 def _driver(name: str) -> list[str]:
     config = DRIVERS[name]
     what, _, credentials = cleandoc(config.__doc__ or "").partition("\n\n")
     said = sentences(config)
-    rows = [
-        (code(field.name), "required" if field.required else code(field.default), said[field.name])
-        for field in msgspec.structs.fields(config)
-    ]
+    hidden = secret(config)
+    rows = [(code(field.name), _default(field, hidden), said[field.name]) for field in msgspec.structs.fields(config)]
     return [f"### {name}", "", flat(what), "", flat(credentials), "", *table(("setting", "default", "meaning"), rows)]

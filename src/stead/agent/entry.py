@@ -10,6 +10,11 @@ from typing import Any
 from stead.agent.agent import Agent
 from stead.bus import Bus
 from stead.drivers import registry
+from stead.secrets import scrub
+
+
+class WrongSettings(ValueError):
+    """A lane's driver cannot be made of what was said."""
 
 
 async def run(nats: str, cell: str, name: str, lanes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -21,7 +26,10 @@ async def run(nats: str, cell: str, name: str, lanes: Mapping[str, Mapping[str, 
         drivers = {}
         for lane, config in lanes.items():
             settings = dict(config)
-            driver = registry.make(settings.pop("driver"), settings)
+            try:
+                driver = registry.make(settings.pop("driver"), settings)
+            except ValueError as error:
+                raise WrongSettings(scrub(f"{lane}: {error}")) from None
             stack.push_async_callback(driver.close)
             drivers[lane] = driver
         bus = await stack.enter_async_context(Bus(nats, cell, name=name))

@@ -27,6 +27,7 @@ from stead.api import (
     tumblebug,
 )
 from stead.api.identity import Identify, anybody, by_access, unguarded
+from stead.api.limits import Bounded, Limits
 from stead.api.problems import MEDIA, TITLES, Problem
 from stead.api.requests import RequestIds
 from stead.controller.view import Service
@@ -44,8 +45,13 @@ OPEN = {"livez", "readyz", "console", "page", "read_login", "begin_session", "lo
 """The routes that everybody may use: whether the server lives, the files of the console, and the way in."""
 
 
-def create_app(service: Service, *, identify: Identify | None = None, heartbeat: float = 15.0) -> FastAPI:
-    """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds."""
+def create_app(
+    service: Service, *, identify: Identify | None = None, heartbeat: float = 15.0, limits: Limits | None = None
+) -> FastAPI:
+    """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds.
+
+    Without `limits`, what a request may be is limited as usual, and how often one comes is not.
+    """
     app = FastAPI(
         title="Stead",
         version=__version__,
@@ -58,6 +64,8 @@ def create_app(service: Service, *, identify: Identify | None = None, heartbeat:
     )
     known = service.access
     app.state.identify = identify or (anybody if known is None else by_access(known))
+    app.state.limits = limits or Limits()
+    app.add_middleware(Bounded, limits=app.state.limits)
     app.add_middleware(RequestIds)
     problems.install(app)
     app.include_router(resources.router(service))

@@ -84,6 +84,8 @@ async def _caller(request: Request) -> Caller:
     identify: Identify = request.app.state.identify
     caller = await identify(request)
     request.state.caller = caller
+    if not caller.open:
+        request.app.state.limits.take(request, caller.name)
     return caller
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from stead.api.feed import Feed
@@ -46,6 +46,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
     )
     async def follow_journal(
         caller: Who,
+        request: Request,
         after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
@@ -64,6 +65,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         if start is not None and start > end:
             says = f"the journal ends at {end}"
             raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        request.app.state.limits.stream(request)
         caller.judged = True  # every line is, when it comes
         events = _events(feed, seen, end if start is None else start, _whole(path), heartbeat)
         return StreamingResponse(events, media_type="text/event-stream")

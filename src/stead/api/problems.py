@@ -53,6 +53,14 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "no-such-address": (404, "There is no such address"),
     "no-such-method": (405, "The address does not take this method"),
     "invalid": (422, "The request makes no sense"),
+    "too-large": (413, "The body is too large"),
+    "too-deep": (422, "The body is nested too deep"),
+    "too-slow": (408, "The body did not arrive in time"),
+    "address-too-long": (414, "The address is too long"),
+    "headers-too-large": (431, "The headers are too large"),
+    "too-often": (429, "There are too many requests of this caller or in this namespace"),
+    "too-many-streams": (429, "There are too many streams of events"),
+    "busy": (503, "There are too many requests at once"),
     "unavailable": (503, "The database cannot be reached"),
     "fault": (500, "Something went wrong here"),
 }
@@ -194,6 +202,47 @@ HELP: Mapping[str, Help] = {
         "A parameter, a header or the body is missing, unknown or malformed; `errors` says which and why.",
         "Mend the request.",
         "no",
+    ),
+    "too-large": Help(
+        "The body has more bytes, or more items in it, than the server takes; `detail` says how many it takes.",
+        "Ask for less at a time: an infrastructure can be made of several.",
+        "no",
+    ),
+    "too-deep": Help(
+        "The body is JSON that is nested deeper than the server takes.",
+        "Mend the request.",
+        "no",
+    ),
+    "too-slow": Help(
+        "The body was announced, and was not there in time. Nothing was done.",
+        "Send the same request again, over a better connection.",
+        "yes",
+    ),
+    "address-too-long": Help(
+        "Path and query together have more bytes than the server takes.",
+        "Shorten them.",
+        "no",
+    ),
+    "headers-too-large": Help(
+        "The headers together have more bytes than the server takes.",
+        "Send fewer, or shorter ones.",
+        "no",
+    ),
+    "too-often": Help(
+        "The caller, or all callers of a namespace together, ask more often than `--rate` allows; or the caller has "
+        "too many requests in hand. Nothing was done.",
+        "Wait as long as `retry_after` says; the client does so by itself.",
+        "yes",
+    ),
+    "too-many-streams": Help(
+        "The caller, or all of them together, have as many streams of `/v1/events` open as there may be.",
+        "Close some. One stream can follow everything.",
+        "yes",
+    ),
+    "busy": Help(
+        "The server has as many requests in hand as it takes. Nothing was done.",
+        "Wait as long as `retry_after` says; the client does so by itself.",
+        "yes",
     ),
     "unavailable": Help(
         "The database does not answer. Nothing was done, or nobody can say.",

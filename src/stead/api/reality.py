@@ -12,6 +12,9 @@ from pydantic import Field
 
 from stead.api.models import Wire
 
+MOST = 2**31 - 1
+"""What the database can count to."""
+
 
 class Truth(Wire):
     """A resource as it is believed to be, beside what a look shows."""
@@ -104,16 +107,16 @@ class Lane(Wire):
 class LaneLimit(Wire):
     """What one lane bears."""
 
-    members: Annotated[int, Field(gt=0)] | None = None
+    members: Annotated[int, Field(gt=0, le=MOST)] | None = None
     """Members at once; null: as many as its provider says."""
 
 
 class ProviderLimits(Wire):
     """What a provider bears."""
 
-    members: Annotated[int, Field(gt=0)] | None = None
+    members: Annotated[int, Field(gt=0, le=MOST)] | None = None
     """Members at once in a region; null for no limit."""
-    regions: Annotated[int, Field(gt=0)] | None = None
+    regions: Annotated[int, Field(gt=0, le=MOST)] | None = None
     """Regions at once; null for no limit."""
 
 

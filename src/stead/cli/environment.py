@@ -17,5 +17,6 @@ VARIABLES: Mapping[str, str] = {
     "STEAD_ISSUER_CA": "A file of certificates that `stead server` trusts for its issuer, instead of the system's.",
     "STEAD_WITH_PARENT": "Set by `stead server` for the controller that it starts, which then ends when the server "
     "does. Nobody else sets it.",
+    "STEAD_CA": "The file of certificates that commands trust, as `stead --ca FILE` says it.",
     "NO_COLOR": "Where it is set, no colours are written to a terminal.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ from stead.cli import (
     orphan,
     queue,
     roles,
+    secret,
     serve,
     shared,
     subgroup,
@@ -26,6 +28,7 @@ from stead.cli import (
     vm,
 )
 from stead.cli.late import Late
+from stead.cli.remote import CA
 
 app = typer.Typer(
     name="stead",
@@ -67,6 +70,7 @@ app.command("whoami", short_help="Who one is to a server, and what one may.", ep
 )
 app.add_typer(token.app, name="token", short_help="Tokens for programs.")
 app.add_typer(roles.app, name="role", short_help="Which roles people and groups have.")
+app.add_typer(secret.app, name="secret", short_help="Seal secrets for agents.")
 app.command(
     "server",
     short_help="Run a controller and its HTTP interface.",
@@ -98,5 +102,16 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
+    ca: Annotated[
+        str,
+        typer.Option(
+            "--ca",
+            envvar=CA,
+            metavar="FILE",
+            help="Certificates of authorities to trust, where none that the world knows has signed the server's.",
+        ),
+    ] = "",
 ) -> None:
     """A lifecycle control plane: what you run comes back to a steady state, and says why when it does not."""
+    if ca:
+        os.environ[CA] = ca

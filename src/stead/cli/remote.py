@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -26,6 +27,9 @@ from stead.client import (
 )
 from stead.lifecycle.files.times import seconds
 
+CA = "STEAD_CA"
+"""The variable that names the file of trusted certificates. `--ca` sets it for the rest of the command."""
+
 INTERRUPTED = 130
 """How a command ends that somebody stopped by hand; shells expect this number."""
 
@@ -45,7 +49,7 @@ def reach(address: str, **options: Any) -> Iterator[SyncClient]:
     if "token" not in options:
         options["token"] = token_for(address)
     try:
-        with SyncClient(address, **options) as client:
+        with SyncClient(address, ca=os.environ.get(CA, ""), **options) as client:
             yield client
     except ProblemError as error:
         tell(error.problem)

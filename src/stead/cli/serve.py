@@ -9,9 +9,13 @@ import logging
 import os
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import yaml
+
+from stead.cli.output import Code, fail
+from stead.cli.settings import read_text
 
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
@@ -58,11 +62,28 @@ Slower = Annotated[
 
 
 def _log() -> None:
-    text = "%(asctime)s %(levelname)s %(name)s %(message)s"
-    logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), format=text)
+    """To stderr, without anything that is known to be secret; so is what the interpreter itself writes there."""
+    from stead.secrets.scrubbing import Scrubbing, install_hooks
+
+    to_stderr = logging.StreamHandler()
+    to_stderr.setFormatter(Scrubbing("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), handlers=[to_stderr])
+    install_hooks()
+
+
+def _unlocked(context: typer.Context, dsn: str) -> str:
+    """An address without its password, which goes on by the environment. On a command line there is none."""
+    from stead.secrets.address import parted, without_password
+
+    source = context.get_parameter_source("database")
+    if source is not None and source.name == "COMMANDLINE" and parted(dsn)[1]:
+        says = "a command line is read by others: give the password by PGPASSWORD, PGPASSFILE or STEAD_DATABASE"
+        raise typer.BadParameter(says, param_hint="--database")
+    return without_password(dsn)
 
 
 def server(
+    context: typer.Context,
     database: Database,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
@@ -75,6 +96,22 @@ def server(
     name_claim: NameClaim = "sub",
     groups_claim: GroupsClaim = "groups",
     policies: PolicyFolder = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rate",
+            envvar="STEAD_RATE",
+            metavar="NAME=NUMBER",
+            help="Requests a second that are taken, 0 for no limit; of each caller `changes` (200) and "
+            "`reads` (500), in each namespace `namespace-changes` (1000) and `namespace-reads` (2500).",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", envvar="STEAD_TLS_CERT", help="Its certificate, to speak HTTPS.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", envvar="STEAD_TLS_KEY", help="The certificate's key.")
+    ] = None,
 ) -> None:
     """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus.
 
@@ -84,10 +121,17 @@ def server(
 
     entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
     _log()
-    processes.server(database, nats, cell, host, port, pace, entry)
+    if (tls_cert is None) != (tls_key is None):
+        raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
+    try:
+        listening = processes.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
+    except ValueError as error:
+        fail(str(error), Code.USAGE)
+    processes.server(_unlocked(context, database), nats, cell, listening, pace, entry)
 
 
 def controller(
+    context: typer.Context,
     database: Database,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
@@ -97,7 +141,7 @@ def controller(
     from stead.cli import processes
 
     _log()
-    processes.controller(database, nats, cell, pace)
+    processes.controller(_unlocked(context, database), nats, cell, pace)
 
 
 def agent(
@@ -108,6 +152,16 @@ def agent(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the driver, as name=value; may be repeated.")
     ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option("--settings", help="A YAML file of the driver's settings; `--set` goes before it."),
+    ] = None,
+    secrets_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--secrets-key", envvar="STEAD_SECRETS_KEY", help="The file of the key that opens sealed secrets."
+        ),
+    ] = None,
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
@@ -116,14 +170,50 @@ def agent(
     from stead.cli import processes
 
     _log()
-    processes.agent(nats, cell, name or socket.gethostname(), lane, driver, dict(map(_pair, setting or [])))
+    said = {**_from_file(settings), **dict(map(_pair, setting or []))}
+    if secrets_key is not None:
+        said["secrets_key"] = str(secrets_key)
+    try:
+        processes.agent(nats, cell, name or socket.gethostname(), lane, driver, said)
+    except processes.WrongSettings as error:
+        fail(str(error), Code.USAGE)
+
+
+def _rates(words: list[str]) -> dict[str, float]:
+    said = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            said[name] = float(number)
+        except ValueError:
+            raise typer.BadParameter(f"{word} is not NAME=NUMBER", param_hint="--rate") from None
+    return said
 
 
 def _pair(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator:
-        raise typer.BadParameter(f"{text!r} is not name=value", param_hint="--set")
+        # What it was is not repeated: it may be a secret that stands at the wrong place.
+        raise typer.BadParameter("a setting is given as name=value", param_hint="--set")
     return name, value
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    """The settings in a file, in which nothing stands below a name but its value."""
+    if file is None:
+        return {}
+    try:
+        said = yaml.safe_load(read_text(str(file))) or {}
+    except yaml.YAMLError as error:
+        # The library shows the line, in which a secret may stand that should not.
+        mark = getattr(error, "problem_mark", None)
+        fail(f"{file} is not YAML{f', see line {mark.line + 1}' if mark else ''}", Code.USAGE)
+    if not isinstance(said, dict):
+        fail(f"{file} has no settings: names with values are", Code.USAGE)
+    for name, value in said.items():
+        if isinstance(value, dict | list):
+            fail(f"{file}: {name} is no single value", Code.USAGE)
+    return {str(name): value for name, value in said.items()}
 
 
 def sim_cloud(

@@ -85,11 +85,14 @@ class Client(Glance, Accesses):
         retries: int = 3,
         patience: float = PATIENCE,
         silence: float = SILENCE,
+        ca: str = "",
     ) -> None:
         """`token` says who asks; `timeout` is for one answer, `retries` for one call, `patience` for whatever follows
-        something."""
+        something. `ca` is a file with the certificates of authorities that are to be trusted, instead of those the
+        world knows.
+        """
         shown = {"Authorization": f"Bearer {token}"} if token else {}
-        self._transport = Transport(server, {**shown, **(headers or {})}, timeout, retries)
+        self._transport = Transport(server, {**shown, **(headers or {})}, timeout, retries, ca)
         self._patience = patience
         self._silence = silence
 

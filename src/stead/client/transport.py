@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +32,7 @@ def pause(attempt: int, said: float | None = None) -> float:
 class Transport:
     """Sends requests to one server."""
 
-    def __init__(self, server: str, headers: Mapping[str, str], timeout: float, retries: int) -> None:
+    def __init__(self, server: str, headers: Mapping[str, str], timeout: float, retries: int, ca: str = "") -> None:
         if "Authorization" in headers and server.startswith("http:") and not _on_this_machine(server):
             raise SteadError(f"{server} is not https: whoever listens on the way would have your token")
         self._server = server
@@ -41,7 +42,7 @@ class Transport:
             headers={"User-Agent": f"stead/{__version__}", **headers},
             timeout=timeout,
             trust_env=not _on_this_machine(server),  # a proxy in the environment is for the world outside
-            verify=not server.startswith("http:"),  # to read the certificates takes longer than most answers
+            verify=_trusted(server, ca),
         )
 
     async def close(self) -> None:
@@ -104,6 +105,18 @@ def _plain(query: Mapping[str, Any] | None) -> dict[str, str]:
     words = {True: "true", False: "false"}
     given = {name: value for name, value in (query or {}).items() if value is not None}
     return {name: words[value] if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def _trusted(server: str, ca: str) -> ssl.SSLContext | bool:
+    """Whose certificates are believed: those of the authorities in a file, or else of those that the world knows."""
+    if server.startswith("http:"):
+        return False  # to read the certificates takes longer than most answers
+    if not ca:
+        return True
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:  # an error of SSL is one, too
+        raise Unreachable(f"the certificates in {ca} cannot be read: {error.strerror or error}") from error
 
 
 def _on_this_machine(server: str) -> bool:

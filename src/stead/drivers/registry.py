@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from stead.drivers.base import Driver
+from stead.drivers.guard import Guarded
 
 Factory = Callable[[Mapping[str, Any]], Driver]
 """Makes a driver from its configuration, which names the place (`provider`, `region`) and whatever else it needs.
@@ -38,9 +39,13 @@ def names() -> list[str]:
 
 
 def make(name: str, config: Mapping[str, Any]) -> Driver:
-    """The driver of that name for one place."""
+    """The driver of that name for one place; nothing secret leaves it."""
+    return Guarded(_factory(name)(config))
+
+
+def _factory(name: str) -> Factory:
     if name in _registered:
-        return _registered[name](config)
+        return _registered[name]
     if name not in _BUILT_IN:
         raise ValueError(f"there is no driver {name}; there are {', '.join(names())}")
     module, _, attribute = _BUILT_IN[name].partition(":")
@@ -48,4 +53,4 @@ def make(name: str, config: Mapping[str, Any]) -> Driver:
         imported = import_module(module)
     except ModuleNotFoundError as error:
         raise ValueError(f"the driver {name} needs {error.name}, which comes with stead[{name}]") from error
-    return cast(Factory, getattr(imported, attribute))(config)
+    return cast(Factory, getattr(imported, attribute))

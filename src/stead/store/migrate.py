@@ -7,6 +7,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, cast
 
+import asyncpg
 from alembic import command, op
 from alembic.config import Config
 from sqlalchemy import AdaptedConnection, Connection
@@ -31,8 +32,8 @@ async def _run(text: str, connection: Any) -> None:
 
 async def migrate(dsn: str, revision: str = "head") -> None:
     """Bring a database to a revision."""
-    url = dsn.replace("postgresql://", "postgresql+asyncpg://", 1)
-    engine = create_async_engine(url)
+    # The address goes to the driver as it is, which knows more of what may stand in it: certificates, several hosts.
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(dsn))
     try:
         async with engine.begin() as connection:
             await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ONE_AT_A_TIME})")

@@ -16,6 +16,7 @@ from stead.bus.messages import Order, OrderMember
 from stead.drivers.base import Member
 from stead.drivers.openstack.driver import OpenStackDriver
 from stead.drivers.openstack.settings import Config
+from stead.drivers.settings import read
 from stead.lifecycle.snapshot import Fence
 
 READY = "ready"
@@ -55,7 +56,7 @@ async def make(work: Work, member: Member, seconds: float) -> Came:
 
 async def main() -> None:
     asked = msgspec.json.decode(sys.stdin.readline(), type=Asked)
-    driver = OpenStackDriver(Config(**asked.config))
+    driver = OpenStackDriver(read(Config, asked.config))
     work = Work(driver)
     print(READY, flush=True)
     sys.stdin.readline()

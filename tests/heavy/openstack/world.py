@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,9 +13,13 @@ from typing import Any
 from stead.drivers.base import Member
 from stead.drivers.openstack.driver import OpenStackDriver
 from stead.drivers.openstack.settings import Config
+from stead.drivers.settings import read
 from tests.heavy.openstack.cloud import OpenStack
 from tests.heavy.openstack.proxy import Proxy, saying, with_verb
 from tests.heavy.openstack.settings import PASSWORD, REGION
+
+NAMED = "STEAD_TEST_OPENSTACK"
+"""The variable that the password is named by."""
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6r8l4YV0kD7lZlqyoU1lOqY2fXzQmHk3c2l8m8qk3F somebody"
 
@@ -36,11 +41,12 @@ class OpenStackWorld:
 
     def config(self, **config: Any) -> dict[str, Any]:
         keystone = f"http://127.0.0.1:{self.proxy.fronts['identity']}/v3"
-        who = {"username": self.name, "password": PASSWORD, "project_name": self.name, "timeout": 30}
+        os.environ[NAMED] = PASSWORD
+        who = {"username": self.name, "password": f"env:{NAMED}", "project_name": self.name, "timeout": 30}
         return {"provider": "lab", "region": REGION, "auth_url": keystone, **who, **config}
 
     def driver(self, **config: Any) -> OpenStackDriver:
-        return OpenStackDriver(Config(**self.config(**config)))
+        return OpenStackDriver(read(Config, self.config(**config)))
 
     def member(self, kind: str = "vm", **spec: Any) -> Member:
         name = secrets.token_hex(4)

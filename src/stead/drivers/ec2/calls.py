@@ -18,11 +18,13 @@ from typing import Any
 
 import msgspec
 from botocore.config import Config as BotoConfig
+from botocore.exceptions import ClientError
 from botocore.loaders import create_loader
 from botocore.session import Session
 
 from stead.drivers.base import Error, TryAgain
 from stead.drivers.ec2.errors import TooLate, meaning
+from stead.drivers.ec2.login import WRONG, Login
 
 THREADS = 16
 """Calls at a time. EC2 grants fewer in the long run."""
@@ -68,7 +70,9 @@ class Task:
 class Calls:
     """One region of EC2, for one user."""
 
-    def __init__(self, *, region: str, profile: str, endpoint_url: str, timeout: float) -> None:
+    def __init__(
+        self, *, region: str, profile: str, endpoint_url: str, timeout: float, login: Login | None = None
+    ) -> None:
         self._timeout = timeout
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="ec2")
         self._here = threading.local()
@@ -81,6 +85,8 @@ class Calls:
         )
         session = Session(profile=profile or None)
         session.register_component("data_loader", _loader())
+        self._login = login or Login()
+        self._login.enter(session)
         self._client = session.create_client("ec2", region, endpoint_url=endpoint_url or None, config=config)
         self._client.meta.events.register("before-send.ec2", self._before)
 
@@ -132,7 +138,16 @@ class Calls:
 
     def _work(self, task: Task, operation: str, parameters: dict[str, Any]) -> Any:
         self._here.task = task
-        return getattr(self._client, operation)(**parameters)
+        try:
+            return getattr(self._client, operation)(**parameters)
+        except ClientError as error:
+            self._login.hide()
+            if error.response.get("Error", {}).get("Code") in WRONG and self._login.renewed():
+                raise TryAgain("the credentials have changed", after=0.1, detail=repr(error)) from error
+            raise
+        except Exception:
+            self._login.hide()
+            raise
 
     def _before(self, request: Any, **_: Any) -> None:
         task: Task = self._here.task

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol
 
-import msgspec
 from botocore.exceptions import BotoCoreError
 from msgspec import Meta, Struct
 
+from stead.drivers import settings
 from stead.drivers.base import PROBE, VM, Found, Member, Result, Seen, check_batch
 from stead.drivers.ec2.calls import Calls
 from stead.drivers.ec2.instances import Instances
 from stead.drivers.ec2.keys import Keys
+from stead.drivers.ec2.login import Login
 from stead.drivers.ec2.networks import Networks
 from stead.drivers.ec2.offers import Offers
 from stead.drivers.ec2.securitygroups import SecurityGroups
+from stead.secrets import NOTHING, Secret
 
 
 class Kind(Protocol):
@@ -40,8 +42,8 @@ class Kind(Protocol):
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where EC2 is, and who speaks to it.
 
-    Credentials: found as boto3 and the AWS command line find them, from environment variables, the profile, single
-    sign-on, or the role of the container or the instance.
+    Credentials: `access_key_id` and `secret_access_key`; without them, found as boto3 and the AWS command line find
+    them, from environment variables, the profile, single sign-on, or the role of the container or the instance.
     """
 
     region: str
@@ -50,6 +52,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """As the lane has it; it makes no difference here."""
     profile: str = ""
     """Of the shared credentials and configuration files; without it, the default chain of boto3 is used."""
+    access_key_id: Secret = NOTHING
+    """Of an access key, instead of a profile. It changes together with its secret, and so is named like one."""
+    secret_access_key: Secret = NOTHING
+    """With `access_key_id`: its secret."""
+    session_token: Secret = NOTHING
+    """With `access_key_id`: the token of credentials that last for a while."""
     endpoint_url: str = ""
     """Where the interface is, if not at Amazon's own address for the region."""
     owner: str = "stead"
@@ -57,12 +65,21 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout: Annotated[float, Meta(gt=0)] = 10.0
     """Seconds that a `perform` or a look may last, with all the calls it takes."""
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot work."""
+        if bool(self.access_key_id) != bool(self.secret_access_key):
+            raise ValueError("access_key_id and secret_access_key are given together")
+        if self.session_token and not self.access_key_id:
+            raise ValueError("a session_token needs an access_key_id")
+        if self.profile and self.access_key_id:
+            raise ValueError("it needs a profile or an access key, and not both")
+
 
 def from_config(config: Mapping[str, Any]) -> Ec2Driver:
     """For the registry."""
     try:
-        return Ec2Driver(msgspec.convert(config, Config, strict=False))
-    except (msgspec.ValidationError, BotoCoreError, ValueError) as error:
+        return Ec2Driver(settings.read(Config, config))
+    except (BotoCoreError, ValueError) as error:
         raise ValueError(f"the configuration of EC2 is wrong: {error}") from error
 
 
@@ -76,6 +93,7 @@ class Ec2Driver:
             profile=config.profile,
             endpoint_url=config.endpoint_url,
             timeout=config.timeout,
+            login=Login(config.access_key_id, config.secret_access_key, config.session_token),
         )
         self._offers = Offers(self._calls)
         self._kinds: dict[str, Kind] = {

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Annotated, Literal
 
 import httpx
 from msgspec import Meta, Struct
+
+from stead.secrets.sources import private
 
 LEFT = 5.0
 """Seconds of a call that are left after a gentle stop has failed, at the least."""
@@ -29,7 +32,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     certificate: str = ""
     """With `url`: the file of a certificate that it trusts."""
     key: str = ""
-    """With `url`: the file of that certificate's key."""
+    """With `url`: the file of that certificate's key, which others may not read."""
     server_certificate: str = ""
     """With `url`: the file of its own certificate, where it is not signed by somebody the system knows."""
     project: str = ""
@@ -63,6 +66,7 @@ def connect(config: Config) -> httpx.AsyncClient:
 
 def _trust(config: Config) -> ssl.SSLContext:
     try:
+        private(Path(config.key))
         context = ssl.create_default_context(cafile=config.server_certificate or None)
         if config.server_certificate:
             context.check_hostname = False  # it is this very certificate, whatever name the server is called by

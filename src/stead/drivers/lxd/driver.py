@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-import msgspec
-
+from stead.drivers import settings
 from stead.drivers.base import (
     PROBE,
     VM,
@@ -51,7 +50,7 @@ REMOVED = "it was made, and has been removed since"
 def from_config(config: Mapping[str, Any]) -> LxdDriver:
     """For the registry."""
     try:
-        return LxdDriver(msgspec.convert(config, Config, strict=False))
+        return LxdDriver(settings.read(Config, config))
     except ValueError as error:
         raise ValueError(f"the configuration of LXD is wrong: {error}") from error
 

@@ -15,14 +15,16 @@ import asyncio
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import msgspec
 import requests
 from keystoneauth1.adapter import Adapter
+from keystoneauth1.exceptions import Unauthorized
 from keystoneauth1.session import Session
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NewConnectionError
@@ -120,9 +122,25 @@ class Calls:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="openstack")
         self._here = threading.local()
         self._wire = _Wire(config.timeout, self._here)
-        self._region = connect(config, partial(Session, session=self._wire))
+        self._config = config
+        self._renewing = threading.Lock()
         self._project = ""
+        self._log_in()
+
+    def _log_in(self) -> None:
+        """With the secret as it is known now. Nothing is sent yet."""
+        self._used = self._config.secret.reveal() if self._config.secret else ""
+        self._region = connect(self._config, partial(Session, session=self._wire))
         self._services = {service: self._service(service, lowest) for service, lowest in LOWEST.items()}
+
+    def _renewed(self, used: str) -> bool:
+        """Keystone did not take the secret that was used: is there another one by now? In a thread of ours."""
+        if not (used and self._config.secret.doubt(used)):
+            return False
+        with self._renewing:
+            if self._used == used:
+                self._log_in()
+        return True
 
     @property
     def longest(self) -> float:
@@ -190,7 +208,19 @@ class Calls:
 
     def _ask_project(self, ask: _Ask) -> str:
         self._here.ask = ask
-        return self._region.get_session().get_project_id() or ""
+        with self._heeding():
+            return self._region.get_session().get_project_id() or ""
+
+    @contextmanager
+    def _heeding(self) -> Iterator[str]:
+        """Where the secret turns out to be another one by now, whatever was asked is to be asked again."""
+        used = self._used
+        try:
+            yield used
+        except Unauthorized as error:
+            if self._renewed(used):
+                raise TryAgain("the credentials have changed", after=0.1, detail=repr(error)) from error
+            raise
 
     def _service(self, service: str, lowest: str) -> Adapter:
         return Adapter(
@@ -214,8 +244,12 @@ class Calls:
         if service == IMAGE and method == "PATCH":
             content["headers"] = {"Content-Type": "application/openstack-images-v2.1-json-patch"}
         headers = {"Accept": "application/json", ORDER: ask.task.order, **content.pop("headers", {})}
-        asked = self._services[service].request
-        return asked(path, method, params=dict(query), headers=headers, raise_exc=False, **content)
+        with self._heeding() as used:
+            asked = self._services[service].request
+            answer = asked(path, method, params=dict(query), headers=headers, raise_exc=False, **content)
+        if answer.status_code == 401 and self._renewed(used):
+            raise TryAgain("the credentials have changed", after=0.1, detail=f"401 {method} {answer.url}")
+        return answer
 
 
 def _never_connected(error: BaseException) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
+from stead.drivers import settings
 from stead.drivers.base import PROBE, VM, Found, Member, Permanent, Result, Seen, check_batch
 from stead.drivers.openstack import groups, keys, networks, rules
 from stead.drivers.openstack.calls import Calls, Task
@@ -33,7 +34,7 @@ SHARED_VERBS = ("create", "delete")
 def from_config(config: Mapping[str, Any]) -> OpenStackDriver:
     """For the registry."""
     try:
-        return OpenStackDriver(msgspec.convert(config, Config, strict=False))
+        return OpenStackDriver(settings.read(Config, config))
     except (ValueError, SDKException, ClientException) as error:
         raise ValueError(f"the configuration of OpenStack is wrong: {error}") from error
 

@@ -11,6 +11,8 @@ from msgspec import Meta, Struct
 from openstack.config import OpenStackConfig
 from openstack.config.cloud_region import CloudRegion
 
+from stead.secrets import KNOWN, NOTHING, Secret
+
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 PASSWORD = ("username", "password", "project_name", "user_domain_name", "project_domain_name")
@@ -36,7 +38,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The address of Keystone, where there is no `cloud`."""
     username: str = ""
     """With `auth_url`: a user."""
-    password: str = ""
+    password: Secret = NOTHING
     """With `username`: its password."""
     project_name: str = ""
     """With `username`: the project."""
@@ -46,7 +48,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """With `username`: the domain of the project."""
     application_credential_id: str = ""
     """With `auth_url`, instead of a user: an application credential."""
-    application_credential_secret: str = ""
+    application_credential_secret: Secret = NOTHING
     """With `application_credential_id`: its secret."""
     interface: str = ""
     """Which of a service's addresses is used: `public`, `internal` or `admin`."""
@@ -76,6 +78,11 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"with an auth_url, it lacks {' and '.join(missing)}")
 
     @property
+    def secret(self) -> Secret:
+        """What it logs in with; nothing, where that stands in clouds.yaml."""
+        return self.application_credential_secret or self.password
+
+    @property
     def place(self) -> str:
         """The region, as the cloud calls it."""
         return self.region_name or self.region
@@ -93,14 +100,21 @@ def connect(config: Config, session: Callable[..., Session]) -> CloudRegion:
         asked["cloud"] = config.cloud
     elif config.application_credential_id:
         asked["auth_type"] = "v3applicationcredential"
-        asked["auth"] = {name: getattr(config, name) for name in ("auth_url", *APPLICATION)}
+        asked["auth"] = {name: _plain(getattr(config, name)) for name in ("auth_url", *APPLICATION)}
     else:
         asked["auth_type"] = "password"
-        asked["auth"] = {name: getattr(config, name) for name in ("auth_url", *PASSWORD)}
+        asked["auth"] = {name: _plain(getattr(config, name)) for name in ("auth_url", *PASSWORD)}
     files = bool(config.cloud)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Support for InfluxDB")  # the library warns of what nobody asked for
-        return _settings(files, session).get_one(**asked)
+        region = _settings(files, session).get_one(**asked)
+    for name in ("password", "application_credential_secret", "token"):
+        KNOWN.remember(str(region.get_auth_args().get(name) or ""))  # clouds.yaml has them, too
+    return region
+
+
+def _plain(value: str | Secret) -> str:
+    return value.reveal() if isinstance(value, Secret) else value
 
 
 def _settings(files: bool, session: Callable[..., Session]) -> OpenStackConfig:

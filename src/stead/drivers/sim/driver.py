@@ -15,6 +15,7 @@ import httpx
 import msgspec
 from msgspec import Meta, Struct
 
+from stead.drivers import settings
 from stead.drivers.base import (
     MOVING,
     PROBE,
@@ -98,8 +99,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def from_config(config: Mapping[str, Any]) -> SimDriver:
     """For the registry."""
     try:
-        return SimDriver(msgspec.convert(config, Config, strict=False))
-    except msgspec.ValidationError as error:
+        return SimDriver(settings.read(Config, config))
+    except ValueError as error:
         raise ValueError(f"the configuration of the simulated cloud is wrong: {error}") from error
 
 

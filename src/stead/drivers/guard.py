@@ -1,0 +1,98 @@
+"""What stands around every driver: nothing that is secret leaves it.
+
+A provider's words may repeat what they were asked with, and go far from here: into reports, the journal and answers.
+So known secrets are taken out of whatever a driver returns or raises, in one place for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+import msgspec
+
+from stead.drivers.base import VM, Driver, Error, Found, Member, Result, Seen
+from stead.secrets import KNOWN, scrub
+
+
+class Guarded:
+    """A driver, without secrets in what it says."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The driver's own."""
+        return self.driver.kinds
+
+    @property
+    def longest_call(self) -> float:
+        """The driver's own."""
+        return self.driver.longest_call
+
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
+        """The driver's own."""
+        return self.driver.batch_limit(verb, kind)
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        """As the driver does it."""
+        return await _clean(self.driver.perform(verb, members, token))
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        """As the driver does it."""
+        return await _clean(self.driver.describe(members))
+
+    async def inventory(self) -> list[Found]:
+        """As the driver does it."""
+        return await _clean(self.driver.inventory())
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """As the driver does it."""
+        return await _clean(self.driver.lacks(field, name))
+
+    async def close(self) -> None:
+        """As the driver does it."""
+        await self.driver.close()
+
+
+async def _clean[T](asked: Awaitable[T]) -> T:
+    try:
+        answer = await asked
+    except Exception as error:
+        _scrub_error(error)
+        raise
+    clean: T = _scrubbed(answer) if KNOWN else answer
+    return clean
+
+
+def _scrub_error(error: BaseException | None) -> None:
+    """The error, and whatever it came from: a traceback shows all of them."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.args = tuple(scrub(arg) if isinstance(arg, str) else arg for arg in error.args)
+        if isinstance(error, Error):
+            error.message, error.detail = scrub(error.message), scrub(error.detail)
+        error = error.__cause__ or error.__context__
+
+
+def _scrubbed(value: Any) -> Any:
+    """A copy where something had to be taken out; otherwise the value itself."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, list | tuple):
+        clean = [_scrubbed(each) for each in value]
+        same = all(one is other for one, other in zip(clean, value, strict=True))
+        return value if same else type(value)(clean)
+    if isinstance(value, dict):
+        cleaned = {_scrubbed(name): _scrubbed(each) for name, each in value.items()}
+        return value if cleaned == value else cleaned
+    if isinstance(value, msgspec.Struct):
+        changed = {
+            name: clean
+            for name in value.__struct_fields__
+            if (clean := _scrubbed(held := getattr(value, name))) is not held
+        }
+        return msgspec.structs.replace(value, **changed) if changed else value
+    return value

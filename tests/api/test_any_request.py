@@ -1,0 +1,112 @@
+"""Any request that the description allows, and any that it does not, to a real server with a cloud below.
+
+Whatever is sent, there is an answer: one that its schema describes, or a problem; never a fault, and no traceback in
+the log. `make fuzz` sends many more.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from stead.api import openapi
+from stead.dev.engines import Nats, Postgres
+from tests.drivers.cloud import SimCloud
+from tests.integration.test_processes import Stead
+
+EXAMPLES = int(os.environ.get("STEAD_FUZZ", "3"))
+"""Requests to each endpoint, of each mode, by each caller."""
+
+CALLERS: Sequence[Mapping[str, str]] = ({}, {"Authorization": "Bearer none.such.token"})
+"""What each caller sends along with every request."""
+
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+SCHEMA = schemathesis.openapi.from_dict(openapi())
+ENDPOINTS = [(method.upper(), path) for path, methods in openapi()["paths"].items() for method in methods]
+STREAM = "/v1/events"
+
+
+@pytest.fixture(scope="module")
+def server(postgres: Postgres, nats_server: Nats) -> Iterator[Stead]:
+    dsn = postgres.create_database(f"any_{secrets.token_hex(4)}")
+    bus = ("--nats", nats_server.url, "--cell", f"f{secrets.token_hex(4)}")
+    unlimited = [word for name in ("changes", "namespace-changes", "reads") for word in ("--rate", f"{name}=0")]
+    with (
+        SimCloud() as cloud,
+        Stead("server", "--database", dsn, *bus, *unlimited, port_option=True) as server,
+        Stead("agent", *bus, "--lane", "sim.a", "--set", f"url={cloud.url}", "--name", "a1"),
+    ):
+        yield server
+
+
+def send(case: Case[Any], address: str, headers: Mapping[str, str]) -> requests.Response:
+    asked: dict[str, Any] = case.as_transport_kwargs(base_url=address, headers=dict(headers))
+    answer = requests.request(**{**asked, "timeout": 20, "stream": True, "allow_redirects": False})
+    if answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream"):
+        answer.raw.close()
+        answer._content = b""
+    return answer
+
+
+def check(case: Case[Any], answer: requests.Response) -> None:
+    assert answer.status_code < 500, (answer.status_code, answer.text)
+    assert answer.headers["x-request-id"]
+    if answer.status_code >= 400:
+        problem = answer.json()
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert problem["status"] == answer.status_code
+        assert problem["code"] != "fault"
+    if case.path != STREAM:
+        case.validate_response(answer, checks=CHECKS)
+
+
+@pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
+@pytest.mark.parametrize(("method", "path"), ENDPOINTS, ids=lambda part: part)
+def test_any_request_has_an_answer(server: Stead, method: str, path: str, mode: GenerationMode) -> None:
+    if mode is GenerationMode.NEGATIVE and not may_be_wrong(method, path):
+        pytest.skip("there is nothing that could be wrong")
+    began = server.log.stat().st_size
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(SCHEMA[path][method].as_strategy(generation_mode=mode))
+    def each(case: Case[Any]) -> None:
+        for headers in CALLERS:
+            check(case, send(case, f"http://127.0.0.1:{server.port}", headers))
+
+    each()
+    with server.log.open("rb") as log:
+        log.seek(began)
+        said = log.read()
+    assert b"Traceback" not in said, said.decode(errors="replace")[-4000:]
+
+
+def may_be_wrong(method: str, path: str) -> bool:
+    operation = openapi()["paths"][path][method.lower()]
+    return bool(operation.get("parameters") or operation.get("requestBody"))

@@ -21,7 +21,6 @@ from stead.secrets import KNOWN
 from stead.secrets import secret as secret_module
 from stead.secrets.sealing import Keys, make_key
 from tests.drivers.ec2 import REGION, Ec2Cloud
-from tests.drivers.keystone import Keystone
 
 STACK = {"region": "blue", "provider": "lab", "username": "u", "project_name": "p", "timeout": 5}
 
@@ -151,29 +150,6 @@ async def test_an_access_key_that_is_wrong_and_stays_so_is_a_refusal(ec2_cloud: 
     with pytest.raises(Permanent, match="AuthFailure"):
         await driver.describe([Member(path="/a/b/c/d", token="token")])
     await driver.close()
-
-
-async def test_a_password_that_was_changed_is_used_without_a_restart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(secret_module, "AGAIN", 0.0)
-    file = private(tmp_path / "password", "the-first-password")
-    with Keystone("the-first-password") as keystone:
-        driver = registry.make("openstack", {**STACK, "auth_url": keystone.url, "password": f"file:{file}"})
-        member = Member(path="/a/b/c/d", token="token")
-        with pytest.raises(Permanent, match="no such service here"):  # it was let in, and there is nothing
-            await driver.describe([member])
-        keystone.change("the-second-password")
-        with pytest.raises(TryAgain, match="does not let us in"):
-            await driver.describe([member])
-        private(file, "the-second-password")
-        with pytest.raises(TryAgain, match="the credentials have changed"):
-            await driver.describe([member])
-        with pytest.raises(Permanent, match="no such service here"):
-            await driver.describe([member])
-        await driver.close()
-    assert keystone.passwords[0] == "the-first-password"
-    assert keystone.passwords[-1] == "the-second-password"
 
 
 SECRET = "hunter2-of-a-driver"

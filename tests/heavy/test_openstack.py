@@ -19,6 +19,7 @@ from stead.drivers import registry
 from stead.drivers.base import Member, Permanent, Result, Throttled, TryAgain
 from stead.drivers.openstack.driver import OpenStackDriver
 from stead.lifecycle.rows import ABSENT, BROKEN
+from stead.secrets import secret
 from tests.drivers import conformance
 from tests.drivers.conformance import Conformance, create, known, look, until
 from tests.heavy.openstack.caller import READY, Asked, Came
@@ -343,6 +344,24 @@ class TestErrors:
         with pytest.raises(TryAgain, match="does not let us in") as raised:
             await driver.perform("create", [world.member()], "order")
         assert not raised.value.unknown
+        await driver.close()
+
+    async def test_a_password_that_was_changed_is_used_without_a_restart(
+        self, world: OpenStackWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(secret, "AGAIN", 0.0)
+        file = tmp_path / "password"
+        file.touch(mode=0o600)
+        file.write_text(PASSWORD)
+        driver = registry.make("openstack", world.config(password=f"file:{file}"))
+        await driver.describe([world.member()])
+        world.cloud.admin("identity", "/v3")("PATCH", f"/users/{world.user}", user={"password": "another-one"})
+        with pytest.raises(TryAgain, match="does not let us in"):
+            await driver.describe([world.member()])
+        file.write_text("another-one")
+        with pytest.raises(TryAgain, match="the credentials have changed"):
+            await driver.describe([world.member()])
+        await driver.describe([world.member()])
         await driver.close()
 
     async def test_where_nobody_listens_nothing_was_done(self, world: OpenStackWorld) -> None:

@@ -31,8 +31,8 @@ from stead.dev.engines import Nats
 from stead.secrets.sealing import Keys, make_key
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import REGION, Ec2Cloud
-from tests.drivers.keystone import Keystone
 from tests.integration.certificates import Authority
+from tests.integration.chatty import Chatty
 from tests.integration.test_processes import Stead
 
 
@@ -132,7 +132,7 @@ class World:
         seal = Keys.read(self.folder / "kept" / "seal.key").seal
         sealing = ("--secrets-key", str(self.folder / "kept" / "seal.key"))
         cloud = stack.enter_context(SimCloud())
-        keystone = stack.enter_context(Keystone("another", chatty=True))
+        keystone = stack.enter_context(Chatty())
         authority = Authority(self.folder / "kept")
         certificate, key = authority.issue("agent")
         marks["lxd-key"] = key.read_text().splitlines()[2][:40]

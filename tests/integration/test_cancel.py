@@ -59,7 +59,19 @@ async def cell(migrated: str, nats_server: Nats) -> AsyncIterator[Cell]:
         lane = f"{world.provider}.{world.region}"
         with (
             Stead("server", "--database", migrated, *bus, "--pace", PACE, port_option=True) as server,
-            Stead("agent", *bus, "--lane", lane, "--set", f"url={cloud.url}", "--set", "timeout=2", "--name", "a1"),
+            Stead(
+                "agent",
+                "run",
+                *bus,
+                "--lane",
+                lane,
+                "--set",
+                f"url={cloud.url}",
+                "--set",
+                "timeout=2",
+                "--name",
+                "a1",
+            ),
         ):
             cell = Cell(f"http://127.0.0.1:{server.port}", world)
             await cell.stead("vm", "create", VM, "--provider", world.provider, "--region", world.region)

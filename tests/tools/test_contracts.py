@@ -34,11 +34,11 @@ ALLOWED = {
     "catalog": {"lifecycle"},
     "store": {"lifecycle", "together"},
     "bus": {"lifecycle"},
-    "controller": {"lifecycle", "catalog", "store", "bus", "together"},
+    "controller": {"lifecycle", "catalog", "store", "bus", "pki", "together"},
     "drivers": {"lifecycle", "bus"},
-    "agent": {"lifecycle", "bus", "drivers", "together"},
+    "agent": {"lifecycle", "bus", "drivers", "pki", "together"},
     "api": {"controller", "console"},
-    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent", "dev"},
+    "cli": {"client", "lifecycle", "catalog", "api", "controller", "agent", "dev", "pki"},
     "__main__": {"cli"},
 }
 

@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 
 from stead import __version__
 from stead.api import (
+    agents,
     explain,
     health,
     journal,
@@ -57,6 +58,7 @@ def create_app(service: Service, *, identify: Identify = anybody, heartbeat: flo
     app.include_router(explain.router(service))
     app.include_router(operations.router(service))
     app.include_router(queues.router(service))
+    app.include_router(agents.router(service))
     app.include_router(journal.router(service, heartbeat))
     app.include_router(truth.router(service))
     app.include_router(overview.router(service))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
@@ -24,6 +25,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, Header, StatusCode
 from nats.js.errors import NotFoundError
 
 from stead.bus.errors import BadMessage, Unavailable, UnknownVersion, translated
+from stead.bus.garbage import Garbage
 from stead.bus.link import BusState, Link, Listening
 from stead.bus.messages import Message
 from stead.bus.wire import Form
@@ -44,6 +46,9 @@ PAUSE = 0.1
 
 NOT_FOR_US = 30.0
 """Seconds before a message of another version comes again, perhaps to somebody who understands it."""
+
+OTHERS = 20
+"""How often it comes, at most: by then whoever understands it would have had it."""
 
 ENDED = (StatusCode.NO_MESSAGES, StatusCode.REQUEST_TIMEOUT)
 
@@ -68,6 +73,10 @@ class Delivery[M: Message]:
     async def nak(self, delay: float = 0.0) -> None:
         """It is not done; let it come again after so many seconds."""
         await self._say(Msg.Ack.Nak + (b' {"delay": %d}' % int(delay * 1e9) if delay > 0 else b""))
+
+    async def drop(self) -> None:
+        """It is worth nothing, and never comes again."""
+        await self._say(Msg.Ack.Term)
 
     async def working(self) -> None:
         """It is being worked on: the ack wait begins anew."""
@@ -109,7 +118,12 @@ class Consumer[M: Message]:
         inactive_threshold: float | None = None,
         batch: int = 100,
         prefix: str = "$JS.API",
+        garbage: Garbage | None = None,
+        belongs: Callable[[str, M], bool] = lambda _subject, _message: True,
     ) -> None:
+        """What does not belong on the subject it came on is garbage."""
+        self._garbage = garbage or Garbage()
+        self._belongs = belongs
         self._link = link
         self._form = form
         self._stream = stream
@@ -228,16 +242,20 @@ class Consumer[M: Message]:
             at, message = self._arrived.popleft()
             if at < oldest:
                 continue
+            times = message.metadata.num_delivered
             try:
                 decoded = self._form.decode(message.data)
+                if not self._belongs(message.subject, decoded):
+                    raise BadMessage("it does not belong there")
             except UnknownVersion as error:
-                log.warning("on %s: %s; left to others", message.subject, error)
-                await _answer(self._link, message.reply, Msg.Ack.Nak + b' {"delay": %d}' % int(NOT_FOR_US * 1e9))
-            except BadMessage as error:
-                log.error("on %s: %s; dropped", message.subject, error)
+                self._garbage.note(message.subject, f"{error}; left to others")
+                word = Msg.Ack.Nak + b' {"delay": %d}' % int(NOT_FOR_US * 1e9)
+                await _answer(self._link, message.reply, word if times < OTHERS else Msg.Ack.Term)
+            except (BadMessage, ValueError) as error:
+                self._garbage.note(message.subject, str(error))
                 await _answer(self._link, message.reply, Msg.Ack.Term)
             else:
-                found.append(Delivery(decoded, message.metadata.num_delivered, message.reply, self._link))
+                found.append(Delivery(decoded, times, message.reply, self._link))
         return found
 
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-LATE = {"lifecycle": "stead.cli.lifecycle"}
+LATE = {"agent": "stead.cli.agent", "pki": "stead.cli.pki", "lifecycle": "stead.cli.lifecycle"}
 """By command, the module that has it as `app`."""
 
 

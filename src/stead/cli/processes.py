@@ -11,6 +11,8 @@ import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -19,7 +21,9 @@ import uvloop
 from stead.agent import entry
 from stead.api import create_app
 from stead.controller.engine import door, engine
+from stead.lifecycle.files.times import seconds
 from stead.lifecycle.pace import DEFAULT
+from stead.pki.identity import Identity
 
 log = logging.getLogger(__name__)
 
@@ -33,17 +37,54 @@ PAUSE = 1.0
 """Seconds before another process takes the place of one that ended."""
 
 
-def server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
+@dataclass(frozen=True)
+class Place:
+    """Where a cell's database and bus are, and as whom one speaks on the bus."""
+
+    database: str
+    nats: str
+    cell: str
+    pace: float = 1.0
+    identity: Path | None = None
+    lifetime: str = "30d"
+    """Of what agents connect with."""
+
+    def words(self) -> list[str]:
+        """The same, as it is told to another process."""
+        words = ["--database", self.database, "--nats", self.nats, "--cell", self.cell, "--pace", str(self.pace)]
+        given = ["--identity", str(self.identity)] if self.identity is not None else []
+        return [*words, *given, "--agent-lifetime", self.lifetime]
+
+    def options(self) -> dict[str, Any]:
+        """The same, as the engine takes it."""
+        return {
+            "pace": DEFAULT.scaled(self.pace),
+            "identity": self.identity,
+            "lifetime": float(seconds(self.lifetime)),
+        }
+
+
+@dataclass(frozen=True)
+class Web:
+    """Where the HTTP interface listens; with a certificate, over TLS."""
+
+    host: str
+    port: int
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+def server(place: Place, web: Web) -> None:
     """The HTTP interface, and beside it a process that carries on what it lets in."""
-    _run(_server(database, nats, cell, host, port, pace))
+    _run(_server(place, web))
 
 
-def controller(database: str, nats: str, cell: str, pace: float) -> None:
+def controller(place: Place) -> None:
     """A controller alone. With a parent, it ends when that does, however that ends."""
     if WITH_PARENT in os.environ:
         threading.Thread(target=_end_with_parent, daemon=True).start()
         os.nice(POLITE)
-    _run(_controller(database, nats, cell, pace))
+    _run(_controller(place))
 
 
 def _end_with_parent() -> None:
@@ -52,9 +93,18 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
-def agent(nats: str, cell: str, name: str, lanes: Sequence[str], driver: str, settings: Mapping[str, str]) -> None:
+def agent(
+    nats: str,
+    cell: str,
+    name: str,
+    lanes: Sequence[str],
+    driver: str,
+    settings: Mapping[str, str],
+    identity: Identity | None = None,
+) -> None:
     """An agent for some lanes."""
-    _run(entry.run(nats, cell, name, {lane: entry.lane_config(driver, lane, settings) for lane in lanes}))
+    config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
+    _run(entry.run(nats, cell, name, config, identity))
 
 
 def _run(program: Coroutine[Any, Any, None]) -> None:
@@ -66,11 +116,18 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
         uvloop.run(program)
 
 
-async def _server(database: str, nats: str, cell: str, host: str, port: int, pace: float) -> None:
-    async with door(database, nats, cell, pace=DEFAULT.scaled(pace)) as service:
-        config = uvicorn.Config(create_app(service), host=host, port=port, log_config=None, lifespan="off")
-        words = ["--database", database, "--nats", nats, "--cell", cell, "--pace", str(pace)]
-        beside = asyncio.create_task(_beside([*_own_command(), "controller", *words]))
+async def _server(place: Place, web: Web) -> None:
+    async with door(place.database, place.nats, place.cell, **place.options()) as service:
+        config = uvicorn.Config(
+            create_app(service),
+            host=web.host,
+            port=web.port,
+            log_config=None,
+            lifespan="off",
+            ssl_certfile=web.certificate,
+            ssl_keyfile=web.key,
+        )
+        beside = asyncio.create_task(_beside([*_own_command(), "controller", *place.words()]))
         try:
             await uvicorn.Server(config).serve()
         finally:
@@ -100,8 +157,8 @@ async def _beside(command: Sequence[str]) -> None:
         await asyncio.sleep(PAUSE)
 
 
-async def _controller(database: str, nats: str, cell: str, pace: float) -> None:
-    async with engine(database, nats, cell, pace=DEFAULT.scaled(pace)) as e:
+async def _controller(place: Place) -> None:
+    async with engine(place.database, place.nats, place.cell, **place.options()) as e:
         running = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(word, running.cancel)

@@ -9,9 +9,15 @@ import logging
 import os
 import socket
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from stead.cli.output import Code, fail
+from stead.cli.times import duration
+
+if TYPE_CHECKING:
+    from stead.pki.identity import Identity
 
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
@@ -28,6 +34,23 @@ Slower = Annotated[
         help="All waits of the protocol (custody, resends, looks), as a multiple of the usual; the same for all.",
     ),
 ]
+Who = Annotated[
+    Path | None,
+    typer.Option(
+        "--identity",
+        envvar="STEAD_IDENTITY",
+        help="The folder of its identity, which also says where the bus is; without one, the bus lets everybody in.",
+    ),
+]
+Lifetime = Annotated[
+    str,
+    typer.Option(
+        "--agent-lifetime",
+        envvar="STEAD_AGENT_LIFETIME",
+        callback=duration,
+        help="How long what an agent connects with holds; it is renewed at half of that.",
+    ),
+]
 
 
 def _log() -> None:
@@ -42,12 +65,22 @@ def server(
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="The port to listen on.")] = 7770,
     pace: Slower = 1.0,
+    identity: Who = None,
+    lifetime: Lifetime = "30d",
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", help="Listen over TLS, with this certificate.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="The certificate's private key.")] = None,
 ) -> None:
     """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus."""
     from stead.cli import processes
 
     _log()
-    processes.server(database, nats, cell, host, port, pace)
+    if (certificate is None) != (key is None):
+        raise typer.BadParameter("a certificate needs its key, and a key its certificate", param_hint="--certificate")
+    _described(identity)
+    place = processes.Place(database, nats, cell, pace, identity, lifetime)
+    processes.server(place, processes.Web(host, port, certificate, key))
 
 
 def controller(
@@ -55,18 +88,35 @@ def controller(
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     pace: Slower = 1.0,
+    identity: Who = None,
+    lifetime: Lifetime = "30d",
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
     from stead.cli import processes
 
     _log()
-    processes.controller(database, nats, cell, pace)
+    _described(identity)
+    processes.controller(processes.Place(database, nats, cell, pace, identity, lifetime))
+
+
+def _described(folder: Path | None) -> Identity | None:
+    """The identity in a folder; the command ends where there is none."""
+    from stead.pki.identity import Identity, NoIdentity
+
+    try:
+        return Identity(folder) if folder is not None else None
+    except NoIdentity as error:
+        fail(str(error), Code.USAGE)
 
 
 def agent(
     lane: Annotated[
-        list[str], typer.Option("--lane", help="A lane to serve, such as aws.us-east-1; may be repeated.")
-    ],
+        list[str] | None,
+        typer.Option(
+            "--lane",
+            help="A lane to serve, such as aws.us-east-1; may be repeated. By default, those of its identity.",
+        ),
+    ] = None,
     driver: Annotated[str, typer.Option("--driver", help="The driver that serves the lanes.")] = "sim",
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the driver, as name=value; may be repeated.")
@@ -74,12 +124,20 @@ def agent(
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
+    identity: Who = None,
 ) -> None:
     """Run an agent: it pulls orders from its lanes and carries them out."""
     from stead.cli import processes
 
     _log()
-    processes.agent(nats, cell, name or socket.gethostname(), lane, driver, dict(map(_pair, setting or [])))
+    known = _described(identity)
+    lanes = lane or (known.description.lanes if known is not None else [])
+    if not lanes:
+        raise typer.BadParameter("an agent serves at least one", param_hint="--lane")
+    if known is not None and (others := sorted(set(lanes) - set(known.description.lanes))):
+        raise typer.BadParameter(f"{known.name} may not serve {', '.join(others)}", param_hint="--lane")
+    settings = dict(map(_pair, setting or []))
+    processes.agent(nats, cell, name or socket.gethostname(), lanes, driver, settings, known)
 
 
 def _pair(text: str) -> tuple[str, str]:

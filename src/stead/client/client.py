@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import httpx
 
+from stead.client.agents import Agents
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.events import events
 from stead.client.glance import Glance
@@ -71,7 +72,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance):
+class Client(Glance, Agents):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(
@@ -83,9 +84,13 @@ class Client(Glance):
         retries: int = 3,
         patience: float = PATIENCE,
         silence: float = SILENCE,
+        authority: str | None = None,
     ) -> None:
-        """`timeout` is for one answer, `retries` for one call, `patience` for whatever follows something."""
-        self._transport = Transport(server, headers or {}, timeout, retries)
+        """`timeout` is for one answer, `retries` for one call, `patience` for whatever follows something.
+
+        `authority` is a file with the certificate of whoever vouches for the server, where that is none of the usual.
+        """
+        self._transport = Transport(server, headers or {}, timeout, retries, authority)
         self._patience = patience
         self._silence = silence
 

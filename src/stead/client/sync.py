@@ -118,6 +118,10 @@ class SyncClient:
     timeline = _whole(Client.timeline)
     lifecycles = _whole(Client.lifecycles)
     lifecycle = _whole(Client.lifecycle)
+    agents = _whole(Client.agents)
+    invite_agent = _whole(Client.invite_agent)
+    join_agent = _whole(Client.join_agent)
+    revoke_agent = _whole(Client.revoke_agent)
 
 
 def _in_a_loop() -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +32,10 @@ def pause(attempt: int, said: float | None = None) -> float:
 class Transport:
     """Sends requests to one server."""
 
-    def __init__(self, server: str, headers: Mapping[str, str], timeout: float, retries: int) -> None:
+    def __init__(
+        self, server: str, headers: Mapping[str, str], timeout: float, retries: int, authority: str | None = None
+    ) -> None:
+        """`authority` is the file of the certificate authority to believe; without it, the usual ones."""
         self._server = server
         self._retries = retries
         self._http = httpx.AsyncClient(
@@ -39,7 +43,7 @@ class Transport:
             headers={"User-Agent": f"stead/{__version__}", **headers},
             timeout=timeout,
             trust_env=not _on_this_machine(server),  # a proxy in the environment is for the world outside
-            verify=not server.startswith("http:"),  # to read the certificates takes longer than most answers
+            verify=_believed(server, authority),
         )
 
     async def close(self) -> None:
@@ -102,6 +106,13 @@ def _plain(query: Mapping[str, Any] | None) -> dict[str, str]:
     words = {True: "true", False: "false"}
     given = {name: value for name, value in (query or {}).items() if value is not None}
     return {name: words[value] if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def _believed(server: str, authority: str | None) -> bool | ssl.SSLContext:
+    """Whose certificates count. To read the usual ones takes longer than most answers, so it is not done in vain."""
+    if server.startswith("http:"):
+        return False
+    return True if authority is None else ssl.create_default_context(cafile=authority)
 
 
 def _on_this_machine(server: str) -> bool:

@@ -96,9 +96,7 @@ def account(
     return encode(signer, subject, name, nats)
 
 
-def user(
-    signer: Key, account: str, subject: str, name: str, may: Permissions, expires: float | None = None
-) -> str:
+def user(signer: Key, account: str, subject: str, name: str, may: Permissions, expires: float | None = None) -> str:
     """A user of an account, with what it may do."""
     nats: dict[str, Any] = {
         "type": "user",

@@ -21,9 +21,7 @@ CONTROLLER, NATS, ROOT = "controller", "nats", "root"
 
 YEARS_10, YEAR = 3650, 365
 
-SYSTEM_MAY = Permissions(
-    ("$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP"), ("_INBOX.>",)
-)
+SYSTEM_MAY = Permissions(("$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP"), ("_INBOX.>",))
 """What a controller may do in the account of the system: say who is revoked, and ask who is."""
 
 LONGEST_LINE = 1_000_000

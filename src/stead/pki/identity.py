@@ -75,11 +75,14 @@ class Identity:
             ends.append(datetime.fromtimestamp(said["exp"], UTC))
         return datetime.fromtimestamp(said["iat"], UTC), min(ends)
 
-    def renewed(self, jwt: str, certificate: str, key: str) -> None:
-        """Keep what one was given anew; the certificate's key first, since the certificate is worth nothing without."""
+    def request(self) -> str:
+        """For a certificate, with the key that is there."""
+        return certificates.request(certificates.read_key(self._read(KEY)), self.name)
+
+    def renewed(self, jwt: str, certificate: str) -> None:
+        """Keep what one was given anew. The keys stay, so each file holds by itself, whichever was written last."""
         _, seed = claims.from_credentials(self._read(CREDENTIALS))
-        both = {KEY: key, CERTIFICATE: certificate, CREDENTIALS: claims.credentials(jwt, seed)}
-        files.replace(self.folder, both)
+        files.replace(self.folder, {CERTIFICATE: certificate, CREDENTIALS: claims.credentials(jwt, seed)})
 
 
 class Candidate:

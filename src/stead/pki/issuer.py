@@ -84,8 +84,9 @@ class Issuer:
     def account_claims(self, revoked: Mapping[str, int]) -> str:
         """The account as it is from now on: of these users whatever was signed up to that time counts no more."""
         keys = self._keys
+        signing = keys.signing_keys
         return claims.account(
-            self._accounts, keys.account, keys.account_name, signing=keys.signing_keys, revoked=revoked, jetstream=True
+            self._accounts, keys.account, keys.account_name, signing=signing, revoked=revoked, jetstream=True
         )
 
 

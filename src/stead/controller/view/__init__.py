@@ -1,5 +1,7 @@
 """The read side of the controller, and the door beside it: all that an interface may know of the engine."""
 
+from stead.controller.identities import Identities, Invitation, Joined, Member, NotInvited
+from stead.controller.identities import Taken as NameTaken
 from stead.controller.view.reading import AWAY, View
 from stead.controller.view.service import Check, Service, Taken
 from stead.controller.view.standing import Standing
@@ -32,10 +34,16 @@ __all__ = [
     "Check",
     "Claim",
     "Explanation",
+    "Identities",
+    "Invitation",
+    "Joined",
     "Lane",
     "Line",
     "Listed",
+    "Member",
     "Missing",
+    "NameTaken",
+    "NotInvited",
     "Operation",
     "Orphan",
     "Outdated",

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.grants import Grants
+from stead.controller.identities import Identities, Member, member_of
 from stead.controller.looks import Looks
 from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
 from stead.controller.view.asking import explain, placed, rehearse, request_of
@@ -71,6 +72,8 @@ class Service:
     """Who is asked what is really there."""
     grants: Grants | None = None
     """Who gives room on lanes."""
+    identities: Identities | None = None
+    """Who lets agents in; None where the bus lets everybody in."""
 
     @property
     def kinds(self) -> Mapping[str, Lifecycle]:
@@ -168,6 +171,10 @@ class Service:
         """From now on a provider bears so many members at once in a region, and so many regions."""
         assert self.grants is not None, "nobody gives room here"
         await self.grants.limit_provider(name, members, regions)
+
+    async def agents(self) -> list[Member]:
+        """All agents that have an identity, and all that were heard of."""
+        return [member_of(record) for record in await self.view.store.agents()]
 
     async def past(self, path: str, at: datetime) -> Past | None:
         """A resource as it was at some time."""

@@ -34,6 +34,7 @@ ALLOWED = {
     "catalog": {"lifecycle"},
     "store": {"lifecycle", "together"},
     "bus": {"lifecycle"},
+    "pki": {"bus"},
     "controller": {"lifecycle", "catalog", "store", "bus", "pki", "together"},
     "drivers": {"lifecycle", "bus"},
     "agent": {"lifecycle", "bus", "drivers", "pki", "together"},

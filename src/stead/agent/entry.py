@@ -35,7 +35,7 @@ async def run(
         else:
             about = identity.description
             name = about.name
-            bus = Bus(about.bus, about.cell, name=name, agent=name, options=identity.options)
+            bus = Bus(about.bus, about.cell, name=name, agent=name, apart=True, options=identity.options)
         await stack.enter_async_context(bus)
         await bus.connect()
         async with asyncio.TaskGroup() as group:

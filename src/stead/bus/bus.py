@@ -75,12 +75,14 @@ class Bus:
         on_state: StateCallback | None = None,
         replicas: int = 1,
         domain: str | None = None,
+        apart: bool = False,
         ping_interval: float = 5.0,
         options: Options | None = None,
     ) -> None:
         """`agent` is who speaks here, where it is one: it gets answers in an inbox of its own, and only there.
 
-        `domain` is JetStream's, for agents behind a leaf node; `options` go to the client library as they are.
+        `domain` is JetStream's, for agents behind a leaf node; `apart` says that agents have an account of their own
+        on this bus. `options` go to the client library as they are.
         """
         self.subjects = Subjects(cell)
         self.garbage = Garbage()
@@ -97,7 +99,8 @@ class Bus:
         self._surveys = Asker[Survey, SurveyReply](self._link, replies, SurveyReply)
         self._services: list[Service[Any, Any]] = []
         self._replicas = replicas
-        self._prefix = "$JS.API" if domain is None else f"$JS.{domain}.API"
+        api = "$JS.API" if domain is None else f"$JS.{domain}.API"
+        self._prefix = self.subjects.api if apart else api
         if on_state is not None:
             self._link.watch(on_state)
 

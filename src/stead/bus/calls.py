@@ -29,6 +29,9 @@ QUEUE = "stead"
 TRY = 2.0
 """Seconds for one try, if the whole time allows."""
 
+ACROSS = "_R_."
+"""How a place for an answer begins that leads back to another account. Only the server of the bus can name one."""
+
 AT_ONCE = 64
 """Questions of one subject that one process works on at the same time."""
 
@@ -105,7 +108,7 @@ class Service[Q: Message, A: Message]:
     async def _on_question(self, question: Msg) -> None:
         if self._wakefulness.dazed:
             return
-        if self._agents and not question.reply.startswith(f"{INBOX}{_asker(question)}."):
+        if self._agents and not question.reply.startswith((f"{INBOX}{_asker(question)}.", ACROSS)):
             self._garbage.note(question.subject, f"the answer is wanted at {question.reply[:100] or 'no place'}")
             return
         # The client library calls back one message after the other; the handlers are to work side by side.

@@ -75,6 +75,8 @@ class Subjects:
         self.rosters = f"{self._root}.roster.*"
         self.presences = f"{self._root}.presence.*"
         self.identities = f"{self._root}.identity.*"
+        self.api = f"{self._root}.js"
+        """How agents that have an account of their own call JetStream's interface, as far as they may use it."""
 
     def order(self, lane: str, to: Recipient | None = None) -> str:
         """Orders for whoever serves the lane, or for one run of one agent only."""

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stead.bus.permissions import Service
 from stead.pki.nkeys import Key
 
 HEADER = {"typ": "JWT", "alg": "ed25519-nkey"}
@@ -84,13 +85,35 @@ def account(
     signing: Sequence[str] = (),
     revoked: Mapping[str, int] | None = None,
     jetstream: bool = False,
+    exports: Sequence[Service] = (),
+    imports: Sequence[Service] = (),
+    of: str = "",
 ) -> str:
-    """An account: who may sign users of it, and of which users whatever was signed up to a time counts no more."""
+    """An account: who may sign users of it, and of which users whatever was signed up to a time counts no more.
+
+    It offers services to other accounts, and uses those of another, `of` which the public key is said.
+    """
     limits = dict.fromkeys(("subs", "data", "payload", "imports", "exports", "conn", "leaf"), ANY)
     storage = dict.fromkeys(("mem_storage", "disk_storage", "streams", "consumer"), ANY) if jetstream else {}
     nats: dict[str, Any] = {"type": "account", "limits": {**limits, "wildcards": True, **storage}}
     if signing:
         nats["signing_keys"] = list(signing)
+    if exports:
+        nats["exports"] = [
+            {
+                "name": one.subject,
+                "subject": one.subject,
+                "type": "service",
+                "response_type": "Stream" if one.many else "Singleton",
+            }
+            for one in exports
+        ]
+    if imports:
+        nats["imports"] = [
+            {"name": one.subject, "subject": one.subject, "account": of, "type": "service"}
+            | ({"local_subject": one.known_as} if one.known_as else {})
+            for one in imports
+        ]
     if revoked:
         nats["revocations"] = dict(sorted(revoked.items()))
     return encode(signer, subject, name, nats)

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import msgspec
 
+from stead.bus.permissions import by_agents, for_agents
 from stead.pki import certificates, claims, files, identity
 from stead.pki.certificates import Signer
 from stead.pki.claims import EVERYTHING, Permissions
 from stead.pki.identity import Description, described
-from stead.pki.issuer import ISSUER, ISSUER_KEY, ISSUING, SYSTEM, Issuing
+from stead.pki.issuer import ISSUER, ISSUER_KEY, ISSUING, SYSTEM, Issuing, agents_account
 from stead.pki.nkeys import Key, Role
 
 CONTROLLER, NATS, ROOT = "controller", "nats", "root"
@@ -59,6 +60,7 @@ resolver {{
 resolver_preload {{
   {system}: {system_jwt}
   {account}: {account_jwt}
+  {agents}: {agents_jwt}
 }}
 """
 
@@ -85,7 +87,8 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Founded:
             raise files.Exists(f"{folder / part} is there already, and is not written over")
     above = certificates.authority(f"stead {cell}", YEARS_10)
     operator, signs_accounts = Key.new(Role.OPERATOR), Key.new(Role.OPERATOR)
-    system, account, signs_users = Key.new(Role.ACCOUNT), Key.new(Role.ACCOUNT), Key.new(Role.ACCOUNT)
+    system, account, agents = Key.new(Role.ACCOUNT), Key.new(Role.ACCOUNT), Key.new(Role.ACCOUNT)
+    signs_agents = Key.new(Role.ACCOUNT)
     name = f"stead-{cell}"
     authority = certificates.text_of(above.certificate)
     files.write_new(folder, {"ca.pem": authority})
@@ -96,11 +99,19 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Founded:
             "operator.seed": operator.seed + "\n",
             "system.seed": system.seed + "\n",
             "account.seed": account.seed + "\n",
+            "agents.seed": agents.seed + "\n",
         },
     )
-    issuing = Issuing(account.public, name, [signs_users.public], signs_users.seed, signs_accounts.seed)
+    issuing = Issuing(
+        account.public,
+        agents.public,
+        f"{name}-agents",
+        [signs_agents.public],
+        signs_agents.seed,
+        signs_accounts.seed,
+    )
     bus = [f"tls://{hosts[0]}:{port}"]
-    _controller(folder / CONTROLLER, above, cell, bus, issuing, system)
+    _controller(folder / CONTROLLER, above, cell, bus, issuing, system, account)
     certificate, key = certificates.server(above, hosts, YEAR)
     files.write_new(
         folder / NATS,
@@ -117,19 +128,29 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Founded:
                 system_jwt=claims.account(signs_accounts, system.public, "SYS"),
                 account=account.public,
                 account_jwt=claims.account(
-                    signs_accounts, account.public, name, signing=[signs_users.public], jetstream=True
+                    signs_accounts,
+                    account.public,
+                    name,
+                    jetstream=True,
+                    exports=for_agents(cell),
+                    imports=by_agents(cell),
+                    of=agents.public,
                 ),
+                agents=agents.public,
+                agents_jwt=agents_account(signs_accounts, issuing, cell),
             ),
         },
     )
     return Founded(folder)
 
 
-def _controller(folder: Path, above: Signer, cell: str, bus: list[str], issuing: Issuing, system: Key) -> None:
+def _controller(
+    folder: Path, above: Signer, cell: str, bus: list[str], issuing: Issuing, system: Key, account: Key
+) -> None:
     """The identity of servers and controllers, with all that they need to give identities out."""
     below = certificates.issuer(above, f"stead {cell} clients", YEARS_10)
     user, in_system, key = Key.new(Role.USER), Key.new(Role.USER), certificates.new_key()
-    jwt = claims.user(Key(issuing.account_seed), issuing.account, user.public, CONTROLLER, EVERYTHING)
+    jwt = claims.user(account, account.public, user.public, CONTROLLER, EVERYTHING)
     system_jwt = claims.user(system, system.public, in_system.public, CONTROLLER, SYSTEM_MAY)
     files.write_new(
         folder,

@@ -14,6 +14,7 @@ from datetime import timedelta
 
 import msgspec
 
+from stead.bus.permissions import by_agents, for_agents
 from stead.pki import certificates, claims
 from stead.pki.certificates import Signer
 from stead.pki.claims import Permissions
@@ -28,10 +29,12 @@ LARGEST_REQUEST = 10_000
 
 
 class Issuing(msgspec.Struct, frozen=True):
-    """The keys that sign, and for which account."""
+    """The keys that sign, and for which account: agents have one of their own."""
 
+    cell: str
+    """The public key of the cell's account."""
     account: str
-    """Its public key."""
+    """That of the account of agents."""
     account_name: str
     signing_keys: list[str]
     """Public keys that may sign its users."""
@@ -68,7 +71,7 @@ class Issuer:
 
     @property
     def account(self) -> str:
-        """The cell's account, by its public key."""
+        """The account of agents, by its public key."""
         return self._keys.account
 
     def issue(self, name: str, user_key: str, request: str, may: Permissions, lifetime: float) -> Issued:
@@ -83,11 +86,21 @@ class Issuer:
 
     def account_claims(self, revoked: Mapping[str, int]) -> str:
         """The account as it is from now on: of these users whatever was signed up to that time counts no more."""
-        keys = self._keys
-        signing = keys.signing_keys
-        return claims.account(
-            self._accounts, keys.account, keys.account_name, signing=signing, revoked=revoked, jetstream=True
-        )
+        return agents_account(self._accounts, self._keys, self.identity.description.cell, revoked)
+
+
+def agents_account(signer: Key, keys: Issuing, cell: str, revoked: Mapping[str, int] | None = None) -> str:
+    """The account of agents: it has nothing of its own, and uses some of what the cell's account can do."""
+    return claims.account(
+        signer,
+        keys.account,
+        keys.account_name,
+        signing=keys.signing_keys,
+        revoked=revoked,
+        exports=by_agents(cell),
+        imports=for_agents(cell),
+        of=keys.cell,
+    )
 
 
 def proven(user_key: str, request: str, proof: str) -> bool:

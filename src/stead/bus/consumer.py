@@ -143,8 +143,9 @@ class Consumer[M: Message]:
         self._fresh = ack_wait * 0.8
         self._lock = asyncio.Lock()
         self._wake = asyncio.Event()
-        self._inbox = link.new_inbox()
+        self._inbox = ""
         self._listening: Listening | None = None
+        self._broken = False
         self._made = False
         self._request = _Request()
         self._arrived: deque[tuple[float, Msg]] = deque()
@@ -192,7 +193,12 @@ class Consumer[M: Message]:
         await self.close()
 
     async def _prepare(self) -> None:
+        if self._broken and self._listening is not None:
+            await self._listening.close()
+            self._listening = None
         if self._listening is None:
+            self._broken = False
+            self._inbox = self._link.new_inbox()
             self._listening = await self._link.listen(f"{self._inbox}.*", self._on_message)
         if not self._made:
             with translated(f"consumer {self._config.name} of {self._stream}"):
@@ -231,7 +237,9 @@ class Consumer[M: Message]:
             self._request.status = status
         self._wake.set()
 
-    def _on_state(self, _: BusState) -> None:
+    def _on_state(self, state: BusState) -> None:
+        """An inbox is for one connection: a request from before would catch what nobody is given any more."""
+        self._broken |= state is BusState.DISCONNECTED
         self._wake.set()
 
     async def _open(self, limit: int) -> list[Delivery[M]]:

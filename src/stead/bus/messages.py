@@ -20,6 +20,8 @@ LARGEST = 2**63 - 1
 """What a bigint of the database holds; a larger number is a mistake, and is refused before it gets that far."""
 
 MOST_INCARNATIONS = 2**31 - 1
+HIGHEST = 2**62
+"""Of a fence: it can still be raised."""
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
@@ -37,7 +39,7 @@ ReportKind = Literal["started", "done", "failed", "declined", "seen"]
 
 def check(fence: Fence) -> None:
     """The parts of a fence are plain numbers to the decoder; hold them to what a fence can be."""
-    if not (0 <= fence.incarnation <= MOST_INCARNATIONS and 0 <= fence.counter <= LARGEST):
+    if not (0 <= fence.incarnation <= MOST_INCARNATIONS and 0 <= fence.counter <= HIGHEST):
         raise ValueError(f"{tuple(fence)} is not a fence")
 
 

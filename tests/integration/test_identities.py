@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
 from stead.pki.identity import Identity
@@ -200,3 +202,34 @@ def test_a_token_holds_once_for_one_name_and_for_its_time(cell: Cell, tmp_path: 
     # An agent serves what it was invited for.
     foreign = cell.stead("agent", "run", "--identity", str(tmp_path / "new"), "--lane", ONE)
     assert (foreign.returncode, f"a1 may not serve {ONE}" in foreign.stderr) == (2, True)
+
+
+class Tls(Stead):
+    """A server that is spoken to over TLS alone."""
+
+    def __init__(self, authority: Path, *words: str) -> None:
+        super().__init__(*words, port_option=True)
+        self.authority = authority
+
+    def ready(self) -> bool:
+        try:
+            context = ssl.create_default_context(cafile=str(self.authority))
+            return httpx.get(f"https://127.0.0.1:{self.port}/readyz", timeout=1, verify=context).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+
+@pytest.mark.slow
+def test_who_joins_knows_whom_it_shows_its_token_to(cell: Cell, migrated: str) -> None:
+    pki = cell.nats.founded.folder
+    certificate, key = cell.said("pki", "server-cert", str(pki), "--host", "127.0.0.1").split()
+    identity = ("--identity", str(cell.nats.founded.controller))
+    words = ("server", "--database", migrated, *identity, "--certificate", certificate, "--key", key)
+    token = cell.invite("a1", ONE)
+    with Tls(pki / "ca.pem", *words) as server:
+        address = f"https://127.0.0.1:{server.port}"
+        join = ("agent", "join", "--server", address, "--token", token, "--identity", str(cell.folder / "a1"))
+        unknown = cell.stead(*join)
+        assert unknown.returncode == 1
+        assert "certificate" in unknown.stderr.lower()
+        assert cell.said(*join, "--ca", str(pki / "ca.pem")) == f"a1 has joined {CELL}, for {ONE}\n"

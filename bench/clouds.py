@@ -52,7 +52,7 @@ async def cell(server: Postgres, nats: Nats, cloud: SimCloud) -> AsyncIterator[h
         workers = [
             Stead(
                 f"agent{n}",
-                *("agent", *(word for lane in lanes[n::2] for word in ("--lane", lane))),
+                *("agent", "run", *(word for lane in lanes[n::2] for word in ("--lane", lane))),
                 *("--set", f"url={cloud.url}", "--name", f"a{n}", *words),
             )
             for n in range(2)

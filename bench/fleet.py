@@ -96,7 +96,7 @@ async def fleet(
         for n in range(agents):
             lanes = [word for lane in LANES[n::agents] for word in ("--lane", lane)]
             workers.append(
-                Stead(f"agent{n}", "agent", *lanes, "--set", f"url={cloud.url}", "--name", f"a{n}", *words)
+                Stead(f"agent{n}", "agent", "run", *lanes, "--set", f"url={cloud.url}", "--name", f"a{n}", *words)
             )
         for worker in workers:
             worker.start()

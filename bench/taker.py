@@ -49,7 +49,7 @@ class Silent:
 
 async def main(nats: str, cell: str, name: str, lanes: Sequence[str]) -> None:
     """For ever."""
-    async with Bus(nats, cell) as bus:
+    async with Bus(nats, cell, agent=name) as bus:
         await bus.connect(10)
         await Agent(bus, name, 1, {lane: Silent() for lane in lanes}, at_once=10_000).run()
 

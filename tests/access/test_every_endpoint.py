@@ -129,6 +129,10 @@ RULES = {
     "PUT /v1/providers/{provider}/limits": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"provider": lambda _: "sim"}
     ),
+    "GET /v1/agents": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "POST /v1/agents/invitations": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"name": "a", "lanes": ["sim.a"]}),
+    "POST /v1/agents/join": Rule(EVERYBODY, body={"token": "x", "user_key": "x", "request": "x", "proof": "x"}),
+    "POST /v1/agents/{name}/revoke": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills={"name": lambda _: "a"}),
     "GET /v1/tokens": Rule(KNOWN),
     "POST /v1/tokens": Rule(FORCE, hidden=False, seen_by=KNOWN, body=TOKEN),
     "DELETE /v1/tokens/{name}": Rule(FORCE, seen_by=frozenset(), fills={"name": spare}),

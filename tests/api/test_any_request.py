@@ -6,9 +6,11 @@ the log. `make fuzz` sends many more.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from stead.access.direct import create_token
 from stead.api import openapi
 from stead.dev.engines import Nats, Postgres
 from tests.drivers.cloud import SimCloud
@@ -32,8 +35,8 @@ from tests.integration.test_processes import Stead
 EXAMPLES = int(os.environ.get("STEAD_FUZZ", "3"))
 """Requests to each endpoint, of each mode, by each caller."""
 
-CALLERS: Sequence[Mapping[str, str]] = ({}, {"Authorization": "Bearer none.such.token"})
-"""What each caller sends along with every request."""
+ROLES = {"admin": "*", "viewer": "shop"}
+"""Those who show a token, by what it is for; two more show none, and one that is none."""
 
 CHECKS = [
     not_a_server_error,
@@ -45,19 +48,24 @@ CHECKS = [
 SCHEMA = schemathesis.openapi.from_dict(openapi())
 ENDPOINTS = [(method.upper(), path) for path, methods in openapi()["paths"].items() for method in methods]
 STREAM = "/v1/events"
+DAY = timedelta(days=1)
+
+type Served = tuple[Stead, Sequence[Mapping[str, str]]]
+"""A server, and what each caller sends along with every request."""
 
 
 @pytest.fixture(scope="module")
-def server(postgres: Postgres, nats_server: Nats) -> Iterator[Stead]:
+def server(postgres: Postgres, nats_server: Nats) -> Iterator[Served]:
     dsn = postgres.create_database(f"any_{secrets.token_hex(4)}")
     bus = ("--nats", nats_server.url, "--cell", f"f{secrets.token_hex(4)}")
     unlimited = [word for name in ("changes", "namespace-changes", "reads") for word in ("--rate", f"{name}=0")]
+    tokens = [asyncio.run(create_token(dsn, role, [(role, where)], DAY)) for role, where in ROLES.items()]
     with (
         SimCloud() as cloud,
         Stead("server", "--database", dsn, *bus, *unlimited, port_option=True) as server,
-        Stead("agent", *bus, "--lane", "sim.a", "--set", f"url={cloud.url}", "--name", "a1"),
+        Stead("agent", "run", *bus, "--lane", "sim.a", "--set", f"url={cloud.url}", "--name", "a1"),
     ):
-        yield server
+        yield server, [{}, *({"Authorization": f"Bearer {token}"} for token in ("none.such.token", *tokens))]
 
 
 def send(case: Case[Any], address: str, headers: Mapping[str, str]) -> requests.Response:
@@ -83,10 +91,11 @@ def check(case: Case[Any], answer: requests.Response) -> None:
 
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS, ids=lambda part: part)
-def test_any_request_has_an_answer(server: Stead, method: str, path: str, mode: GenerationMode) -> None:
+def test_any_request_has_an_answer(server: Served, method: str, path: str, mode: GenerationMode) -> None:
     if mode is GenerationMode.NEGATIVE and not may_be_wrong(method, path):
         pytest.skip("there is nothing that could be wrong")
-    began = server.log.stat().st_size
+    process, callers = server
+    began = process.log.stat().st_size
 
     @settings(
         max_examples=EXAMPLES,
@@ -97,11 +106,11 @@ def test_any_request_has_an_answer(server: Stead, method: str, path: str, mode: 
     )
     @given(SCHEMA[path][method].as_strategy(generation_mode=mode))
     def each(case: Case[Any]) -> None:
-        for headers in CALLERS:
-            check(case, send(case, f"http://127.0.0.1:{server.port}", headers))
+        for headers in callers:
+            check(case, send(case, f"http://127.0.0.1:{process.port}", headers))
 
     each()
-    with server.log.open("rb") as log:
+    with process.log.open("rb") as log:
         log.seek(began)
         said = log.read()
     assert b"Traceback" not in said, said.decode(errors="replace")[-4000:]

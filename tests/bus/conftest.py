@@ -19,7 +19,7 @@ def cell() -> str:
 @pytest.fixture
 async def bus(nats_server: Nats, cell: str) -> AsyncIterator[Bus]:
     """Connected, with streams."""
-    async with Bus(nats_server.url, cell) as bus:
+    async with Bus(nats_server.url, cell, agent="agent-1") as bus:
         await bus.connect(10)
         await bus.identity()
         yield bus
@@ -28,7 +28,7 @@ async def bus(nats_server: Nats, cell: str) -> AsyncIterator[Bus]:
 @pytest.fixture
 async def other(nats_server: Nats, cell: str) -> AsyncIterator[Bus]:
     """A second process on the same cell."""
-    async with Bus(nats_server.url, cell) as bus:
+    async with Bus(nats_server.url, cell, agent="agent-1") as bus:
         await bus.connect(10)
         yield bus
 
@@ -42,7 +42,7 @@ def own_nats() -> Iterator[Nats]:
 
 @pytest.fixture
 async def own_bus(own_nats: Nats, cell: str) -> AsyncIterator[Bus]:
-    async with Bus(own_nats.url, cell, ping_interval=0.2) as bus:
+    async with Bus(own_nats.url, cell, agent="agent-1", ping_interval=0.2) as bus:
         await bus.connect(10)
         await bus.identity()
         yield bus

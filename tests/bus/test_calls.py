@@ -9,6 +9,7 @@ import pytest
 
 from stead.bus import Bus, NoAnswer, calls
 from stead.bus.messages import Fault, Renew, RenewReply, Take, TakeReply
+from stead.bus.subjects import inbox
 from stead.bus.wire import Form
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
@@ -122,8 +123,8 @@ async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
 
 async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> None:
     await bus.serve_take(granted)
-    client = await nats.connect(nats_server.url)
-    answer = await client.request(bus.subjects.take, b"garbage", timeout=5)
+    client = await nats.connect(nats_server.url, inbox_prefix=inbox("agent-1"))
+    answer = await client.request(bus.subjects.take("agent-1"), b"garbage", timeout=5)
     await client.close()
     fault = Form(Fault).decode(answer.data)
     assert fault.permanent

@@ -146,7 +146,7 @@ async def test_a_connection_ended_by_the_server_with_an_error_is_made_anew(own_b
 async def test_a_bus_may_be_there_before_its_server(cell: str) -> None:
     server = Nats()
     try:
-        async with Bus(server.url, cell) as bus:
+        async with Bus(server.url, cell, agent="agent-1") as bus:
             with pytest.raises(Unavailable, match="not open"):
                 await bus.publish_order(order())
             with pytest.raises(Unavailable, match="not connected"):

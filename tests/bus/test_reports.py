@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from stead.bus import Bus, NoAnswer
+from stead.bus import Bus, NoAnswer, streams
 from stead.bus.messages import FromAgent, FullState, Hello, Presence, StateLine
+from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import drain, presence, report
 
@@ -73,3 +74,21 @@ async def test_presence_reaches_one_of_the_controllers_that_listen(bus: Bus, oth
     await bus.identity()
     await other.identity()
     assert heard.empty()
+
+
+async def test_whoever_says_too_much_is_told_to_wait_and_nobody_else(
+    nats_server: Nats, cell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "MOST_REPORTS", 3)
+    async with Bus(nats_server.url, cell) as bus:
+        await bus.connect(5)
+        await bus.identity()
+        for number in range(3):
+            await bus.publish_report(report(number, "flooded"))
+        with pytest.raises(NoAnswer):
+            await bus.publish_report(report(3, "flooded"), timeout=0.5)
+        await bus.publish_report(report(4, "another"), timeout=5)
+        async with bus.reports() as consumer:
+            for delivery in await drain(consumer, 4):
+                await delivery.ack()
+        await bus.publish_report(report(5, "flooded"), timeout=5)

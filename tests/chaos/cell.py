@@ -212,7 +212,7 @@ async def running(seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool 
         server = ["server", "--open", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]
         controllers = [Process(f"controller-{i}", server, planted) for i in range(1, CONTROLLERS + 1)]
         agents = [
-            Process(f"agent-{i + 1}", ["agent", *bus, *_agent(i), *_driver(cloud, pace)], planted)
+            Process(f"agent-{i + 1}", ["agent", "run", *bus, *_agent(i), *_driver(cloud, pace)], planted)
             for i in range(AGENTS)
         ]
         strict = stack.enter_context(Ec2Cloud()) if ec2 else None
@@ -221,7 +221,7 @@ async def running(seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool 
             words = [*bus, "--lane", ".".join(EC2), "--driver", "ec2", *_driver(strict, pace, "endpoint_url")]
             names = [f"agent-{AGENTS + i}" for i in (1, 2)]
             env = credentials(strict)
-            agents += [Process(name, ["agent", *words, "--name", name], planted, env) for name in names]
+            agents += [Process(name, ["agent", "run", *words, "--name", name], planted, env) for name in names]
         cell = Cell(postgres, nats, cloud, strict, controllers, agents, dsn, Random(seed))
         for one in cell.processes:
             stack.callback(one.close)

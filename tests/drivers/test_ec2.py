@@ -475,7 +475,7 @@ async def test_a_vm_through_every_layer(
         "reboot": "Running",
         "terminate": "Terminated",
     }
-    async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell) as bus:
+    async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell, agent="a1") as bus:
         await bus.connect(5)
         brisk = world.driver(timeout=Pace().call)
         async with running(Agent(bus, "a1", 1, {lane: brisk}).run()):

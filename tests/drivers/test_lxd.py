@@ -448,7 +448,7 @@ class TestThroughEveryLayer:
         spec = dict(world.member().spec)
         if lost:
             world.proxy.lost.append(with_verb(lost))
-        async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell) as bus:
+        async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell, agent="a1") as bus:
             await bus.connect(5)
             async with running(Agent(bus, "a1", 1, {lane: driver}).run()):
                 for action, state in LIFE.items():

@@ -268,7 +268,9 @@ def place(
         for lane, said in settings.items():
             driver, name = lane.split()
             given = [word for field, value in said.items() for word in ("--set", f"{field}={value}")]
-            stack.enter_context(Stead("agent", *bus, "--lane", name, "--driver", driver, "--name", driver, *given))
+            stack.enter_context(
+                Stead("agent", "run", *bus, "--lane", name, "--driver", driver, "--name", driver, *given)
+            )
         file = tmp_path / "mci.yaml"
         regions = {"ec2": EC2_REGION, "lxd": containers.project, "openstack": OPENSTACK_REGION}
         file.write_text(FILE.format(key=KEY, **regions))

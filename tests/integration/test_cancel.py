@@ -55,9 +55,10 @@ class Cell:
 async def cell(migrated: str, nats_server: Nats, world: SimWorld) -> AsyncIterator[Cell]:
     bus = ("--nats", nats_server.url, "--cell", f"p{secrets.token_hex(4)}")
     lane, url = f"{world.provider}.{world.region}", world.cloud.url
+    agent = ("agent", "run", *bus, "--lane", lane, "--set", f"url={url}", "--set", "timeout=2", "--name", "a1")
     with (
         Stead("server", "--open", "--database", migrated, *bus, "--pace", PACE, port_option=True) as server,
-        Stead("agent", *bus, "--lane", lane, "--set", f"url={url}", "--set", "timeout=2", "--name", "a1"),
+        Stead(*agent),
     ):
         cell = Cell(f"http://127.0.0.1:{server.port}", world)
         await cell.stead("vm", "create", VM, "--provider", world.provider, "--region", world.region)

@@ -153,7 +153,7 @@ class World:
         command = f"command:{sys.executable} -c 'import os; print(os.environ[\"CHATTY\"])'"
         stead, own = "stead", "tests.integration.chatty"
         self.processes = [
-            Told("server", *bus, env={"STEAD_DATABASE": database, "STEAD_LOG": "DEBUG"}, listens=True),
+            Told("server", "--open", *bus, env={"STEAD_DATABASE": database, "STEAD_LOG": "DEBUG"}, listens=True),
             agent(
                 f"aws.{REGION}", "ec2", ec2, {"EC2_SECRET": marks["secret"], "STEAD_LOG": "DEBUG", **nowhere}, stead
             ),

@@ -56,7 +56,7 @@ def address(migrated: str, nats_server: Nats) -> Iterator[str]:
     with (
         SimCloud() as cloud,
         Stead("server", "--open", "--database", migrated, *bus, port_option=True) as server,
-        Stead("agent", *bus, "--lane", "aws.us-east-1", "--set", f"url={cloud.url}", "--name", "a1"),
+        Stead("agent", "run", *bus, "--lane", "aws.us-east-1", "--set", f"url={cloud.url}", "--name", "a1"),
     ):
         beside.append(server)
         yield f"http://127.0.0.1:{server.port}"

@@ -7,6 +7,7 @@ import pytest
 
 from stead.agent.resync import Resync
 from stead.agent.work import Work
+from stead.bus import Bus
 from stead.bus.messages import FullState, Roster, StateLine
 from stead.bus.wire import FROM_AGENT
 from stead.controller.runtime import Controller
@@ -65,11 +66,11 @@ async def test_a_full_state_from_before_an_order_says_nothing(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld
 ) -> None:
     async with controller(migrated, nats_server, cell, without=WITHOUT) as one:
-        async with agent(nats_server, cell, world):
+        async with agent(nats_server, cell, world) as worker:
             await ask(one, world, "create")
             await settled(one, "Running")
             lane = f"{world.provider}.{world.region}"
-            (member,) = (await one.bus.roster(Roster(lane))).members
+            (member,) = (await worker.bus.roster(Roster(lane, agent="a1"))).members
             await ask(one, world, "suspend")
             await settled(one, "Suspended")
         old = FullState("a1", 1, lane, [StateLine(member.fence, "Running", PATH)], True)
@@ -93,7 +94,12 @@ async def test_nothing_is_told_of_what_somebody_works_on(
 ) -> None:
     """A look from before the deed, told after its end, would be believed: the end of an order changes no fence."""
     lane = f"{world.provider}.{world.region}"
-    async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
+    async with (
+        controller(migrated, nats_server, cell, without=WITHOUT) as one,
+        agent(nats_server, cell, world) as worker,
+        Bus(nats_server.url, cell, agent="a2") as second,
+    ):
+        await second.connect(5)
         await ask(one, world, "create")
         await settled(one, "Running")
         await ask(one, world, "create", "/ns/m/g/2")
@@ -102,11 +108,11 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         await ask(one, world, "suspend")
 
         async def taken() -> bool:
-            return (await one.bus.roster(Roster(lane))).taken == [PATH]
+            return (await worker.bus.roster(Roster(lane, agent="a1"))).taken == [PATH]
 
         await until(taken)
         driver = world.driver()
-        told = await heard(nats_server, one, Resync(one.bus, "a2", 1, lane, Work(driver)))
+        told = await heard(nats_server, one, Resync(second, "a2", 1, lane, Work(driver)))
         await driver.close()
         assert [[line.path for line in part.objects] for part in told] == [["/ns/m/g/2"], []]
         assert await one.looks.ask([row for row in (await one.store.read_many([PATH])).values()]) == []

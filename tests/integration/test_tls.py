@@ -59,7 +59,7 @@ def secure(authority: Authority, migrated: str, nats_server: Nats) -> Iterator[S
     certificate, key = authority.issue("server")
     words = ("--database", migrated, "--nats", nats_server.url, "--cell", f"t{secrets.token_hex(4)}")
     tls = ("--tls-cert", str(certificate), "--tls-key", str(key))
-    with Secure("server", *words, *tls, ca=authority.file) as server:
+    with Secure("server", "--open", *words, *tls, ca=authority.file) as server:
         yield server
 
 

@@ -49,7 +49,7 @@ async def controller(
 @asynccontextmanager
 async def agent(nats: Nats, cell: str, world: SimWorld, name: str = "a1", **config: Any) -> AsyncIterator[Agent]:
     driver = world.driver(**config)
-    async with Bus(nats.url, cell) as bus:
+    async with Bus(nats.url, cell, agent=name) as bus:
         await bus.connect(5)
         worker = Agent(bus, name, 1, {f"{world.provider}.{world.region}": driver})
         async with running(worker.run()):

@@ -28,7 +28,7 @@ async def controller(ground: Ground, *, pace: Pace = PACE) -> AsyncIterator[Cont
 async def agent(ground: Ground, name: str = "a1", *, pace: Pace = PACE) -> AsyncIterator[Agent]:
     """A new run of an agent."""
     driver = ground.world.driver(timeout=pace.call)
-    async with Bus(ground.of.nats.url, ground.cell) as bus:
+    async with Bus(ground.of.nats.url, ground.cell, agent=name) as bus:
         await bus.connect(10)
         one = Agent(bus, name, time.time_ns() // 1_000_000, {ground.lane: driver})
         async with whole.running(one.run()):

@@ -35,11 +35,12 @@ ALLOWED = {
     "store": {"lifecycle", "together"},
     "bus": {"lifecycle"},
     "access": {"store"},
-    "controller": {"lifecycle", "catalog", "store", "bus", "access", "together"},
+    "pki": {"bus"},
+    "controller": {"lifecycle", "catalog", "store", "bus", "access", "pki", "together"},
     "drivers": {"lifecycle", "bus", "secrets"},
-    "agent": {"lifecycle", "bus", "drivers", "together", "secrets"},
+    "agent": {"lifecycle", "bus", "drivers", "pki", "together", "secrets"},
     "api": {"controller", "access", "console"},
-    "cli": {"client", "lifecycle", "catalog", "access", "api", "controller", "agent", "dev", "secrets"},
+    "cli": {"client", "lifecycle", "catalog", "access", "api", "controller", "agent", "dev", "pki", "secrets"},
     "__main__": {"cli"},
 }
 

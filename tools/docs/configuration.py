@@ -16,10 +16,10 @@ from stead.drivers.openstack.settings import Config as OpenStack
 from stead.drivers.settings import secret
 from stead.drivers.sim.driver import Config as Sim
 from tools.docs.attributes import sentences
-from tools.docs.commands import Command, leaves, options, root
+from tools.docs.commands import Command, leaves, options
 from tools.docs.markdown import MADE, code, flat, table
 
-PROCESSES = ("server", "controller", "agent", "sim-cloud", "dev")
+PROCESSES = ("server", "controller", "agent run", "sim-cloud", "dev")
 DRIVERS: dict[str, type[msgspec.Struct]] = {"sim": Sim, "ec2": Ec2, "lxd": Lxd, "openstack": OpenStack}
 
 HEAD = f"""{MADE}
@@ -38,7 +38,7 @@ the database, and changed by commands.
 DRIVERS_HEAD = """
 ## Drivers
 
-`stead agent --driver NAME` says which driver serves its lanes, `--set name=value` gives it a setting, `--settings
+`stead agent run --driver NAME` says which driver serves its lanes, `--set name=value` gives it a setting, `--settings
 FILE` all of those in a YAML file. `provider` and `region` follow from the name of the lane and need not be set. One
 that is a secret is named, as `env:NAME`, `file:PATH`, `command:WORDS` or `sealed:…`, and never said:
 [how](../how-to/credentials.md).
@@ -50,7 +50,7 @@ def page() -> str:
     """All of them."""
     lines = [HEAD, *_variables(), "", "## Processes", ""]
     for name in PROCESSES:
-        command = root().commands[name]
+        command = dict(leaves())[f"stead {name}"]
         lines += [f"### stead {name}", "", flat(str(command.help).partition("\n\n")[0]), ""]
         lines += [*table(("option", "variable", "default", "meaning"), _options(command)), ""]
     lines += [DRIVERS_HEAD.strip("\n"), ""]

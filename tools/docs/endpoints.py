@@ -25,6 +25,7 @@ TITLES = {
     "resources": "Resources",
     "operations": "Operations and claims",
     "queues": "Queues",
+    "agents": "Agents",
     "journal": "Journal",
     "truth": "Providers",
     "lifecycles": "Lifecycles",

@@ -21,7 +21,7 @@ export default function LanesPage() {
           <Shown of={lanes} rows={6}>
             {(page) => {
               const items = page.items.filter((lane) => lane.lane.includes(filter.value.trim()));
-              if (!page.items.length) return <Empty title="Nobody serves a lane yet" command="stead agent --lane aws.us-east-1 --set url=http://127.0.0.1:7780">Start an agent:</Empty>;
+              if (!page.items.length) return <Empty title="Nobody serves a lane yet" command="stead agent run --lane aws.us-east-1 --set url=http://127.0.0.1:7780">Start an agent:</Empty>;
               return <Table of={items} reload={lanes.reload} />;
             }}
           </Shown>

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
 from stead.agent.agent import Agent
+from stead.agent.renewal import Renewal
 from stead.bus import Bus
 from stead.drivers import registry
+from stead.pki.identity import Identity
 from stead.secrets import scrub
 
 
@@ -17,10 +20,13 @@ class WrongSettings(ValueError):
     """A lane's driver cannot be made of what was said."""
 
 
-async def run(nats: str, cell: str, name: str, lanes: Mapping[str, Mapping[str, Any]]) -> None:
+async def run(
+    nats: str, cell: str, name: str, lanes: Mapping[str, Mapping[str, Any]], identity: Identity | None = None
+) -> None:
     """Serve lanes until cancelled. Each lane has its driver's name and configuration.
 
-    The epoch tells one run of an agent from the next: it is the time at which it began.
+    The epoch tells one run of an agent from the next: it is the time at which it began. With an identity, that says
+    who the agent is and where its bus is, and is renewed in time.
     """
     async with AsyncExitStack() as stack:
         drivers = {}
@@ -32,9 +38,18 @@ async def run(nats: str, cell: str, name: str, lanes: Mapping[str, Mapping[str, 
                 raise WrongSettings(scrub(f"{lane}: {error}")) from None
             stack.push_async_callback(driver.close)
             drivers[lane] = driver
-        bus = await stack.enter_async_context(Bus(nats, cell, name=name))
+        if identity is None:
+            bus = Bus(nats, cell, name=name, agent=name)
+        else:
+            about = identity.description
+            name = about.name
+            bus = Bus(about.bus, about.cell, name=name, agent=name, apart=True, options=identity.options)
+        await stack.enter_async_context(bus)
         await bus.connect()
-        await Agent(bus, name, time.time_ns() // 1_000_000, drivers).run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(Agent(bus, name, time.time_ns() // 1_000_000, drivers).run())
+            if identity is not None:
+                group.create_task(Renewal(bus, identity).run())
 
 
 def lane_config(driver: str, lane: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Resync:
         began, tokens, missing = 0.0, set[str](), list[StateLine]()
         after = ""
         while True:
-            page = await self.bus.roster(Roster(self.lane, after))
+            page = await self.bus.roster(Roster(self.lane, after, self.agent))
             began = began or page.now
             tokens |= {member.token for member in page.members}
             taken = set(page.taken)

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from stead import __version__
 from stead.api import (
     access,
+    agents,
     explain,
     health,
     journal,
@@ -41,8 +42,12 @@ Everything that is not an answer is a problem (RFC 9457). Its type is `urn:stead
 """
 
 
-OPEN = {"livez", "readyz", "console", "page", "read_login", "begin_session", "log_in", "come_back", "end_session"}
-"""The routes that everybody may use: whether the server lives, the files of the console, and the way in."""
+OPEN = {
+    *("livez", "readyz", "console", "page"),
+    *("read_login", "begin_session", "log_in", "come_back", "end_session", "join_agent"),
+}
+"""The routes that everybody may use: whether the server lives, the files of the console, and the ways in, of people
+and of agents, who show something of another kind."""
 
 
 def create_app(
@@ -73,6 +78,7 @@ def create_app(
     app.include_router(explain.router(service))
     app.include_router(operations.router(service))
     app.include_router(queues.router(service))
+    app.include_router(agents.router(service))
     app.include_router(journal.router(service, heartbeat))
     app.include_router(truth.router(service))
     app.include_router(overview.router(service))

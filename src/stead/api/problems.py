@@ -48,6 +48,9 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "needs-reason": (422, "Force needs a reason"),
     "not-forceable": (422, "The action cannot be forced"),
     "key-reused": (422, "The idempotency key was used for another request"),
+    "not-invited": (403, "The invitation does not hold"),
+    "has-identity": (409, "There is an agent of that name"),
+    "no-identities": (409, "The cell gives no identities out"),
     "changed": (412, "The resource has changed"),
     "not-found": (404, "There is no such thing"),
     "no-such-address": (404, "There is no such address"),
@@ -177,6 +180,21 @@ HELP: Mapping[str, Help] = {
         "The idempotency key came with another request before.",
         "Take a new key for a new request.",
         "no",
+    ),
+    "not-invited": Help(
+        "The token is none, was used, is over, or is for an agent of another name.",
+        "Ask for another: `stead agent invite`.",
+        "no",
+    ),
+    "has-identity": Help(
+        "An agent of that name has joined, and two of the same name cannot be told apart.",
+        "Take another name, or revoke the one that has it.",
+        "when that one was revoked",
+    ),
+    "no-identities": Help(
+        "The server runs without an identity of its own, on a bus that lets everybody in.",
+        "Run it with `--identity`; `stead pki init` makes one.",
+        "when it does",
     ),
     "changed": Help(
         "The resource is not in the version that `If-Match` names any more; `ETag` has the version it is in.",

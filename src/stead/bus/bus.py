@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Self
 from uuid import uuid4
 
@@ -20,19 +21,24 @@ from stead.bus import consumer, streams
 from stead.bus.calls import QUEUE, Asker, Service
 from stead.bus.consumer import ACK_WAIT, Consumer
 from stead.bus.errors import BadMessage, BusError, NoAnswer, NotPublished, Unavailable, translated
-from stead.bus.link import Link, Listening, StateCallback
+from stead.bus.garbage import Garbage
+from stead.bus.link import Link, Listening, Options, StateCallback
 from stead.bus.messages import (
     FromAgent,
     Hello,
+    IdentityReply,
     Look,
     LookReply,
     Message,
     Offers,
     OffersReply,
+    OpenLane,
+    OpenLaneReply,
     Order,
     Poke,
     Presence,
     Renew,
+    RenewIdentity,
     RenewReply,
     Roster,
     RosterReply,
@@ -44,7 +50,7 @@ from stead.bus.messages import (
 from stead.bus.publisher import Outgoing, Publisher
 from stead.bus.replies import Replies
 from stead.bus.streams import Identity
-from stead.bus.subjects import Recipient, Subjects
+from stead.bus.subjects import Recipient, Subjects, inbox
 from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
 
 log = logging.getLogger(__name__)
@@ -68,26 +74,39 @@ class Bus:
         cell: str,
         *,
         name: str = "stead",
+        agent: str | None = None,
         on_state: StateCallback | None = None,
         replicas: int = 1,
         domain: str | None = None,
+        apart: bool = False,
         ping_interval: float = 5.0,
-        options: Mapping[str, Any] | None = None,
+        options: Options | None = None,
     ) -> None:
-        """`domain` is JetStream's, for agents behind a leaf node; `options` go to the client library as they are."""
+        """`agent` is who speaks here, where it is one: it gets answers in an inbox of its own, and only there.
+
+        `domain` is JetStream's, for agents behind a leaf node; `apart` says that agents have an account of their own
+        on this bus. `options` go to the client library as they are.
+        """
         self.subjects = Subjects(cell)
-        self._link = Link(url, name, ping_interval=ping_interval, options=options)
+        self.garbage = Garbage()
+        where = inbox(agent) if agent is not None else "_INBOX"
+        self._link = Link(url, name, ping_interval=ping_interval, inbox=where, options=options)
         replies = Replies(self._link)
         self._publisher = Publisher(replies)
         self._takes = Asker[Take, TakeReply](self._link, replies, TakeReply)
         self._renewals = Asker[Renew, RenewReply](self._link, replies, RenewReply)
         self._rosters = Asker[Roster, RosterReply](self._link, replies, RosterReply)
+        self._openings = Asker[OpenLane, OpenLaneReply](self._link, replies, OpenLaneReply)
+        self._identities = Asker[RenewIdentity, IdentityReply](self._link, replies, IdentityReply)
         self._looks = Asker[Look, LookReply](self._link, replies, LookReply)
         self._offers = Asker[Offers, OffersReply](self._link, replies, OffersReply)
         self._surveys = Asker[Survey, SurveyReply](self._link, replies, SurveyReply)
         self._services: list[Service[Any, Any]] = []
         self._replicas = replicas
-        self._prefix = "$JS.API" if domain is None else f"$JS.{domain}.API"
+        api = "$JS.API" if domain is None else f"$JS.{domain}.API"
+        self._prefix = self.subjects.api if apart else api
+        self._apart = agent if apart else None
+        """Who speaks here, where it is an agent that may not make anything."""
         if on_state is not None:
             self._link.watch(on_state)
 
@@ -116,6 +135,10 @@ class Bus:
     def on_state(self, callback: StateCallback) -> None:
         """Call it on every change; it must not block. After `connected`, a controller looks at `identity`."""
         self._link.watch(callback)
+
+    async def renew_connection(self) -> None:
+        """Connect anew, with the options as they are now."""
+        await self._link.renew()
 
     async def identity(self) -> Identity:
         """Which streams there are now, made here if there were none."""
@@ -159,6 +182,9 @@ class Bus:
             ack_wait=ack_wait,
             inactive_threshold=None if to is None else ABANDONED,
             prefix=self._prefix,
+            make=partial(self.open_lane, lane, self._apart) if self._apart is not None else None,
+            garbage=self.garbage,
+            belongs=lambda _, order: order.lane == lane,
         )
 
     async def forget(self, lane: str, to: Recipient | None = None) -> None:
@@ -174,10 +200,7 @@ class Bus:
 
     async def publish_report(self, report: FromAgent, timeout: float | None = None) -> None:
         """Try until the report is published, or for so many seconds."""
-        subject = (
-            self.subjects.hello(report.agent) if isinstance(report, Hello) else self.subjects.report(report.lane)
-        )
-        outgoing = Outgoing(subject, encode(report), uuid4().hex)
+        outgoing = Outgoing(self._subject_of(report), encode(report), uuid4().hex)
         try:
             async with asyncio.timeout(timeout):
                 await self._until_published(outgoing)
@@ -206,35 +229,66 @@ class Bus:
             ack_wait=ack_wait,
             batch=batch,
             prefix=self._prefix,
+            garbage=self.garbage,
+            belongs=lambda subject, report: subject == self._subject_of(report),
         )
+
+    def _subject_of(self, report: FromAgent) -> str:
+        """Where alone it may be said: the bus lets an agent speak for itself and for its lanes."""
+        return self.subjects.hello(report.agent) if isinstance(report, Hello) else self.subjects.report(report.lane)
 
     # Custody
 
     async def take(self, take: Take, timeout: float = 5.0) -> TakeReply:
         """Ask for custody. It counts from before the question, since the answer may have been long on its way."""
-        return await self._takes.ask(self.subjects.take, take, timeout)
+        return await self._takes.ask(self.subjects.take(take.agent), take, timeout)
 
     async def renew(self, renew: Renew, timeout: float = 5.0) -> RenewReply:
         """Ask for more time."""
-        return await self._renewals.ask(self.subjects.renew, renew, timeout)
+        return await self._renewals.ask(self.subjects.renew(renew.agent), renew, timeout)
 
     async def serve_take(self, handler: Callable[[Take], Awaitable[TakeReply]]) -> Service[Take, TakeReply]:
         """Answer those who want to take an order, side by side with all other controllers."""
-        return await self._serve(self.subjects.take, Form(Take), handler)
+        return await self._serve(self.subjects.takes, Form(Take), handler, agents=True)
 
     async def serve_renew(self, handler: Callable[[Renew], Awaitable[RenewReply]]) -> Service[Renew, RenewReply]:
         """Answer those who want to keep an order."""
-        return await self._serve(self.subjects.renew, Form(Renew), handler)
+        return await self._serve(self.subjects.renewals, Form(Renew), handler, agents=True)
+
+    async def renew_identity(self, renew: RenewIdentity, timeout: float = 30.0) -> IdentityReply:
+        """Ask for what one connects with to be renewed."""
+        return await self._identities.ask(self.subjects.identity(renew.agent), renew, timeout)
+
+    async def serve_identity(
+        self, handler: Callable[[RenewIdentity], Awaitable[IdentityReply]]
+    ) -> Service[RenewIdentity, IdentityReply]:
+        """Renew what agents connect with."""
+        return await self._serve(self.subjects.identities, Form(RenewIdentity), handler, agents=True)
 
     # Looks
 
     async def roster(self, roster: Roster, timeout: float = 10.0) -> RosterReply:
         """Ask a controller what there should be on a lane."""
-        return await self._rosters.ask(self.subjects.roster, roster, timeout)
+        return await self._rosters.ask(self.subjects.roster(roster.agent), roster, timeout)
 
     async def serve_roster(self, handler: Callable[[Roster], Awaitable[RosterReply]]) -> Service[Roster, RosterReply]:
         """Tell agents what there should be."""
-        return await self._serve(self.subjects.roster, Form(Roster), handler)
+        return await self._serve(self.subjects.rosters, Form(Roster), handler, agents=True)
+
+    async def open_lane(self, lane: str, agent: str, timeout: float = 10.0) -> None:
+        """Have a controller make the way to a lane's orders."""
+        await self._openings.ask(self.subjects.open(agent), OpenLane(lane, agent), timeout)
+
+    async def serve_lanes(self, trusted: Callable[[OpenLane], Awaitable[None]]) -> Service[OpenLane, OpenLaneReply]:
+        """Make the ways to lanes for agents that may not; it raises where one asks for a lane that is not its own."""
+
+        async def made(asked: OpenLane) -> OpenLaneReply:
+            await trusted(asked)
+            async with self.orders(asked.lane) as consumer:
+                await consumer.make()
+            return OpenLaneReply()
+
+        return await self._serve(self.subjects.openings, Form(OpenLane), made, agents=True)
 
     async def look(self, look: Look, timeout: float = 30.0) -> LookReply:
         """Ask whoever serves a lane to look; `NoAnswer` at once where nobody does."""
@@ -267,9 +321,9 @@ class Bus:
         return await self._serve(self.subjects.survey(lane), Form(Survey), handler)
 
     async def _serve(
-        self, subject: str, form: Form[Any], handler: Callable[[Any], Awaitable[Any]]
+        self, subject: str, form: Form[Any], handler: Callable[[Any], Awaitable[Any]], *, agents: bool = False
     ) -> Service[Any, Any]:
-        service = Service(self._link, form, handler)
+        service = Service(self._link, form, handler, self.garbage, agents=agents)
         self._services.append(service)
         await service.begin(subject)
         return service
@@ -279,11 +333,18 @@ class Bus:
     async def announce(self, presence: Presence) -> None:
         """Say that an agent is there, to whichever controller listens now."""
         with translated("presence"):
-            await self._link.client().publish(self.subjects.presence, encode(presence))
+            await self._link.client().publish(self.subjects.presence(presence.agent), encode(presence))
 
     async def on_presence(self, handler: Callable[[Presence], Awaitable[None]]) -> Listening:
         """Hear of the agents that are there; each word goes to one controller."""
-        return await self._hear(self.subjects.presence, PRESENCE, handler)
+
+        async def own(presence: Presence, message: Msg) -> None:
+            if message.subject != self.subjects.presence(presence.agent):
+                self.garbage.note(message.subject, f"{presence.agent} speaks for another")
+                return
+            await handler(presence)
+
+        return await self._hear(self.subjects.presences, PRESENCE, own)
 
     async def poke(self, poke: Poke, *, heard: bool = False) -> None:
         """Tell whichever controller listens that there is something to do; with `heard`, fail where none does."""
@@ -296,20 +357,24 @@ class Bus:
 
     async def on_poke(self, handler: Callable[[Poke], Awaitable[None]]) -> Listening:
         """Hear that there is something to do; each word goes to one controller."""
-        return await self._hear(self.subjects.poke, Form(Poke), handler)
+
+        async def heard(poke: Poke, message: Msg) -> None:
+            if message.reply:
+                await message.respond(b"")
+            await handler(poke)
+
+        return await self._hear(self.subjects.poke, Form(Poke), heard)
 
     async def _hear[M: Message](
-        self, subject: str, form: Form[M], handler: Callable[[M], Awaitable[None]]
+        self, subject: str, form: Form[M], handler: Callable[[M, Msg], Awaitable[None]]
     ) -> Listening:
         async def callback(message: Msg) -> None:
             try:
                 heard = form.decode(message.data)
             except BadMessage as error:
-                log.warning("on %s: %s", message.subject, error)
+                self.garbage.note(message.subject, str(error))
                 return
-            if message.reply:
-                await message.respond(b"")
-            await handler(heard)
+            await handler(heard, message)
 
         return await self._link.listen(subject, callback, QUEUE)
 

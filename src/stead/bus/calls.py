@@ -14,9 +14,11 @@ from collections.abc import Awaitable, Callable
 from nats.aio.msg import Msg
 
 from stead.bus.errors import BadMessage, BusError, NoAnswer, Unavailable, translated
+from stead.bus.garbage import Garbage, Seldom
 from stead.bus.link import Link, Listening
 from stead.bus.messages import Fault, Message
 from stead.bus.replies import Replies
+from stead.bus.subjects import INBOX, to_token
 from stead.bus.wire import Form, encode
 
 log = logging.getLogger(__name__)
@@ -26,6 +28,9 @@ QUEUE = "stead"
 
 TRY = 2.0
 """Seconds for one try, if the whole time allows."""
+
+ACROSS = "_R_."
+"""How a place for an answer begins that leads back to another account. Only the server of the bus can name one."""
 
 AT_ONCE = 64
 """Questions of one subject that one process works on at the same time."""
@@ -67,12 +72,21 @@ class Wakefulness:
 
 
 class Service[Q: Message, A: Message]:
-    """Answers the questions on a subject."""
+    """Answers the questions on a subject.
 
-    def __init__(self, link: Link, form: Form[Q], handler: Callable[[Q], Awaitable[A]]) -> None:
+    With `agents`, each of them asks on a subject whose last token is its name. The bus sees to it that nobody else
+    does; but where the answer is wanted is the asker's to say, so an answer goes to its own inbox, or nowhere.
+    """
+
+    def __init__(
+        self, link: Link, form: Form[Q], handler: Callable[[Q], Awaitable[A]], garbage: Garbage, *, agents: bool
+    ) -> None:
         self._link = link
         self._form = form
         self._handler = handler
+        self._garbage = garbage
+        self._agents = agents
+        self._failures = Seldom()
         self._room = asyncio.Semaphore(AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening: Listening | None = None
@@ -94,6 +108,9 @@ class Service[Q: Message, A: Message]:
     async def _on_question(self, question: Msg) -> None:
         if self._wakefulness.dazed:
             return
+        if self._agents and not question.reply.startswith((f"{INBOX}{_asker(question)}.", ACROSS)):
+            self._garbage.note(question.subject, f"the answer is wanted at {question.reply[:100] or 'no place'}")
+            return
         # The client library calls back one message after the other; the handlers are to work side by side.
         await self._room.acquire()
         task = asyncio.create_task(self._answer(question))
@@ -107,18 +124,27 @@ class Service[Q: Message, A: Message]:
     async def _answer(self, question: Msg) -> None:
         answer: Message
         try:
-            answer = await self._handler(self._form.decode(question.data))
-        except BadMessage as error:
-            log.warning("on %s: %s", question.subject, error)
-            answer = Fault(why=str(error), permanent=True)
-        except Exception:
-            log.exception("on %s: the handler failed", question.subject)
+            asked = self._form.decode(question.data)
+            if self._agents and to_token(getattr(asked, "agent", "")) != _asker(question):
+                raise BadMessage("the question is asked in another's name")
+            answer = await self._handler(asked)
+        except (BadMessage, ValueError) as error:
+            self._garbage.note(question.subject, str(error))
+            answer = Fault(why=str(error)[:1000], permanent=True)
+        except Exception as error:
+            if times := self._failures():
+                log.error("on %s: the handler failed (%d times)", question.subject, times, exc_info=error)
             answer = Fault(why="the handler failed")
         try:
             with translated("answer"):
                 await self._link.client().publish(question.reply, encode(answer))
         except Unavailable as error:
             log.info("%s; the question will be asked again", error)
+
+
+def _asker(question: Msg) -> str:
+    """The token of the agent that asks."""
+    return question.subject.rpartition(".")[2]
 
 
 class Asker[Q: Message, A: Message]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
@@ -24,6 +25,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, Header, StatusCode
 from nats.js.errors import NotFoundError
 
 from stead.bus.errors import BadMessage, Unavailable, UnknownVersion, translated
+from stead.bus.garbage import Garbage
 from stead.bus.link import BusState, Link, Listening
 from stead.bus.messages import Message
 from stead.bus.wire import Form
@@ -44,6 +46,9 @@ PAUSE = 0.1
 
 NOT_FOR_US = 30.0
 """Seconds before a message of another version comes again, perhaps to somebody who understands it."""
+
+OTHERS = 20
+"""How often it comes, at most: by then whoever understands it would have had it."""
 
 ENDED = (StatusCode.NO_MESSAGES, StatusCode.REQUEST_TIMEOUT)
 
@@ -68,6 +73,10 @@ class Delivery[M: Message]:
     async def nak(self, delay: float = 0.0) -> None:
         """It is not done; let it come again after so many seconds."""
         await self._say(Msg.Ack.Nak + (b' {"delay": %d}' % int(delay * 1e9) if delay > 0 else b""))
+
+    async def drop(self) -> None:
+        """It is worth nothing, and never comes again."""
+        await self._say(Msg.Ack.Term)
 
     async def working(self) -> None:
         """It is being worked on: the ack wait begins anew."""
@@ -109,7 +118,14 @@ class Consumer[M: Message]:
         inactive_threshold: float | None = None,
         batch: int = 100,
         prefix: str = "$JS.API",
+        make: Callable[[], Awaitable[object]] | None = None,
+        garbage: Garbage | None = None,
+        belongs: Callable[[str, M], bool] = lambda _subject, _message: True,
     ) -> None:
+        """What does not belong on the subject it came on is garbage. `make` has another make the server's side."""
+        self._make = make or self.make
+        self._garbage = garbage or Garbage()
+        self._belongs = belongs
         self._link = link
         self._form = form
         self._stream = stream
@@ -129,8 +145,9 @@ class Consumer[M: Message]:
         self._fresh = ack_wait * 0.8
         self._lock = asyncio.Lock()
         self._wake = asyncio.Event()
-        self._inbox = link.new_inbox()
+        self._inbox = ""
         self._listening: Listening | None = None
+        self._broken = False
         self._made = False
         self._request = _Request()
         self._arrived: deque[tuple[float, Msg]] = deque()
@@ -178,14 +195,23 @@ class Consumer[M: Message]:
         await self.close()
 
     async def _prepare(self) -> None:
+        if self._broken and self._listening is not None:
+            await self._listening.close()
+            self._listening = None
         if self._listening is None:
+            self._broken = False
+            self._inbox = self._link.new_inbox()
             self._listening = await self._link.listen(f"{self._inbox}.*", self._on_message)
         if not self._made:
-            with translated(f"consumer {self._config.name} of {self._stream}"):
-                async with self._link.making:
-                    manager = self._link.client().jsm(prefix=self._prefix)
-                    await self._link.unbroken(manager.add_consumer(self._stream, self._config))
+            await self._make()
             self._made = True
+
+    async def make(self) -> None:
+        """Make the server's side, unless it is there."""
+        with translated(f"consumer {self._config.name} of {self._stream}"):
+            async with self._link.making:
+                manager = self._link.client().jsm(prefix=self._prefix)
+                await self._link.unbroken(manager.add_consumer(self._stream, self._config))
 
     async def _pull(self, limit: int, timeout: float) -> None:
         """Ask once, and wait until the request has ended."""
@@ -217,7 +243,9 @@ class Consumer[M: Message]:
             self._request.status = status
         self._wake.set()
 
-    def _on_state(self, _: BusState) -> None:
+    def _on_state(self, state: BusState) -> None:
+        """An inbox is for one connection: a request from before would catch what nobody is given any more."""
+        self._broken |= state is BusState.DISCONNECTED
         self._wake.set()
 
     async def _open(self, limit: int) -> list[Delivery[M]]:
@@ -228,16 +256,20 @@ class Consumer[M: Message]:
             at, message = self._arrived.popleft()
             if at < oldest:
                 continue
+            times = message.metadata.num_delivered
             try:
                 decoded = self._form.decode(message.data)
+                if not self._belongs(message.subject, decoded):
+                    raise BadMessage("it does not belong there")
             except UnknownVersion as error:
-                log.warning("on %s: %s; left to others", message.subject, error)
-                await _answer(self._link, message.reply, Msg.Ack.Nak + b' {"delay": %d}' % int(NOT_FOR_US * 1e9))
-            except BadMessage as error:
-                log.error("on %s: %s; dropped", message.subject, error)
+                self._garbage.note(message.subject, f"{error}; left to others")
+                word = Msg.Ack.Nak + b' {"delay": %d}' % int(NOT_FOR_US * 1e9)
+                await _answer(self._link, message.reply, word if times < OTHERS else Msg.Ack.Term)
+            except (BadMessage, ValueError) as error:
+                self._garbage.note(message.subject, str(error))
                 await _answer(self._link, message.reply, Msg.Ack.Term)
             else:
-                found.append(Delivery(decoded, message.metadata.num_delivered, message.reply, self._link))
+                found.append(Delivery(decoded, times, message.reply, self._link))
         return found
 
 

@@ -37,6 +37,8 @@ LOOK = 1.0
 """Seconds between two looks at a client that should have said by itself that it has ended."""
 
 Callback = Callable[[Msg], Awaitable[None]]
+Options = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+"""What the client library is told beside; if it is to be called, it is before every connection."""
 
 
 class BusState(StrEnum):
@@ -84,7 +86,8 @@ class Link:
         *,
         ping_interval: float = 5.0,
         pause: float = 0.1,
-        options: Mapping[str, Any] | None = None,
+        inbox: str = "_INBOX",
+        options: Options | None = None,
     ) -> None:
         """A server that hangs is noticed after three pings; `options` go to the client library as they are."""
         servers = [url] if isinstance(url, str) else list(url)
@@ -92,10 +95,9 @@ class Link:
             if not urlsplit(server).hostname or urlsplit(server).port == 0:
                 raise ValueError(f"{server!r} is not the URL of a server: nats://host:port")
         self._options: dict[str, Any] = {
-            "connect_timeout": 5,
-            **(options or {}),
             "servers": servers,
             "name": name,
+            "inbox_prefix": inbox,
             "ping_interval": ping_interval,
             "max_outstanding_pings": 2,
             "allow_reconnect": False,
@@ -105,6 +107,7 @@ class Link:
         }
         self.making = asyncio.Semaphore(MAKING)
         """For whoever has something made by the server: thousands at once would all wait too long, and ask again."""
+        self._given = options
         self._pause = pause
         self._client: Client | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -172,8 +175,12 @@ class Link:
 
     def new_inbox(self) -> str:
         """A subject that nobody else uses."""
-        prefix = self._options.get("inbox_prefix", "_INBOX")
-        return f"{prefix if isinstance(prefix, str) else prefix.decode()}.{secrets.token_hex(11)}"
+        return f"{self._options['inbox_prefix']}.{secrets.token_hex(11)}"
+
+    async def renew(self) -> None:
+        """End this connection, if there is one; the next is made with the options as they are then."""
+        if self._client is not None:
+            await self._client.close()
 
     async def listen(self, subject: str, callback: Callback, queue: str = "") -> Listening:
         """Call back with every message on a subject, on this connection and on every later one."""
@@ -212,7 +219,9 @@ class Link:
         client = Client()
         self._last_error = ""
         try:
-            await client.connect(**self._options, closed_cb=on_closed, error_cb=self._on_error)
+            given = self._given() if callable(self._given) else self._given or {}
+            options = {"connect_timeout": 5, **given, **self._options}
+            await client.connect(**options, closed_cb=on_closed, error_cb=self._on_error)
             while behind := [one for one in self._listening if not one.listens_on(client)]:
                 for listening in behind:
                     await listening.begin(client)

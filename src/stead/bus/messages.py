@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from stead.bus.bounds import bounded
 from stead.lifecycle.snapshot import Fence
 
 MAJOR, MINOR = 1, 0
@@ -18,8 +19,19 @@ VERSION = (MAJOR, MINOR)
 LARGEST = 2**63 - 1
 """What a bigint of the database holds; a larger number is a mistake, and is refused before it gets that far."""
 
+MOST_INCARNATIONS = 2**31 - 1
+HIGHEST = 2**62
+"""Of a fence: it can still be raised."""
+
 Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-Name = Annotated[str, msgspec.Meta(min_length=1)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+Word = Annotated[str, msgspec.Meta(max_length=1000)]
+Moment = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+"""In seconds of Unix time."""
+Text = Annotated[str, msgspec.Meta(max_length=100_000)]
+MANY = 20_000
+"""What one message names at most."""
+Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Values = dict[str, Any]
 
 ReportKind = Literal["started", "done", "failed", "declined", "seen"]
@@ -27,7 +39,7 @@ ReportKind = Literal["started", "done", "failed", "declined", "seen"]
 
 def check(fence: Fence) -> None:
     """The parts of a fence are plain numbers to the decoder; hold them to what a fence can be."""
-    if not (0 <= fence.incarnation <= LARGEST and 0 <= fence.counter <= LARGEST):
+    if not (0 <= fence.incarnation <= MOST_INCARNATIONS and 0 <= fence.counter <= HIGHEST):
         raise ValueError(f"{tuple(fence)} is not a fence")
 
 
@@ -78,7 +90,7 @@ class Take(Message, frozen=True, tag="take"):
 
     agent: Name
     epoch: Number
-    members: list[tuple[str, Fence]]
+    members: Annotated[list[tuple[Name, Fence]], msgspec.Meta(max_length=MANY)]
 
     def __post_init__(self) -> None:
         for _, fence in self.members:
@@ -108,7 +120,7 @@ class Renew(Message, frozen=True, tag="renew"):
     order: Number
     agent: Name
     epoch: Number
-    fences: dict[str, Fence]
+    fences: Annotated[dict[Name, Fence], msgspec.Meta(max_length=MANY)]
 
     def __post_init__(self) -> None:
         for fence in self.fences.values():
@@ -131,17 +143,18 @@ class ReportResult(msgspec.Struct, frozen=True):
     path: Name
     fence: Fence
     kind: ReportKind
-    seen: str = ""
+    seen: Word = ""
     """With `seen`: what is there."""
     revision: Number | None = None
     """With `seen`: the revision of the spec in force there, where that can be told."""
     facts: Values = {}
-    error: str = ""
+    error: Text = ""
     permanent: bool = False
     """It failed in a way that another attempt will not mend."""
 
     def __post_init__(self) -> None:
         check(self.fence)
+        bounded(self.facts)
 
 
 class Report(Message, frozen=True, tag="report"):
@@ -151,7 +164,7 @@ class Report(Message, frozen=True, tag="report"):
     epoch: Number
     order: Number
     lane: Name
-    results: list[ReportResult]
+    results: Annotated[list[ReportResult], msgspec.Meta(max_length=MANY)]
 
 
 class StateLine(msgspec.Struct, frozen=True):
@@ -159,9 +172,9 @@ class StateLine(msgspec.Struct, frozen=True):
 
     fence: Fence
     """The last one that the agent knows for it."""
-    seen: str
-    path: str = ""
-    token: str = ""
+    seen: Word
+    path: Word = ""
+    token: Word = ""
     working: bool = False
     """Live work is behind it, under that fence."""
     revision: Number | None = None
@@ -169,6 +182,7 @@ class StateLine(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         check(self.fence)
+        bounded(self.facts)
         if not (self.path or self.token):
             raise ValueError("neither path nor token")
 
@@ -179,9 +193,9 @@ class FullState(Message, frozen=True, tag="full-state"):
     agent: Name
     epoch: Number
     lane: Name
-    objects: list[StateLine]
+    objects: Annotated[list[StateLine], msgspec.Meta(max_length=MANY)]
     end: bool
-    began: float = 0.0
+    began: Moment = 0.0
     """When the agent began to look, by the cell's clock."""
 
 
@@ -189,7 +203,9 @@ class Roster(Message, frozen=True, tag="roster"):
     """An agent asks what there should be on a lane, a page at a time."""
 
     lane: Name
-    after: str = ""
+    after: Word = ""
+    agent: Word = ""
+    """Who asks."""
 
 
 class RosterReply(Message, frozen=True, tag="roster-reply"):
@@ -203,6 +219,18 @@ class RosterReply(Message, frozen=True, tag="roster-reply"):
     taken: list[str] = []
     """Those of them that somebody has an order for. What is seen of them may be over before it is told, and the end
     of their order changes no fence; so there is nothing to say of them."""
+
+
+class OpenLane(Message, frozen=True, tag="open-lane"):
+    """An agent that may not make anything on the bus asks a controller for the way to a lane's orders."""
+
+    lane: Name
+    agent: Word = ""
+    """Who asks."""
+
+
+class OpenLaneReply(Message, frozen=True, tag="open-lane-reply"):
+    """It is there."""
 
 
 class Look(Message, frozen=True, tag="look"):
@@ -265,8 +293,8 @@ class Hello(Message, frozen=True, tag="hello"):
 
     agent: Name
     epoch: Number
-    lanes: list[str]
-    version: str
+    lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
+    version: Word
 
 
 class Presence(Message, frozen=True, tag="presence"):
@@ -274,10 +302,27 @@ class Presence(Message, frozen=True, tag="presence"):
 
     agent: Name
     epoch: Number
-    lanes: list[str]
-    version: str
-    throttled: dict[str, Number] = {}
+    lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
+    version: Word
+    throttled: dict[Name, Count] = {}
     """By lane, how many calls the provider has refused since the last word because there were too many."""
+
+
+class RenewIdentity(Message, frozen=True, tag="renew-identity"):
+    """An agent asks for what it connects with to be renewed, before that is over. Its keys stay with it."""
+
+    agent: Name
+    request: Text
+    """For a certificate, as PEM."""
+
+
+class IdentityReply(Message, frozen=True, tag="identity-reply"):
+    """What it connects with from now on, or why it gets nothing."""
+
+    ok: bool
+    why: str = ""
+    jwt: str = ""
+    certificate: str = ""
 
 
 class Poke(Message, frozen=True, tag="poke"):

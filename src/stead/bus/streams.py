@@ -12,7 +12,7 @@ import hashlib
 import secrets
 from typing import NamedTuple
 
-from nats.js.api import RetentionPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StreamConfig, StreamInfo
 from nats.js.errors import BadRequestError, NotFoundError, ServerError
 from nats.js.manager import JetStreamManager
 
@@ -27,7 +27,19 @@ DEDUP_WINDOW = 120.0
 MOST_CONSUMERS = 1_000_000
 """There is one for every lane. A stream without a limit of its own gets the server's, which may be a thousand."""
 
-NEEDED = ("subjects", "retention", "storage", "max_consumers", "max_msgs_per_subject", "duplicate_window")
+MOST_REPORTS = 50_000
+"""Messages of one lane, or of one agent, that wait to be heard. Whoever says more has to wait, and nobody else."""
+
+NEEDED = (
+    "subjects",
+    "retention",
+    "storage",
+    "max_consumers",
+    "max_msgs_per_subject",
+    "duplicate_window",
+    "discard",
+    "discard_new_per_subject",
+)
 """The settings that must be exactly so. Of replicas there may be more."""
 
 NAME_IN_USE = 10058
@@ -49,12 +61,16 @@ async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 
     Any number of controllers may do so at once: one of them makes a stream, the others find it.
     """
     wanted = {name: [subject] for name, subject in subjects.orders_streams.items()}
-    wanted[subjects.reports_stream] = subjects.all_reports
-    *orders, reports = await asyncio.gather(*(_ensure(manager, *each, replicas) for each in wanted.items()))
+    made = [_ensure(manager, name, taken, replicas) for name, taken in wanted.items()]
+    made.append(_ensure(manager, subjects.reports_stream, subjects.all_reports, replicas, MOST_REPORTS))
+    *orders, reports = await asyncio.gather(*made)
     return Identity(hashlib.sha256(" ".join(orders).encode()).hexdigest()[:16], reports)
 
 
-async def _ensure(manager: JetStreamManager, name: str, subjects: list[str], replicas: int) -> str:
+async def _ensure(
+    manager: JetStreamManager, name: str, subjects: list[str], replicas: int, each: int | None = None
+) -> str:
+    """With `each`, a subject has room for so many messages."""
     wanted = StreamConfig(
         name=name,
         subjects=subjects,
@@ -63,6 +79,9 @@ async def _ensure(manager: JetStreamManager, name: str, subjects: list[str], rep
         max_consumers=MOST_CONSUMERS,
         duplicate_window=DEDUP_WINDOW,
         num_replicas=replicas,
+        max_msgs_per_subject=-1 if each is None else each,
+        discard=DiscardPolicy.OLD if each is None else DiscardPolicy.NEW,
+        discard_new_per_subject=each is not None,
     )
     with translated(f"stream {name}"):
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from zlib import crc32
 
 LONGEST = 100
@@ -18,6 +19,7 @@ _OTHER = re.compile(rb"[^A-Za-z0-9_.-]")
 _ESCAPED = re.compile(rb"=([0-9A-F]{2})")
 
 
+@lru_cache(maxsize=50_000)
 def to_token(name: str) -> str:
     """A name as one token of a subject."""
     escaped = _OTHER.sub(lambda found: b"=%02X" % ord(found[0]), name.encode())
@@ -37,6 +39,9 @@ def from_token(token: str) -> str:
         pass
     raise ValueError(f"{token!r} stands for no name")
 
+
+INBOX = "_INBOX_"
+"""How the inboxes of agents begin; each has a name of its own, so that none can listen to another's."""
 
 SHARDS = 32
 """Streams that the lanes of a cell are spread over. The server looks at every consumer of a stream for each message
@@ -64,11 +69,15 @@ class Subjects:
         self.reports_stream = f"STEAD-{token}-REPORTS"
         self.all_orders = [f"{self._root}.order.>"]
         self.all_reports = [f"{self._root}.report.*", f"{self._root}.hello.*"]
-        self.take = f"{self._root}.take"
-        self.renew = f"{self._root}.renew"
         self.poke = f"{self._root}.poke"
-        self.roster = f"{self._root}.roster"
-        self.presence = f"{self._root}.presence"
+        self.takes = f"{self._root}.take.*"
+        self.renewals = f"{self._root}.renew.*"
+        self.rosters = f"{self._root}.roster.*"
+        self.openings = f"{self._root}.open.*"
+        self.presences = f"{self._root}.presence.*"
+        self.identities = f"{self._root}.identity.*"
+        self.api = f"{self._root}.js"
+        """How agents that have an account of their own call JetStream's interface, as far as they may use it."""
 
     def order(self, lane: str, to: Recipient | None = None) -> str:
         """Orders for whoever serves the lane, or for one run of one agent only."""
@@ -94,6 +103,25 @@ class Subjects:
     def hello(self, agent: str) -> str:
         return f"{self._root}.hello.{to_token(agent)}"
 
+    def take(self, agent: str) -> str:
+        return f"{self._root}.take.{to_token(agent)}"
+
+    def renew(self, agent: str) -> str:
+        return f"{self._root}.renew.{to_token(agent)}"
+
+    def roster(self, agent: str) -> str:
+        return f"{self._root}.roster.{to_token(agent)}"
+
+    def open(self, agent: str) -> str:
+        return f"{self._root}.open.{to_token(agent)}"
+
+    def presence(self, agent: str) -> str:
+        return f"{self._root}.presence.{to_token(agent)}"
+
+    def identity(self, agent: str) -> str:
+        """Where an agent asks for its identity to be renewed."""
+        return f"{self._root}.identity.{to_token(agent)}"
+
     def consumer(self, lane: str, to: Recipient | None = None) -> str:
         """The name of the consumer of `order` with the same arguments; `+` is in no token."""
         return to_token(lane) if to is None else f"{to_token(lane)}+{to_token(to.agent)}+{to.epoch}"
@@ -104,6 +132,11 @@ class Subjects:
         if root not in ("order", "report") or not subject.startswith(f"{self._root}."):
             raise ValueError(f"{subject!r} is of no lane of this cell")
         return from_token(rest[1] if root == "order" else rest[0])
+
+
+def inbox(agent: str) -> str:
+    """Below which an agent gets answers, and nobody else's are sent."""
+    return f"{INBOX}{to_token(agent)}"
 
 
 def _shard(lane: str) -> int:

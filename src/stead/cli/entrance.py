@@ -27,6 +27,16 @@ def loopback(host: str) -> bool:
         return False
 
 
+def check_address(host: str, *, tls: bool, behind_proxy: bool) -> None:
+    """End the command where tokens would travel in clear."""
+    if not (loopback(host) or tls or behind_proxy):
+        raise typer.BadParameter(
+            f"{host} can be reached from elsewhere, and whoever listens on the way would have everybody's tokens: "
+            "give it a certificate (--tls-cert, --tls-key), or say --behind-proxy where another ends TLS",
+            param_hint="--host",
+        )
+
+
 def entry(
     host: str, open: bool, issuer: str | None, client: str, name: str, groups: str, folder: Path | None
 ) -> Entry:

@@ -8,7 +8,12 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-LATE = {"lifecycle": "stead.cli.lifecycle", "policy": "stead.cli.policy"}
+LATE = {
+    "agent": "stead.cli.agent",
+    "pki": "stead.cli.pki",
+    "lifecycle": "stead.cli.lifecycle",
+    "policy": "stead.cli.policy",
+}
 """By command, the module that has it as `app`."""
 
 

@@ -81,11 +81,6 @@ app.command(
     short_help="Run one more controller.",
     epilog="Example: stead controller --database postgresql://postgres@127.0.0.1/stead",
 )(serve.controller)
-app.command(
-    "agent",
-    short_help="Run an agent.",
-    epilog="Example: stead agent --lane aws.us-east-1 --set url=http://127.0.0.1:7780",
-)(serve.agent)
 app.command("sim-cloud", short_help="Run a simulated cloud.", epilog="Example: stead sim-cloud --data cloud")(
     serve.sim_cloud
 )

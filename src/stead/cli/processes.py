@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,12 @@ from stead.api.limits import Limits
 from stead.api.rates import said
 from stead.controller.engine import Entry, door, engine
 from stead.controller.view import Service
+from stead.lifecycle.files.times import seconds
 from stead.lifecycle.pace import DEFAULT
+from stead.pki.identity import Identity
 from stead.secrets.sources import private
 
-__all__ = ["Listening", "WrongSettings", "agent", "controller", "server"]
+__all__ = ["Listening", "Place", "WrongSettings", "agent", "controller", "server"]
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,36 @@ POLITE = 5
 
 PAUSE = 1.0
 """Seconds before another process takes the place of one that ended."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell's database and bus are, and as whom one speaks on the bus."""
+
+    database: str
+    nats: str
+    cell: str
+    pace: float = 1.0
+    identity: Path | None = None
+    lifetime: str = "30d"
+    """Of what agents connect with."""
+
+    def words(self) -> list[str]:
+        """The same, as it is told to another process; without addresses."""
+        given = ["--identity", str(self.identity)] if self.identity is not None else []
+        return ["--cell", self.cell, "--pace", str(self.pace), *given, "--agent-lifetime", self.lifetime]
+
+    def addresses(self) -> dict[str, str]:
+        """They go by the environment: in them may be passwords, and others can read a command line."""
+        return {"STEAD_DATABASE": self.database, "STEAD_NATS": self.nats}
+
+    def options(self) -> dict[str, Any]:
+        """The same, as the engine takes it."""
+        return {
+            "pace": DEFAULT.scaled(self.pace),
+            "identity": self.identity,
+            "lifetime": float(seconds(self.lifetime)),
+        }
 
 
 class Listening:
@@ -79,17 +112,17 @@ class Listening:
         )
 
 
-def server(database: str, nats: str, cell: str, listening: Listening, pace: float, entry: Entry) -> None:
+def server(place: Place, listening: Listening, entry: Entry) -> None:
     """The HTTP interface, and beside it a process that carries on what it lets in."""
-    _run(_server(database, nats, cell, listening, pace, entry))
+    _run(_server(place, listening, entry))
 
 
-def controller(database: str, nats: str, cell: str, pace: float) -> None:
+def controller(place: Place) -> None:
     """A controller alone. With a parent, it ends when that does, however that ends."""
     if WITH_PARENT in os.environ:
         threading.Thread(target=_end_with_parent, daemon=True).start()
         os.nice(POLITE)
-    _run(_controller(database, nats, cell, pace))
+    _run(_controller(place))
 
 
 def _end_with_parent() -> None:
@@ -98,9 +131,18 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
-def agent(nats: str, cell: str, name: str, lanes: Sequence[str], driver: str, settings: Mapping[str, Any]) -> None:
+def agent(
+    nats: str,
+    cell: str,
+    name: str,
+    lanes: Sequence[str],
+    driver: str,
+    settings: Mapping[str, Any],
+    identity: Identity | None = None,
+) -> None:
     """An agent for some lanes."""
-    _run(entry.run(nats, cell, name, {lane: entry.lane_config(driver, lane, settings) for lane in lanes}))
+    config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
+    _run(entry.run(nats, cell, name, config, identity))
 
 
 def _run(program: Coroutine[Any, Any, None]) -> None:
@@ -112,14 +154,12 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
         uvloop.run(program)
 
 
-async def _server(database: str, nats: str, cell: str, listening: Listening, pace: float, entry: Entry) -> None:
-    async with door(database, nats, cell, entry=entry, pace=DEFAULT.scaled(pace)) as service:
+async def _server(place: Place, listening: Listening, entry: Entry) -> None:
+    async with door(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
         await _tell(service, entry)
         config = listening.config(service)
-        # Addresses go by the environment: in them may be passwords, and others can read a command line.
-        addresses = {"STEAD_DATABASE": database, "STEAD_NATS": nats}
-        words = ["--cell", cell, "--pace", str(pace)]
-        beside = asyncio.create_task(_beside([*_own_command(), "controller", *words], addresses))
+        command = [*_own_command(), "controller", *place.words()]
+        beside = asyncio.create_task(_beside(command, place.addresses()))
         try:
             await uvicorn.Server(config).serve()
         finally:
@@ -160,8 +200,8 @@ async def _beside(command: Sequence[str], told: Mapping[str, str]) -> None:
         await asyncio.sleep(PAUSE)
 
 
-async def _controller(database: str, nats: str, cell: str, pace: float) -> None:
-    async with engine(database, nats, cell, pace=DEFAULT.scaled(pace)) as e:
+async def _controller(place: Place) -> None:
+    async with engine(place.database, place.nats, place.cell, **place.options()) as e:
         running = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(word, running.cancel)

@@ -13,6 +13,7 @@ import typer
 
 from stead.cli.logins import token_for
 from stead.cli.output import Code, ListFormat, fail, note
+from stead.cli.times import duration
 from stead.client import (
     Invalid,
     NotAllowed,
@@ -91,15 +92,6 @@ def clock(at: datetime | None) -> str:
     return "" if at is None else at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _duration(value: str | None) -> str | None:
-    if value is not None:
-        try:
-            seconds(value)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from None
-    return value
-
-
 Server = Annotated[
     str, typer.Option("--server", envvar="STEAD_SERVER", metavar="URL", help="Where the server is.", is_eager=True)
 ]
@@ -107,7 +99,7 @@ Output = Annotated[ListFormat, typer.Option("--output", "-o", help="How the resu
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Go on, and write what changes, until stopped.")]
 Timeout = Annotated[
     str | None,
-    typer.Option(metavar="TIME", callback=_duration, help="How long to wait: 90s, 10m, 1h. Without it: for ever."),
+    typer.Option(metavar="TIME", callback=duration, help="How long to wait: 90s, 10m, 1h. Without it: for ever."),
 ]
 
 

@@ -9,13 +9,17 @@ import logging
 import os
 import socket
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import yaml
 
 from stead.cli.output import Code, fail
 from stead.cli.settings import read_text
+from stead.cli.times import duration
+
+if TYPE_CHECKING:
+    from stead.pki.identity import Identity
 
 Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
@@ -59,6 +63,23 @@ Slower = Annotated[
         help="All waits of the protocol (custody, resends, looks), as a multiple of the usual; the same for all.",
     ),
 ]
+Who = Annotated[
+    Path | None,
+    typer.Option(
+        "--identity",
+        envvar="STEAD_IDENTITY",
+        help="The folder of its identity, which also says where the bus is; without one, the bus lets everybody in.",
+    ),
+]
+Lifetime = Annotated[
+    str,
+    typer.Option(
+        "--agent-lifetime",
+        envvar="STEAD_AGENT_LIFETIME",
+        callback=duration,
+        help="How long what an agent connects with holds; it is renewed at half of that.",
+    ),
+]
 
 
 def _log() -> None:
@@ -96,6 +117,8 @@ def server(
     name_claim: NameClaim = "sub",
     groups_claim: GroupsClaim = "groups",
     policies: PolicyFolder = None,
+    identity: Who = None,
+    lifetime: Lifetime = "30d",
     rate: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,6 +135,14 @@ def server(
     tls_key: Annotated[
         Path | None, typer.Option("--tls-key", envvar="STEAD_TLS_KEY", help="The certificate's key.")
     ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            envvar="STEAD_BEHIND_PROXY",
+            help="Another ends TLS before it: listen without a certificate where others reach it.",
+        ),
+    ] = False,
 ) -> None:
     """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus.
 
@@ -119,15 +150,18 @@ def server(
     """
     from stead.cli import entrance, processes
 
+    entrance.check_address(host, tls=tls_cert is not None, behind_proxy=behind_proxy)
     entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
     _log()
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
+    _described(identity)
     try:
         listening = processes.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
     except ValueError as error:
         fail(str(error), Code.USAGE)
-    processes.server(_unlocked(context, database), nats, cell, listening, pace, entry)
+    place = processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime)
+    processes.server(place, listening, entry)
 
 
 def controller(
@@ -136,18 +170,35 @@ def controller(
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     pace: Slower = 1.0,
+    identity: Who = None,
+    lifetime: Lifetime = "30d",
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
     from stead.cli import processes
 
     _log()
-    processes.controller(_unlocked(context, database), nats, cell, pace)
+    _described(identity)
+    processes.controller(processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime))
+
+
+def _described(folder: Path | None) -> Identity | None:
+    """The identity in a folder; the command ends where there is none."""
+    from stead.pki.identity import Identity, NoIdentity
+
+    try:
+        return Identity(folder) if folder is not None else None
+    except NoIdentity as error:
+        fail(str(error), Code.USAGE)
 
 
 def agent(
     lane: Annotated[
-        list[str], typer.Option("--lane", help="A lane to serve, such as aws.us-east-1; may be repeated.")
-    ],
+        list[str] | None,
+        typer.Option(
+            "--lane",
+            help="A lane to serve, such as aws.us-east-1; may be repeated. By default, those of its identity.",
+        ),
+    ] = None,
     driver: Annotated[str, typer.Option("--driver", help="The driver that serves the lanes.")] = "sim",
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the driver, as name=value; may be repeated.")
@@ -165,16 +216,23 @@ def agent(
     nats: Nats = "nats://127.0.0.1:4222",
     cell: Cell = "main",
     name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
+    identity: Who = None,
 ) -> None:
     """Run an agent: it pulls orders from its lanes and carries them out."""
     from stead.cli import processes
 
     _log()
+    known = _described(identity)
+    lanes = lane or (known.description.lanes if known is not None else [])
+    if not lanes:
+        raise typer.BadParameter("an agent serves at least one", param_hint="--lane")
+    if known is not None and (others := sorted(set(lanes) - set(known.description.lanes))):
+        raise typer.BadParameter(f"{known.name} may not serve {', '.join(others)}", param_hint="--lane")
     said = {**_from_file(settings), **dict(map(_pair, setting or []))}
     if secrets_key is not None:
         said["secrets_key"] = str(secrets_key)
     try:
-        processes.agent(nats, cell, name or socket.gethostname(), lane, driver, said)
+        processes.agent(nats, cell, name or socket.gethostname(), lanes, driver, said, known)
     except processes.WrongSettings as error:
         fail(str(error), Code.USAGE)
 

@@ -1,5 +1,6 @@
 """The Python client: `Client` for programs with an event loop, `SyncClient` for those without."""
 
+from stead.client.agents import AgentIdentity, Invitation, Joined
 from stead.client.client import DEFAULT_SERVER, Client
 from stead.client.errors import (
     BadAnswer,
@@ -39,12 +40,15 @@ from stead.client.sync import SyncClient
 __all__ = [
     "DEFAULT_SERVER",
     "Accepted",
+    "AgentIdentity",
     "BadAnswer",
     "Claim",
     "Client",
     "Explanation",
     "Fault",
     "Invalid",
+    "Invitation",
+    "Joined",
     "Lane",
     "LifecycleName",
     "Line",

@@ -22,6 +22,7 @@ from uuid import uuid4
 import httpx
 
 from stead.client.access import Accesses
+from stead.client.agents import Agents
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.events import events
 from stead.client.glance import Glance
@@ -72,7 +73,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance, Accesses):
+class Client(Glance, Accesses, Agents):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(

@@ -129,6 +129,10 @@ class SyncClient:
     policies = _whole(Client.policies)
     put_policy = _whole(Client.put_policy)
     remove_policy = _whole(Client.remove_policy)
+    agents = _whole(Client.agents)
+    invite_agent = _whole(Client.invite_agent)
+    join_agent = _whole(Client.join_agent)
+    revoke_agent = _whole(Client.revoke_agent)
 
 
 def _in_a_loop() -> bool:

@@ -5,18 +5,33 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from stead.access.access import Access
 from stead.access.oidc import Issuer, Oidc
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
 from stead.controller.door import Door, Pokes
+from stead.controller.identities import LIFETIME, Identities
 from stead.controller.runtime import Controller
 from stead.controller.view import Service, View
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
+from stead.pki.identity import Identity
 from stead.store import Store
 from stead.store.migrate import migrate
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the bus of a cell is, and as whom one speaks there."""
+
+    nats: str
+    cell: str
+    identity: Path | None = None
+    """A folder; without one, the bus lets everybody in, and the cell gives no identities out."""
+    lifetime: float = LIFETIME
+    """Seconds for which what agents connect with holds."""
 
 
 @dataclass(frozen=True)
@@ -48,47 +63,69 @@ async def engine(
     kinds: Mapping[str, Lifecycle] = KINDS,
     connections: int = 10,
     pace: Pace = DEFAULT,
+    identity: Path | None = None,
+    lifetime: float = LIFETIME,
 ) -> AsyncIterator[Engine]:
     """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
 
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
     """
-    async with _ground(dsn, nats, cell, "controller", connections) as (store, bus):
-        controller = Controller(store, bus, kinds, pace=pace)
-        yield Engine(controller, _service(controller))
+    place = Place(nats, cell, identity, lifetime)
+    async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
+        controller = Controller(store, bus, kinds, pace=pace, identities=identities)
+        yield Engine(controller, _service(controller, identities))
 
 
 @asynccontextmanager
 async def door(
-    dsn: str, nats: str, cell: str, *, entry: Entry | None = None, connections: int = 10, pace: Pace = DEFAULT
+    dsn: str,
+    nats: str,
+    cell: str,
+    *,
+    entry: Entry | None = None,
+    connections: int = 10,
+    pace: Pace = DEFAULT,
+    identity: Path | None = None,
+    lifetime: float = LIFETIME,
 ) -> AsyncIterator[Service]:
     """The service alone: what it lets in is carried on by controllers in other processes.
 
     Without an entry, nobody is asked who they are.
     """
-    async with _ground(dsn, nats, cell, "door", connections) as (store, bus):
+    place = Place(nats, cell, identity, lifetime)
+    async with _ground(dsn, place, "door", connections) as (store, bus, identities):
         opened = Door(store, bus, KINDS, pace=pace)
         opened.mover.follow(Pokes(bus))
-        yield _service(opened, entry)
+        yield _service(opened, identities, entry)
 
 
 @asynccontextmanager
-async def _ground(dsn: str, nats: str, cell: str, name: str, connections: int) -> AsyncIterator[tuple[Store, Bus]]:
+async def _ground(
+    dsn: str, place: Place, name: str, connections: int
+) -> AsyncIterator[tuple[Store, Bus, Identities | None]]:
+    own = Identity(place.identity) if place.identity is not None else None
     await migrate(dsn)
-    async with Store.open(dsn, connections=connections) as store, Bus(nats, cell, name=name) as bus:
-        with suppress(Unavailable):  # it goes on trying
-            await bus.connect(2)
-        yield store, bus
+    async with Store.open(dsn, connections=connections) as store:
+        identities = None
+        if own is None:
+            bus = Bus(place.nats, place.cell, name=name)
+        else:
+            identities = Identities(store, own, place.lifetime)
+            bus = Bus(own.description.bus, own.description.cell, name=name, options=own.options)
+        async with bus:
+            with suppress(Unavailable):  # it goes on trying
+                await bus.connect(2)
+            yield store, bus, identities
 
 
-def _service(door: Door, entry: Entry | None = None) -> Service:
+def _service(door: Door, identities: Identities | None, entry: Entry | None = None) -> Service:
     async def connected() -> None:
         if not door.bus.connected:
             raise Unavailable("the bus is not connected")
 
     view = View(door.store, door.mover.kinds)
     access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
-    return Service(door.admission, view, {"bus": connected}, door.looks, door.grants, access)
+    return Service(door.admission, view, {"bus": connected}, door.looks, door.grants, access, identities)
 
 
 def access_of(entry: Entry, store: Store, kinds: Mapping[str, Lifecycle]) -> Access:

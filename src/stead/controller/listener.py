@@ -9,11 +9,14 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+import asyncpg
+
 from stead.bus import Bus, BusError, Delivery
 from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
 from stead.controller.healers.orphans import Orphans
 from stead.controller.looks import Looks
 from stead.controller.mover import Mover, Told
+from stead.controller.trust import Trust
 from stead.lifecycle import events
 from stead.lifecycle.rows import Trigger
 
@@ -23,14 +26,19 @@ PAUSE = 0.5
 """Seconds before another try where the bus or the database is away."""
 
 
+FAULTS = ("22", "23", "54")
+"""Classes of the database's errors that are about the values: wrong data, broken constraints, too much of it."""
+
+
 class Listener:
     """One controller's ear."""
 
-    def __init__(self, mover: Mover, bus: Bus, looks: Looks, orphans: Orphans) -> None:
+    def __init__(self, mover: Mover, bus: Bus, looks: Looks, orphans: Orphans, trust: Trust) -> None:
         self.mover = mover
         self.bus = bus
         self.looks = looks
         self.orphans = orphans
+        self.trust = trust
 
     async def run(self) -> None:
         """For ever."""
@@ -46,12 +54,23 @@ class Listener:
                     await self.apply(deliveries)
 
     async def apply(self, deliveries: Sequence[Delivery[FromAgent]]) -> None:
-        """Apply what was said; what cannot be applied now comes again."""
+        """Apply what was said; what cannot be applied now comes again.
+
+        Where it is what was said that is at fault, and not the database, the others are not to wait for it: each is
+        applied by itself, and what still cannot be is dropped.
+        """
         try:
             await self._apply([delivery.message for delivery in deliveries])
         except Exception as error:
-            log.warning("what agents said was not applied and comes again: %s: %s", type(error).__name__, error)
-            await asyncio.sleep(PAUSE)
+            if not at_fault(error):
+                log.warning("what agents said was not applied and comes again: %s: %s", type(error).__name__, error)
+                await asyncio.sleep(PAUSE)
+            elif len(deliveries) > 1:
+                for delivery in deliveries:
+                    await self.apply([delivery])
+            else:
+                self.bus.garbage.note(_about(deliveries[0].message), f"{type(error).__name__}: {error}")
+                await deliveries[0].drop()
             return
         for delivery in deliveries:
             await delivery.ack()
@@ -60,21 +79,32 @@ class Listener:
         await self.mover.move(words([message for message in messages if isinstance(message, Report)]))
         for message in messages:
             if isinstance(message, Hello):
-                await self.mover.store.hello(message.agent, message.epoch, message.lanes, message.version)
+                await self.trust.met(message)
             elif isinstance(message, FullState):
                 await self.looks.apply(_lines(message))
                 await self.orphans.found(message)
 
 
+def at_fault(error: Exception) -> bool:
+    """Whether it is what was said that cannot be applied, now and later; not that something is away."""
+    if isinstance(error, asyncpg.PostgresError):
+        return (error.sqlstate or "")[:2] in FAULTS
+    return isinstance(error, ValueError | TypeError | LookupError | OverflowError | RecursionError)
+
+
+def _about(message: FromAgent) -> str:
+    return f"what {message.agent[:100]} said"
+
+
 def words(reports: Sequence[Report]) -> list[Told]:
-    """What reports say, member by member."""
-    return [_word(result) for report in reports for result in report.results]
+    """What reports say, member by member. Each speaks for its lane alone."""
+    return [_word(result, frozenset((report.lane,))) for report in reports for result in report.results]
 
 
-def _word(result: ReportResult) -> Told:
+def _word(result: ReportResult, lanes: frozenset[str]) -> Told:
     event = events.Report(Trigger(result.kind), result.fence, seen=result.seen, revision=result.revision)
     detail = {"error": result.error} if result.error else None
-    return Told(result.path, event, facts=result.facts or None, detail=detail)
+    return Told(result.path, event, facts=result.facts or None, detail=detail, lanes=lanes)
 
 
 def _lines(message: FullState) -> list[Told]:
@@ -83,6 +113,7 @@ def _lines(message: FullState) -> list[Told]:
             line.path,
             events.FullState(line.fence, line.seen, line.revision, line.working, message.end),
             facts=line.facts or None,
+            lanes=frozenset((message.lane,)),
         )
         for line in message.objects
         if line.path

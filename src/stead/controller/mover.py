@@ -41,6 +41,9 @@ BATCH = 100
 MOST = 1000
 """Events in one commit. Larger ones are no cheaper for each, and hold what they write for longer."""
 
+MOST_FACTS = 262_144
+"""Characters of what is known of a resource; where there is more, nothing is added to it."""
+
 OLD = Fence(-1, -1)
 """A fence that is not the resource's."""
 
@@ -62,6 +65,8 @@ class Told:
     """What it begins as, where there is no record of it yet."""
     read: Row | None = None
     """The resource, where somebody has just read it."""
+    lanes: frozenset[str] | None = None
+    """For which lanes alone whoever says it may speak; None: for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Moved:
 
 
 Answer = Moved | Refusal | Conflict | None
-"""None: there is no such resource."""
+"""None: there is no such resource, or none that whoever spoke may speak for."""
 
 Follow = Callable[[Written], Awaitable[None]]
 """What comes after a commit: orders are sent, groups are counted. It never raises; what it leaves is found later."""
@@ -149,7 +154,7 @@ class Mover:
         for i in todo:
             said = told[i]
             brief = briefs.get(said.path)
-            if brief is None:
+            if brief is None or (said.lanes is not None and brief.lane not in said.lanes):
                 answers[i] = None
                 continue
             answers[i] = Conflict("version")  # unless it comes to more
@@ -339,7 +344,7 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None) -> Ch
         template=template,
         principal=said.principal,
         begin=said.begin if template.begins else None,
-        facts=said.facts,
+        facts=said.facts if len(brief.facts) <= MOST_FACTS else None,
         spec=said.spec,
         detail=said.detail,
         new=new,

@@ -12,7 +12,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from stead.bus import Bus, BusState
-from stead.bus.messages import Poke, Presence, Renew, RenewReply, Roster, RosterReply, Take, TakeReply
+from stead.bus.garbage import Seldom
+from stead.bus.messages import (
+    IdentityReply,
+    OpenLane,
+    Poke,
+    Presence,
+    Renew,
+    RenewIdentity,
+    RenewReply,
+    Roster,
+    RosterReply,
+    Take,
+    TakeReply,
+)
 from stead.controller.carrier import member_of
 from stead.controller.clock import Clock
 from stead.controller.door import SOON, Door
@@ -24,11 +37,14 @@ from stead.controller.healers.numbering import Numbering
 from stead.controller.healers.orphans import Orphans
 from stead.controller.healers.partitions import Partitions
 from stead.controller.healers.redispatch import Redispatch
+from stead.controller.healers.revocations import Revocations
+from stead.controller.identities import Identities
 from stead.controller.listener import Listener
 from stead.controller.preparing import Preparing
 from stead.controller.sharing import Sharing
 from stead.controller.steps import Steps
 from stead.controller.takes import Takes
+from stead.controller.trust import Trust
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import ABSENT, HOUR
@@ -52,8 +68,13 @@ class Controller(Door):
         kinds: Mapping[str, Lifecycle],
         clock: Callable[[], float] = time.time,
         pace: Pace = DEFAULT,
+        identities: Identities | None = None,
     ) -> None:
+        """With `identities`, agents are known: each speaks for the lanes that it was given, and for no others."""
         super().__init__(store, bus, kinds, clock, pace)
+        self.identities = identities
+        self.trust = Trust(store, bus.garbage, clock, known=identities is not None)
+        self._unnoted = Seldom()
         mover = self.mover
         self.groups = Groups(mover)
         self.steps = Steps(mover, {("mci", "Preparing"): partial(Preparing, self.admission, bus)})
@@ -62,7 +83,7 @@ class Controller(Door):
         self.takes = Takes(mover, pace)
         self.clock = Clock(mover)
         orphans = Orphans(mover, bus, pace)
-        self.listener = Listener(mover, bus, self.looks, orphans)
+        self.listener = Listener(mover, bus, self.looks, orphans, self.trust)
         self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus), _told)
         self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), _told)
         self.healers: tuple[Healer, ...] = (
@@ -77,6 +98,9 @@ class Controller(Door):
             self.numbering,
             Healer("partitions", HOUR, Partitions(store), _told),
         )
+        if identities is not None:
+            self.revocations = Healer("revocations", 60.0, Revocations(identities, bus), _told)
+            self.healers += (self.revocations,)
         bus.on_state(self._on_state)
         self._soon = False
 
@@ -95,23 +119,29 @@ class Controller(Door):
     def _on_state(self, state: BusState) -> None:
         if state is BusState.CONNECTED:
             self.redispatch.nudge()
+            if self.identities is not None:
+                self.revocations.nudge()
 
     async def run(self) -> None:
         """Until cancelled. Without a bus, and without a database, it goes on as soon as they are back."""
         await self.bus.serve_take(self._take)
         await self.bus.serve_renew(self._renew)
         await self.bus.serve_roster(self._roster)
+        await self.bus.serve_lanes(self._opens)
         await self.bus.on_presence(self._presence)
         await self.bus.on_poke(self._poked)
+        if self.identities is not None:
+            await self.bus.serve_identity(self._renew_identity)
         async with asyncio.TaskGroup() as group:
             for loop in (self.listener.run(), *(healer.run() for healer in self.healers)):
                 group.create_task(loop)
 
     async def _take(self, take: Take) -> TakeReply:
+        lanes = await self.trust.lanes(take.agent, take.epoch)
         latest: dict[str, Fence] = {}
         for path, fence in take.members:
             latest[path] = max(fence, latest.get(path, fence))
-        fences = await self.takes.take(Custody(take.agent, take.epoch), latest)
+        fences = await self.takes.take(Custody(take.agent, take.epoch), latest, lanes)
         if not fences:
             return TakeReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
         return TakeReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
@@ -122,12 +152,16 @@ class Controller(Door):
 
     async def _roster(self, roster: Roster) -> RosterReply:
         """What there may be on a lane: all but what is settled and gone."""
+        await self.trust.check(roster.agent, [roster.lane])
         now = self.mover.clock()
         paths = await self.store.roster(roster.lane, roster.after, PAGE)
         rows = await self.store.read_many(paths)
         there = [rows[path] for path in paths if path in rows and self._may_be(rows[path])]
         taken = [row.path for row in there if row.snapshot.taken]
         return RosterReply(list(map(member_of, there)), paths[-1] if len(paths) == PAGE else "", now, taken)
+
+    async def _opens(self, asked: OpenLane) -> None:
+        await self.trust.check(asked.agent, [asked.lane])
 
     def _may_be(self, row: Row) -> bool:
         moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
@@ -138,11 +172,16 @@ class Controller(Door):
 
     async def _presence(self, presence: Presence) -> None:
         try:
-            await self.store.hello(presence.agent, presence.epoch, presence.lanes, presence.version)
-            for lane, calls in presence.throttled.items():
-                await self.store.throttled(lane, calls)
+            if await self.trust.met(presence):
+                for lane in set(presence.throttled) & set(presence.lanes):
+                    await self.store.throttled(lane, presence.throttled[lane])
         except Exception as error:
-            log.info("%s is there, and that could not be noted: %s", presence.agent, error)
+            if times := self._unnoted():
+                log.info("%s is there, and that could not be noted (%d times): %s", presence.agent, times, error)
+
+    async def _renew_identity(self, renew: RenewIdentity) -> IdentityReply:
+        assert self.identities is not None
+        return await self.identities.renew(renew)
 
 
 def _told(healer: str, error: Exception) -> None:

@@ -26,9 +26,12 @@ class Takes:
         self.pace = pace
         self._together = Together(self._move, MOST, size=len)
 
-    async def take(self, who: Custody, members: Mapping[str, Fence]) -> dict[str, Fence]:
+    async def take(
+        self, who: Custody, members: Mapping[str, Fence], lanes: frozenset[str] | None = None
+    ) -> dict[str, Fence]:
         """Custody of orders' members, as far as it can be had: the fences to work under."""
-        answers = await self._together([Told(path, Take(fence), custody=who) for path, fence in members.items()])
+        asked = [Told(path, Take(fence), custody=who, lanes=lanes) for path, fence in members.items()]
+        answers = await self._together(asked)
         taken = {answer.brief.path: answer.fence for answer in answers if isinstance(answer, Moved)}
         asked_before = {path: fence.raised() for path, fence in members.items() if path not in taken}
         if asked_before:

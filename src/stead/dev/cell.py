@@ -171,7 +171,7 @@ class Cell:
     def _agent(self, provider: str, regions: Sequence[str], cloud: str) -> None:
         lanes = [word for region in regions for word in ("--lane", f"{provider}.{region}")]
         name = f"agent-{provider}"
-        words = ("agent", *lanes, "--set", f"url={cloud}", "--name", name, *self._words())
+        words = ("agent", "run", *lanes, "--set", f"url={cloud}", "--name", name, *self._words())
         self._start(Stead(name, *words, folder=self._folder(name)))
 
     def _served(self) -> bool:

@@ -44,6 +44,7 @@ class Brief(NamedTuple):
     """As JSON."""
     next_spec: str | None = None
     """As JSON."""
+    lane: str = ""
 
     def known(self) -> dict[str, Any]:
         """What the provider said of it."""
@@ -77,6 +78,7 @@ def brief_of(record: asyncpg.Record) -> Brief:
         record["facts"],
         record["timers"],
         record["next_spec"],
+        record["lane"],
     )
 
 

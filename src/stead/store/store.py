@@ -17,6 +17,7 @@ from stead.store.access import Accesses
 from stead.store.brief import Brief, brief_of
 from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
 from stead.store.groups import Groups
+from stead.store.identities import Identities
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
 from stead.store.queues import Queues
@@ -32,7 +33,7 @@ TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
 
 
-class Store(Groups, Queues, Orphans, Overviews, Accesses):
+class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
     """All statements, on a pool of connections."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:

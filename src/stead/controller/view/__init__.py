@@ -1,6 +1,8 @@
 """The read side of the controller, and the door beside it: all that an interface may know of the engine."""
 
 from stead.access.caller import Caller
+from stead.controller.identities import Identities, Invitation, Joined, Member, NotInvited
+from stead.controller.identities import Taken as NameTaken
 from stead.controller.view.permission import NotPermitted
 from stead.controller.view.reading import AWAY, View
 from stead.controller.view.seen import Seen
@@ -34,10 +36,16 @@ __all__ = [
     "Check",
     "Claim",
     "Explanation",
+    "Identities",
+    "Invitation",
+    "Joined",
     "Lane",
     "Line",
     "Listed",
+    "Member",
     "Missing",
+    "NameTaken",
+    "NotInvited",
     "NotPermitted",
     "Operation",
     "Orphan",

@@ -12,6 +12,7 @@ from stead.access.caller import Caller
 from stead.access.policies import LIMIT, ORPHANS, QUEUE, Thing
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.grants import Grants
+from stead.controller.identities import Identities, Member, member_of
 from stead.controller.looks import Looks
 from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
 from stead.controller.view.asking import explain, not_permitted, placed, rehearse, request_of
@@ -69,6 +70,8 @@ class Service:
     """Who gives room on lanes."""
     access: Access | None = None
     """Who knows callers and what they may; without it, everybody may everything."""
+    identities: Identities | None = None
+    """Who lets agents in; None where the bus lets everybody in."""
 
     @property
     def kinds(self) -> Mapping[str, Lifecycle]:
@@ -239,6 +242,10 @@ class Service:
         self.permission.require(caller, LIMIT)
         assert self.grants is not None, "nobody gives room here"
         await self.grants.limit_provider(name, members, regions)
+
+    async def agents(self) -> list[Member]:
+        """All agents that have an identity, and all that were heard of."""
+        return [member_of(record) for record in await self.view.store.agents()]
 
     def lifecycle(self, kind: str) -> ShownLifecycle | None:
         """A lifecycle whole."""

@@ -6,7 +6,7 @@ Revision ID: 0003
 from stead.store.migrate import run_files
 
 revision = "0003"
-down_revision = "0001"
+down_revision = "0002"
 
 
 def upgrade() -> None:

@@ -1,0 +1,59 @@
+"""What an agent connects with is over some day: it is renewed at half of its time, over the bus, while it works.
+
+The agent's keys stay where they are. It connects anew with what it got: an order that it has in hand goes on, since
+custody is the database's and not the connection's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+from stead.bus import Bus, BusError
+from stead.bus.messages import RenewIdentity
+from stead.pki.identity import Identity
+
+log = logging.getLogger(__name__)
+
+AGAIN = 60.0
+"""Seconds before another try, at most; where little time is left, a tenth of it."""
+
+SHORTEST = 0.2
+
+LONGEST = 3600.0
+"""Seconds between two looks at the clock: a machine may have been asleep."""
+
+
+class Renewal:
+    """Keeps one identity from running out."""
+
+    def __init__(self, bus: Bus, identity: Identity) -> None:
+        self.bus = bus
+        self.identity = identity
+
+    async def run(self) -> None:
+        """For ever."""
+        while True:
+            since, until = self.identity.window()
+            while (left := (since + (until - since) / 2 - datetime.now(UTC)).total_seconds()) > 0:
+                await asyncio.sleep(min(left, LONGEST))
+            if not await self._renew():
+                left = (until - datetime.now(UTC)).total_seconds()
+                await asyncio.sleep(max(SHORTEST, min(AGAIN, left / 10)))
+
+    async def _renew(self) -> bool:
+        name = self.identity.name
+        try:
+            reply = await self.bus.renew_identity(RenewIdentity(name, self.identity.request()))
+        except BusError as error:
+            log.warning("%s: what it connects with was not renewed: %s", name, error)
+            return False
+        if not reply.ok:
+            log.error("%s: what it connects with is not renewed: %s", name, reply.why)
+            return False
+        self.identity.renewed(reply.jwt, reply.certificate)
+        _, until = self.identity.window()
+        log.info("%s: what it connects with holds until %s now", name, until.isoformat(timespec="seconds"))
+        await self.bus.renew_connection()
+        return True

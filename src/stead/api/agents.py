@@ -1,0 +1,146 @@
+"""Agents: who is one, who may become one, and who is one no longer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+
+from stead.access.policies import AGENTS, VIEW
+from stead.api.identity import Judged, Who
+from stead.api.models import Wire
+from stead.api.problems import FieldError, Trouble
+from stead.controller.view import Identities, NameTaken, NotInvited, Service
+
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Lane = Annotated[str, Field(min_length=1, max_length=90)]
+
+
+class Agent(Wire):
+    """An agent: who it is, if it has an identity, and when it was last heard of."""
+
+    name: str
+    lanes: list[str]
+    joined_at: datetime | None
+    expires_at: datetime | None
+    """Of what it connects with, which it renews by itself."""
+    revoked_at: datetime | None
+    last_seen: datetime | None
+    there: bool
+    version: str
+
+
+class Agents(Wire):
+    """All agents."""
+
+    items: list[Agent]
+
+
+class Invite(Wire):
+    """Who is to join, and until when."""
+
+    name: Name
+    lanes: Annotated[list[Lane], Field(min_length=1, max_length=200)]
+    seconds: Annotated[int, Field(ge=1, le=7 * 86_400)] = 3600
+
+
+class Invitation(Wire):
+    """With its token one agent may join, once. The token is in no other place."""
+
+    name: str
+    lanes: list[str]
+    token: str
+    expires_at: datetime
+
+
+class Join(Wire):
+    """Whoever wants to join: its token and its public keys, with the proof that it has the private ones."""
+
+    token: Annotated[str, Field(max_length=200)]
+    name: Annotated[str, Field(max_length=64)] = ""
+    """Where it says one, the token has to be for that."""
+    user_key: Annotated[str, Field(max_length=100)]
+    """By which the bus is to know it."""
+    request: Annotated[str, Field(max_length=10_000)]
+    """For a certificate, as PEM."""
+    proof: Annotated[str, Field(max_length=200)]
+    """The request, signed with the user's key, in base 64."""
+
+
+class Joined(Wire):
+    """What it connects with from now on."""
+
+    name: str
+    cell: str
+    lanes: list[str]
+    bus: list[str]
+    jwt: str
+    certificate: str
+    authority: str
+    """The certificate of whoever vouches for the servers of the bus."""
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of agents."""
+    routes = APIRouter(tags=["agents"], route_class=Judged)
+
+    def identities() -> Identities:
+        if service.identities is None:
+            raise Trouble("no-identities", "this server runs without an identity: its bus lets everybody in")
+        return service.identities
+
+    @routes.get("/v1/agents")
+    async def list_agents(caller: Who) -> Agents:
+        """All agents that have an identity, and all that were heard of."""
+        service.permission.require(caller, VIEW)
+        return Agents(items=[Agent.model_validate(member) for member in await service.agents()])
+
+    @routes.post("/v1/agents/invitations", status_code=201)
+    async def invite_agent(invite: Invite, caller: Who) -> Invitation:
+        """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
+        service.permission.require(caller, AGENTS)
+        try:
+            made = await identities().invite(invite.name, invite.lanes, invite.seconds, caller.name)
+        except NameTaken as error:
+            raise Trouble("has-identity", str(error)) from None
+        except ValueError as error:
+            raise _invalid("lanes", error) from None
+        return Invitation.model_validate(made)
+
+    @routes.post("/v1/agents/join")
+    async def join_agent(join: Join) -> Joined:
+        """Become an agent. The token is all that is asked for; it holds once, and private keys are never sent."""
+        try:
+            made = await identities().join(join.token, join.name, join.user_key, join.request, join.proof)
+        except NotInvited as error:
+            raise Trouble("not-invited", str(error)) from None
+        except ValueError as error:
+            raise _invalid("request", error) from None
+        issued = made.issued
+        return Joined(
+            name=made.name,
+            cell=made.cell,
+            lanes=list(made.lanes),
+            bus=list(made.bus),
+            jwt=issued.jwt,
+            certificate=issued.certificate,
+            authority=issued.authority,
+        )
+
+    @routes.post("/v1/agents/{name}/revoke")
+    async def revoke_agent(name: Annotated[str, Path(description="The agent.")], caller: Who) -> Agent:
+        """The agent is nobody from now on: its connections end, and it cannot come back."""
+        service.permission.require(caller, AGENTS)
+        gone = await identities().revoke(name, caller.name)
+        if gone is None:
+            raise Trouble("not-found", f"there is no agent {name} that could be revoked")
+        return Agent.model_validate(gone)
+
+    return routes
+
+
+def _invalid(field: str, error: ValueError) -> Trouble:
+    says = str(error)
+    return Trouble("invalid", says, errors=[FieldError(where=f"body.{field}", says=says)])

@@ -1,0 +1,91 @@
+"""`stead pki`: keys and certificates of a bus that lets in whom it knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stead.cli.output import Code, fail, line, note, table
+from stead.pki import certificates, founding
+from stead.pki.files import Exists
+from stead.pki.identity import DESCRIPTION, Identity, NoIdentity
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Keys and certificates of a bus that lets in whom it knows."
+)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of all of it.")]
+Hosts = Annotated[
+    list[str], typer.Option("--host", help="A name or an address of the server; may be repeated, the first is shown.")
+]
+
+
+@app.command(
+    short_help="Found the bus of a cell.", epilog="Example: stead pki init pki --cell main --host bus.example"
+)
+def init(
+    folder: Folder,
+    host: Hosts,
+    cell: Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")] = "main",
+    port: Annotated[int, typer.Option("--port", help="The port that the bus is to listen on.")] = 4222,
+) -> None:
+    """Make an authority, the operator and the account of the bus, its settings, and an identity for controllers.
+
+    Nothing that is there already is written over. The folder `root` has the keys that are above all others; nothing
+    that runs needs them.
+    """
+    try:
+        made = founding.found(folder, cell, host, port)
+    except (Exists, ValueError) as error:
+        fail(str(error), Code.USAGE)
+    line(f"{made.folder}: the bus of the cell {cell} is founded")
+    note("What to do next:")
+    note(f"  1. Put {made.folder / founding.ROOT} away: whoever has it can be anybody.")
+    note(f"  2. Start the bus, in {made.nats}: nats-server -c nats.conf")
+    note(f"  3. Start servers and controllers: stead server --identity {made.controller} --database …")
+    note("  4. Invite agents: stead agent invite NAME --lane LANE")
+
+
+@app.command(
+    "server-cert",
+    short_help="A certificate for a server.",
+    epilog="Example: stead pki server-cert pki --host stead.example --host 10.0.0.7",
+)
+def server_cert(
+    folder: Folder,
+    host: Hosts,
+    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="How long it holds.")] = 365,
+) -> None:
+    """Make a certificate for a server of NATS, of HTTP or of PostgreSQL. It needs the key in the folder `root`."""
+    try:
+        certificate, key = founding.server_certificate(folder, host, days)
+    except (Exists, OSError, ValueError) as error:
+        fail(str(error), Code.USAGE)
+    line(str(certificate))
+    line(str(key))
+
+
+@app.command(short_help="What is there, and until when.", epilog="Example: stead pki show pki")
+def show(folder: Folder) -> None:
+    """Every certificate and identity below a folder, and until when each holds."""
+    if not folder.is_dir():
+        fail(f"there is no folder {folder}", Code.NOT_FOUND)
+    rows = [
+        (str(path.relative_to(folder)), certificates.named(text := path.read_text()), _until(text))
+        for path in founding.certificates_in(folder)
+    ]
+    table(("CERTIFICATE", "OF", "UNTIL"), rows)
+    for path in sorted(folder.rglob(DESCRIPTION)):
+        try:
+            about = Identity(path.parent)
+            _, until = about.window()
+        except (NoIdentity, ValueError) as error:
+            fail(str(error))
+        ends = until.strftime("%Y-%m-%dT%H:%M:%SZ")
+        line(f"{path.parent.relative_to(folder)}: the {about.description.role} {about.name}, until {ends}")
+
+
+def _until(text: str) -> str:
+    return certificates.expires(text).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,10 @@
+-- An identity, and whatever invitation there is for the same name, hold no longer.
+WITH gone AS (
+    UPDATE agent_identities SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL
+    RETURNING name, user_key, expires_at
+), kept AS (
+    INSERT INTO revoked_keys (user_key, name, expires_at) SELECT user_key, name, expires_at FROM gone
+), uninvited AS (
+    UPDATE agent_invitations SET used_at = now() WHERE name = $1 AND used_at IS NULL
+)
+SELECT name FROM gone

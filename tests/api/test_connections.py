@@ -161,7 +161,16 @@ CROWD = 1000
 
 @pytest.fixture
 def server(migrated: str, nats_server: Nats) -> Iterator[Stead]:
-    words = ("server", "--database", migrated, "--nats", nats_server.url, "--cell", f"c{secrets.token_hex(4)}")
+    words = (
+        "server",
+        "--open",
+        "--database",
+        migrated,
+        "--nats",
+        nats_server.url,
+        "--cell",
+        f"c{secrets.token_hex(4)}",
+    )
     with Stead(*words, port_option=True) as server:
         yield server
 

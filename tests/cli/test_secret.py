@@ -41,7 +41,7 @@ def test_what_cannot_be_sealed_is_told(tmp_path: Path) -> None:
     assert "chmod" in stead("secret", "seal", "--key", str(key), stdin="x").stderr
 
 
-AGENT = ("agent", "--lane", "lab.blue", "--driver", "openstack")
+AGENT = ("agent", "run", "--lane", "lab.blue", "--driver", "openstack")
 STACK = ("--set", "auth_url=http://127.0.0.1:9/v3", "--set", "username=u", "--set", "project_name=p")
 
 

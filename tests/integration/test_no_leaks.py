@@ -141,7 +141,7 @@ class World:
             file = self.folder / f"{name}.yaml"
             file.write_text(yaml.safe_dump(dict(settings)))
             words = ("--driver", driver, "--settings", str(file), "--name", name, *sealing)
-            return Told("agent", *bus, "--lane", name, *words, env=env, module=module)
+            return Told("agent", "run", *bus, "--lane", name, *words, env=env, module=module)
 
         nowhere = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), str(self.folder / "none"))
         nowhere |= {"EC2_SECRET": marks["secret"], "STEAD_LOG": "DEBUG"}
@@ -259,7 +259,7 @@ def live(world: World) -> None:
     wrong = world.hidden("wrong")
     for setting in (f"passwort={wrong}", "password=env:NOWHERE", "timeout=long"):
         words = ("--set", "auth_url=http://127.0.0.1:9", "--set", f"password={wrong}", "--set", setting)
-        agent = world.command("agent", "--lane", "lab.x", "--driver", "openstack", *words)
+        agent = world.command("agent", "run", "--lane", "lab.x", "--driver", "openstack", *words)
         assert agent.returncode == 2
     dsn = f"postgresql://u:{quote(world.marks['wrong'], safe='')}@127.0.0.1:{free_port()}/x"
     assert world.command("server", "--port", str(free_port()), STEAD_DATABASE=dsn).returncode == 1

@@ -15,6 +15,7 @@ from stead.api.problems import FieldError, Trouble
 from stead.controller.view import Identities, NameTaken, NotInvited, Service
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+AgentName = Annotated[str, Path(description="The agent.", max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Lane = Annotated[str, Field(min_length=1, max_length=90)]
 
 
@@ -130,7 +131,7 @@ def router(service: Service) -> APIRouter:
         )
 
     @routes.post("/v1/agents/{name}/revoke")
-    async def revoke_agent(name: Annotated[str, Path(description="The agent.")], caller: Who) -> Agent:
+    async def revoke_agent(name: AgentName, caller: Who) -> Agent:
         """The agent is nobody from now on: its connections end, and it cannot come back."""
         service.permission.require(caller, AGENTS)
         gone = await identities().revoke(name, caller.name)

@@ -16,7 +16,7 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "18f6adec3a48fd6280b9b47ac052c4022970097a0f7c0949220daa9bda85df58"
+DIGEST = "c396dd0a39722f3846bd44414f10b9b912e6a17581c01c423831078d39b76913"
 EXPLORED = {
     "vm": Size(130_968, 986_670),
     "subgroup": Size(302, 27_133),

@@ -161,6 +161,52 @@ def test_labels_in_a_spec_decide(empty: House) -> None:
         assert web.post("/v1/resources/shop/a/b/1?action=terminate").status_code == 202
 
 
+def test_a_group_is_no_way_round(empty: House) -> None:
+    """What is not for somebody to do to a member is not for them to do to all of a group."""
+    gone = 'action in [Action::"terminate", Action::"remove"]'
+    policy = f'forbid (principal, {gone}, resource) when {{ resource.hasTag("keep") }};'
+    empty.furnish()
+    with empty.as_("admin") as web:
+        labelled: dict[str, Any] = {**VM, "spec": {**VM["spec"], "labels": {"keep": "yes"}}}  # type: ignore[dict-item]
+        made(web, "/v1/resources/shop/web/g/3", labelled)
+        empty.cell.settle("/shop/web/g/3")
+        assert web.put("/v1/policies/keep", json={"text": policy}).status_code == 204
+        time.sleep(FRESH + 0.2)
+        for action, word in (("terminate", "terminate"), ("delete", "remove")):
+            refused = web.post(f"/v1/resources/shop/web?action={action}")
+            assert refused.status_code == 403, refused.text
+            assert f"{word} of /shop/web/g/3 is not for you: refused by the policy keep" in refused.json()["detail"]
+        said = web.get("/v1/explain", params={"path": "/shop/web", "action": "terminate"}).json()
+        assert said["allowed"] is False
+        assert said["reasons"][0]["code"] == "not-permitted"
+        assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
+        assert web.post("/v1/resources/bank/web?action=terminate").status_code == 202
+
+
+def test_who_may_for_a_group_need_not_for_each_member(empty: House) -> None:
+    policy = (
+        'permit (principal, action in [Action::"view", Action::"suspend"], resource) when { resource.kind == "mci" };'
+    )
+    empty.furnish()
+    nobody = empty.token("suspender", [("viewer", "bank")])
+    with empty.as_("admin") as web:
+        assert web.put("/v1/policies/groups", json={"text": policy}).status_code == 204
+    time.sleep(FRESH + 0.2)
+    with empty.showing({"Authorization": f"Bearer {nobody}"}) as web:
+        assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
+        assert web.post("/v1/resources/shop/web/g/1?action=suspend").status_code == 404
+
+
+def test_a_kind_of_members_is_no_way_round(empty: House) -> None:
+    policy = 'forbid (principal, action == Action::"terminate", resource) when { resource.kind == "vm" };'
+    empty.furnish()
+    with empty.as_("admin") as web:
+        assert web.put("/v1/policies/vms", json={"text": policy}).status_code == 204
+        time.sleep(FRESH + 0.2)
+        assert web.post("/v1/resources/shop/web?action=terminate").status_code == 403
+        assert web.post("/v1/resources/shop/web?action=suspend").status_code == 202
+
+
 def test_a_bad_policy_changes_nothing(furnished: House) -> None:
     with furnished.as_("admin") as web:
         answer = web.put("/v1/policies/odd", json={"text": "permit (all);"})

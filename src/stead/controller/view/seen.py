@@ -122,6 +122,7 @@ class Seen:
         self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
     ) -> Listed[Truth]:
         """Belief beside what a look shows now; from the store alone where it need not be fresh."""
+        below = await self._below(below)
         looks = self.service.looks if fresh else None
         if looks is not None and not await self._sees_path(below):
             looks = None  # nobody is sent to look at what the caller may not see
@@ -176,7 +177,8 @@ class Seen:
 
     async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], int, bool]:
         """Lines from after a position on; up to where that is, and whether the page was full."""
-        lines = await self.service.view.journal(after, path, limit)
+        below = await self._below(path or "/")
+        lines = await self.service.view.journal(after, None if below == "/" else below, limit)
         return await self.lines(lines), lines[-1].position if lines else 0, len(lines) == limit
 
     async def lines(self, lines: Sequence[Line]) -> list[Line]:

@@ -111,7 +111,11 @@ class Service:
         thing = asked_thing(asked.path, asked.kind, asked.spec, row)
         may = self.permission.acting(caller, asked.action, thing, force=asked.force, dry_run=dry_run)
         if isinstance(may, Caller):
-            return may
+            group = {"force": asked.force, "dry_run": dry_run}
+            within = await self.permission.acting_on_group(caller, asked.action, row, **group) if row else None
+            if within is None:
+                return may
+            may = within
         if not self.permission.sees(caller, thing):
             return Missing(f"there is nothing at {asked.path}")
         refusal = replace(may, state=row.snapshot.state if row is not None else "")
@@ -200,6 +204,9 @@ class Service:
         if not self.permission.sees(caller, thing):
             return Missing(f"there is nothing at {asked.path}")
         may = self.permission.acting(caller, asked.action, thing, force=asked.force)
+        if isinstance(may, Caller) and row is not None:
+            within = await self.permission.acting_on_group(caller, asked.action, row, force=asked.force)
+            may = within or may
         found = await explain(self.view, asked, may if isinstance(may, Caller) else caller)
         if isinstance(found, Missing):
             return found

@@ -18,7 +18,7 @@ from tests.integration.test_processes import Stead, stead
 from tests.integration.whole import until
 
 VM = "shop/web/front/1"
-PACE = "0.2"
+PACE = "0.3"
 """Of all waits: custody is waited out in six seconds instead of thirty, as in all tests of this folder."""
 
 

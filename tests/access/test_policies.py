@@ -122,6 +122,7 @@ def test_a_policy_that_cannot_be_evaluated_refuses() -> None:
     "text",
     [
         "",
+        "// \0\npermit (principal, action, resource);",
         "permit",
         "permit (principal, action, resource)",
         'permit (principal, action == Action::"suspnd", resource);',

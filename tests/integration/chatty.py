@@ -1,51 +1,68 @@
-"""A provider that lets nobody in and repeats in its refusal what it was asked with. No real one does so on demand."""
+"""The command `stead` with one more driver, `chatty`, which says its secret wherever a driver can say anything."""
 
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from stead.cli.main import app
+from stead.drivers import registry
+from stead.drivers.base import VM, Found, Member, Permanent, Result, Seen
+from stead.drivers.settings import read
+from stead.secrets import NOTHING, Secret
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self._no(self.path)
-
-    def do_POST(self) -> None:
-        self._no(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
-
-    def _no(self, asked: str) -> None:
-        says = f"The request {asked} with {dict(self.headers)} needs authentication."
-        body = json.dumps({"error": {"code": 401, "title": "Unauthorized", "message": says}}).encode()
-        self.send_response(401)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+class Config(Struct, frozen=True, kw_only=True):
+    provider: str
+    region: str
+    token: Secret = NOTHING
+    crash: str = ""
+    """Once this file is there, the agent crashes."""
 
 
 class Chatty:
-    """A server on a thread of its own."""
+    kinds = frozenset({VM})
+    longest_call = 5.0
 
-    def __init__(self) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/v3"
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        token = config.token.reveal()
+        self.said = f"{token} {base64.b64encode(f'u:{token}'.encode()).decode()}"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
+        return 100
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        name = members[0].path.rpartition("/")[2]
+        if name == "raises":
+            raise RuntimeError(f"a bug, asked with {self.said}") from ValueError(self.said)
+        if name == "refuses":
+            raise Permanent(f"no, for {self.said}", detail=self.said)
+        facts = {"id": "i", "said": self.said}
+        return [Result(path=m.path, ok=name == "works", facts=facts, error=f"no: {self.said}") for m in members]
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        return [Seen(path=m.path, state="Running", facts={"said": self.said}) for m in members]
+
+    async def inventory(self) -> list[Found]:
+        if self.config.crash and Path(self.config.crash).exists():
+            raise RuntimeError(f"the end, with {self.said}") from KeyError(self.said)
+        return []
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        return None
+
+    async def close(self) -> None: ...
+
+
+def from_config(config: Mapping[str, Any]) -> Chatty:
+    return Chatty(read(Config, config))
+
+
+if __name__ == "__main__":
+    registry.register("chatty", from_config)
+    app()

@@ -32,7 +32,7 @@ from stead.secrets.sealing import Keys, make_key
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import REGION, Ec2Cloud
 from tests.integration.certificates import Authority
-from tests.integration.chatty import Chatty
+from tests.integration.refusing import Refusing
 from tests.integration.test_processes import Stead
 
 
@@ -132,7 +132,7 @@ class World:
         seal = Keys.read(self.folder / "kept" / "seal.key").seal
         sealing = ("--secrets-key", str(self.folder / "kept" / "seal.key"))
         cloud = stack.enter_context(SimCloud())
-        keystone = stack.enter_context(Chatty())
+        keystone = stack.enter_context(Refusing())
         authority = Authority(self.folder / "kept")
         certificate, key = authority.issue("agent")
         marks["lxd-key"] = key.read_text().splitlines()[2][:40]

@@ -222,5 +222,5 @@ SESSION_MARK = "session:"
 def _fit(role: str, namespace: str) -> None:
     if role not in ROLES:
         raise NotGiven(f"there is no role {role}: say {', '.join(ROLES)}")
-    if namespace != EVERYWHERE and (not namespace or "/" in namespace):
+    if namespace != EVERYWHERE and not (namespace and namespace.isprintable() and "/" not in namespace):
         raise NotGiven(f"{namespace!r} is no namespace: say its name, or {EVERYWHERE} for all")

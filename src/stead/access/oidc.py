@@ -112,7 +112,7 @@ class Oidc:
             raise NotVerified(f"its claim {self.issuer.name_claim} is no name")
         if self.issuer.name_claim == "email" and claims.get("email_verified") is not True:
             raise NotVerified("the issuer has not verified the address")
-        known = [g for g in groups if isinstance(g, str)] if isinstance(groups, list) else []
+        known = [g for g in groups if isinstance(g, str) and g.isprintable()] if isinstance(groups, list) else []
         nonce = claims.get("nonce")
         return Person(name, tuple(sorted(known)), float(claims["exp"]), nonce if isinstance(nonce, str) else "")
 

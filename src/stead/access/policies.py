@@ -183,6 +183,8 @@ def check(name: str, text: str, actions: Sequence[str]) -> None:
 
 def _read(name: str, text: str, actions: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """The policies of a text, each with a name of its own."""
+    if "\0" in text:
+        raise BadPolicy(f"{name}: there is a character in it that cannot be kept")
     try:
         said = json.loads(cedarpy.policies_to_json_str(text))
     except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi import Path as InPath
@@ -25,10 +25,14 @@ log = logging.getLogger(__name__)
 
 Named = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100)]
 Subject = Annotated[
-    str, Query(pattern=r"^(user|group):.+$", max_length=250, description="`user:NAME` or `group:NAME`.")
+    str,
+    Query(pattern=r"^(user|group):[^\x00-\x1f\x7f]+$", max_length=250, description="`user:NAME` or `group:NAME`."),
 ]
-Role = Annotated[str, Query(description="`viewer`, `operator` or `admin`.")]
-Where = Annotated[str, Query(max_length=100, description="A namespace; `*` for all, and the cell itself.")]
+Role = Annotated[Literal["viewer", "operator", "admin"], Query(description="Which role.")]
+Where = Annotated[
+    str,
+    Query(pattern=rf"^({SEGMENT}|\*)$", max_length=100, description="A namespace; `*` for all, and the cell itself."),
+]
 DAY = 86400
 
 

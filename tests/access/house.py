@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from stead.access.access import Access
+from stead.api.limits import Limits
 from stead.controller.engine import Entry
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import MCI, Cell
@@ -93,7 +94,7 @@ def made(web: httpx.Client, path: str, body: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def house(dsn: str, entry: Entry | None = None) -> Iterator[House]:
+def house(dsn: str, entry: Entry | None = None, limits: Limits | None = None) -> Iterator[House]:
     """A server for as long as the context lasts."""
-    with Cell(dsn, entry or Entry()) as cell:
+    with Cell(dsn, entry or Entry(), limits) as cell:
         yield House(cell)

@@ -10,7 +10,9 @@ import asyncpg
 import pytest
 
 from stead.access.access import FRESH, NotGiven
-from tests.access.house import NOBODY, House, made
+from stead.api.limits import Limits
+from stead.api.rates import Rates
+from tests.access.house import NOBODY, House, house, made
 from tests.access.house import VM as A_VM
 from tests.cli.remote import command
 
@@ -81,6 +83,17 @@ def test_what_is_no_token_is_none(furnished: House, shown: str) -> None:
         assert answer.status_code == 401
         other = web.get("/v1/whoami", headers={b"Authorization": f"Basic {shown}".encode()})
         assert other.status_code == 401
+
+
+def test_whoever_guesses_waits_and_others_do_not(migrated: str) -> None:
+    with house(migrated, limits=Limits(rates=Rates(unknown=2, burst=2))) as one:
+        assert code(one, one.tokens["viewer"]) == 200
+        found = [code(one, f"stead_{n:010}_{'x' * 43}") for n in range(8)]
+        assert found[0] == 401
+        assert found[-1] == 429
+        assert code(one, one.tokens["viewer"]) == 200  # it is remembered, and nothing has to be looked up
+        time.sleep(1)
+        assert code(one, one.tokens["admin"]) == 200
 
 
 def test_the_same_name_twice_is_refused(empty: House) -> None:

@@ -89,6 +89,10 @@ class Access:
             self._callers[shown] = found
         return replace(found, judged=False)
 
+    def remembers(self, shown: str) -> bool:
+        """Whether nothing has to be looked up to know who shows this."""
+        return shown in self._callers
+
     async def still(self, caller: Caller) -> bool:
         """Whether they are who they were: nobody has revoked what they showed, and it is not expired."""
         if caller.open:

@@ -41,14 +41,20 @@ def by_access(access: Access) -> Identify:
         shown = _shown(request)
         if not 0 < len(shown) <= LONGEST:
             raise unknown("say who you are: with a token, or by logging in")
+        in_vain = _nothing if access.remembers(shown) else request.app.state.limits.looked_up(request)
         try:
             return await access.known(shown)
         except NotKnown as error:
+            in_vain()
             raise unknown(str(error)) from None
         except IssuerAway as error:
             raise Trouble("issuer-away", str(error), retry_after=5) from None
 
     return identify
+
+
+def _nothing() -> None:
+    """There is nothing to be done."""
 
 
 def unknown(says: str) -> Trouble:

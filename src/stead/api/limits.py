@@ -101,6 +101,7 @@ class Limits:
         self.callers = Room(self.bounds.in_hand, self.bounds.in_hand_each)
         self.streams = Room(self.bounds.streams, self.bounds.streams_each)
         self._changes = Buckets(rates.changes, rates.burst), Buckets(rates.namespace_changes, rates.burst)
+        self._unknown = Buckets(rates.unknown, rates.burst)
         self._reads = Buckets(rates.reads, rates.burst), Buckets(rates.namespace_reads, rates.burst)
 
     def take(self, request: Request, caller: str) -> None:
@@ -119,6 +120,14 @@ class Limits:
         buckets.take(caller)
         if namespace:
             namespaces.take(namespace)
+
+    def looked_up(self, request: Request) -> Callable[[], None]:
+        """Somebody shows what nobody remembers. Raises where their address did so too often in vain; otherwise, what
+        to call where it was in vain again."""
+        address = _address(request)
+        if wait := self._unknown.wait(address):
+            raise _too_often(f"{address} shows what is nobody's more often than is allowed", wait)
+        return lambda: self._unknown.take(address)
 
     def stream(self, request: Request) -> None:
         """A stream without an end begins: no request in hand any more, and one of so many streams."""

@@ -29,11 +29,13 @@ class Rates:
     """Changes in a namespace, whoever asks for them."""
     namespace_reads: float = 2500.0
     """Reads in a namespace, whoever asks for them."""
+    unknown: float = 50.0
+    """Of each address, those that show something that turns out to be nobody's."""
     burst: float = 2.0
     """Seconds for which somebody who was quiet may ask as fast as they can."""
 
 
-UNLIMITED = Rates(0, 0, 0, 0)
+UNLIMITED = Rates(0, 0, 0, 0, 0)
 
 
 def said(words: Mapping[str, float]) -> Rates:

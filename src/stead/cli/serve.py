@@ -126,7 +126,8 @@ def server(
             envvar="STEAD_RATE",
             metavar="NAME=NUMBER",
             help="Requests a second that are taken, 0 for no limit; of each caller `changes` (200) and "
-            "`reads` (500), in each namespace `namespace-changes` (1000) and `namespace-reads` (2500).",
+            "`reads` (500), in each namespace `namespace-changes` (1000) and `namespace-reads` (2500), of each "
+            "address `unknown` (50), which show a token that is none.",
         ),
     ] = None,
     tls_cert: Annotated[

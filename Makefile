@@ -6,8 +6,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# Two more than there are cores, since many tests wait for somebody; whoever is done helps the others.
-PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 2) --dist worksteal
+# One more than there are cores, since many tests wait for somebody; whoever is done helps the others.
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --quiet
 LOCK := $(COMPILE) pyproject.toml
 HEAVY := tests/heavy/openstack/requirements

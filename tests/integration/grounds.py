@@ -157,8 +157,9 @@ class Ground:
 
         async def silence() -> None:
             for stream in streams or self._streams():
-                while (await self.streams.stream_info(stream)).state.messages:
-                    await asyncio.sleep(self.pause)
+                with suppress(NotFoundError):  # whoever makes it may have been killed before
+                    while (await self.streams.stream_info(stream)).state.messages:
+                        await asyncio.sleep(self.pause)
 
         await self.soon(silence(), "silence on the bus")
 

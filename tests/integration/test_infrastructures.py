@@ -333,7 +333,7 @@ async def test_a_creation_that_is_cancelled_while_it_is_prepared_leaves_nothing(
         assert await here.outcome(operation) == "cancelled"
         assert await here.state("web") == "Failed"
         assert not await here.vms("web")
-        await until(lambda: _nothing_shared(here))
+        await until(lambda: _nothing_shared(here), 40)  # it was being made, and is found by the sweep
 
 
 @pytest.mark.req("S0-17")

@@ -25,38 +25,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long begins first, in every worker: at the end, nobody is to wait for one that still runs.
+    """What takes long begins first: at the end, nobody is to wait for one that still runs.
 
     What brings up a whole cloud runs only where it is asked for, with `-m heavy`."""
     if "heavy" not in config.option.markexpr:
         heavy = [item for item in items if item.get_closest_marker("heavy")]
         config.hook.pytest_deselected(items=heavy)
         items[:] = [item for item in items if not item.get_closest_marker("heavy")]
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    items[:] = shared_out(items, workers)
-
-
-def shared_out(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """In an order of which each worker, who begins with an equal part, has an equal part of what takes long first.
-
-    Those of one file stay together, since they share what takes long to set up."""
-    slow: dict[str, list[pytest.Item]] = {}
-    rest: list[pytest.Item] = []
-    for item in items:
-        if item.get_closest_marker("slow"):
-            slow.setdefault(item.nodeid.partition("::")[0], []).append(item)
-        else:
-            rest.append(item)
-    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    for file in sorted(slow.values(), key=len, reverse=True):
-        min(parts, key=len).extend(file)
-    ordered, left = list[pytest.Item](), len(items)
-    for place, part in enumerate(parts):
-        size = left // (workers - place)
-        room = max(0, size - len(part))
-        ordered += [*part, *rest[:room]]
-        rest, left = rest[room:], left - len(part) - min(room, len(rest))
-    return [*ordered, *rest]
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")

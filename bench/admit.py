@@ -114,7 +114,7 @@ async def measure(small: bool) -> list[Figure]:
         detail = {"a second": round(middle([r for r, _ in near])), "bare": round(middle([b for _, b in near]))}
         figures = [Figure("admit", ratio, "of the bare engine", "pgbench, the very statements", BAR, detail=detail)]
         figures.append(await growth(server, nats, few, many, seconds, times))
-        figures.append(await price(server, nats, enough, seconds, times))
+        figures.append(await price(server, nats, 2 * enough, seconds, times))
     return figures
 
 
@@ -149,13 +149,15 @@ async def price(server: Postgres, nats: Nats, vms: int, seconds: float, times: i
     ways: dict[str, tuple[str, ...]] = {"open": ("--open",), "roles": (), "policies": ()}
     rates: dict[str, list[float]] = {way: [] for way in ways}
     first = 0
-    for _ in range(times):
-        for way, more in ways.items():
+    for turn in range(times):
+        for way, more in sorted(ways.items(), reverse=turn % 2 == 1):  # whoever comes later finds more to do
             with folder_of(POLICIES) as folder:
                 own = ("--policies", str(folder)) if way == "policies" else more
                 with Stead("server", "server", *own, *words) as stead:
                     shown = "" if way == "open" else token
-                    rate, done = load(stead.url, first, min(seconds, 2), stead.folder, token=shown)
+                    _, warm = load(stead.url, first, 1, stead.folder, token=shown)
+                    first += warm + CLIENTS
+                    rate, done = load(stead.url, first, min(seconds, 3), stead.folder, token=shown)
             rates[way].append(rate)
             first += done + CLIENTS
     cost = middle([a / b for a, b in zip(rates["open"], rates["policies"], strict=True)])

@@ -125,10 +125,10 @@ class Service[Q: Message, A: Message]:
         answer: Message
         try:
             asked = self._form.decode(question.data)
-            if self._agents and to_token(getattr(asked, "agent", "")) != _asker(question):
+            if self._agents and not _is(asked, _asker(question)):
                 raise BadMessage("the question is asked in another's name")
             answer = await self._handler(asked)
-        except (BadMessage, ValueError) as error:
+        except BadMessage as error:
             self._garbage.note(question.subject, str(error))
             answer = Fault(why=str(error)[:1000], permanent=True)
         except Exception as error:
@@ -145,6 +145,14 @@ class Service[Q: Message, A: Message]:
 def _asker(question: Msg) -> str:
     """The token of the agent that asks."""
     return question.subject.rpartition(".")[2]
+
+
+def _is(asked: Message, asker: str) -> bool:
+    """Whether the name in a question is that of its asker."""
+    try:
+        return to_token(getattr(asked, "agent", "")) == asker
+    except ValueError:
+        return False
 
 
 class Asker[Q: Message, A: Message]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stead.bus.errors import BadMessage
 from stead.bus.messages import IdentityReply, RenewIdentity
 from stead.bus.permissions import agent_may
 from stead.bus.subjects import to_token
@@ -122,7 +123,10 @@ class Identities:
         row = await self.store.renew_agent(asked.agent, self.lifetime)
         if row is None:
             return IdentityReply(ok=False, why="there is no such agent, or it was revoked")
-        issued = self._issue(asked.agent, row["lanes"], row["user_key"], asked.request)
+        try:
+            issued = self._issue(asked.agent, row["lanes"], row["user_key"], asked.request)
+        except ValueError as error:
+            raise BadMessage(str(error)) from error
         return IdentityReply(ok=True, jwt=issued.jwt, certificate=issued.certificate)
 
     async def revoke(self, name: str, by: str) -> Member | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from stead.bus.errors import BadMessage
 from stead.bus.garbage import Garbage
 from stead.bus.messages import Hello, Presence
 from stead.store import Store
@@ -37,7 +38,7 @@ class Trust:
         """The lanes that an agent may speak for; None: all of them. An epoch from the future is nobody's."""
         now = self.clock()
         if epoch > (now + AHEAD) * 1000:
-            raise ValueError(f"{agent[:100]} says that it began in the future")
+            raise BadMessage(f"{agent[:100]} says that it began in the future")
         if not self.known:
             return None
         at, lanes = self._lanes.get(agent, (0.0, frozenset[str]()))
@@ -52,13 +53,13 @@ class Trust:
         """Raise where an agent speaks for a lane that is not its own."""
         own = await self.lanes(agent, epoch)
         if own is not None and not own.issuperset(lanes):
-            raise ValueError(f"{agent[:100]} speaks for lanes that are not its own")
+            raise BadMessage(f"{agent[:100]} speaks for lanes that are not its own")
 
     async def met(self, said: Hello | Presence) -> bool:
         """Note that an agent is there, unless what it says of itself cannot be."""
         try:
             await self.check(said.agent, said.lanes, said.epoch)
-        except ValueError as error:
+        except BadMessage as error:
             self.garbage.note(f"what {said.agent[:100]} said", str(error))
             return False
         await self.store.hello(said.agent, said.epoch, said.lanes, said.version)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-import stead.store.migrate as migrations
+import stead.store.migrating as migrations
 from stead.agent import agent as agent_module
 from stead.agent.custody import Custody
 from stead.bus import Delivery

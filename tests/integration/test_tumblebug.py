@@ -143,7 +143,8 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         assert await here.instances() == ["running"] * 2
 
         scale = f"curl -X POST '{MCI}/subgroup/front' -H 'Content-Type: application/json'"
-        await here.done(scale + """ -d '{"numVMsToAdd": "2"}'""")
+        scaled = await here.done(scale + """ -d '{"numVMsToAdd": "2"}'""")
+        await _ended(here, scaled["operation"], "done")
         more = await here.settled("Running:4 (R:4/4)")
         assert [vm["id"] for vm in more["vm"]] == ["back-end-1", "front-1", "front-2", "front-3"]
 
@@ -180,7 +181,9 @@ async def test_the_commands_of_the_page_work_as_they_stand_there(grounds: Ground
     async with shell(grounds, aws="us-east-1", azure="koreacentral") as here:
         seen = []
         for command in commands[:-1]:
-            await here.done(command)
+            said = await here.done(command)
+            if "operation" in said:
+                await _ended(here, said["operation"], "done")
             seen.append((await here.until(_rests))["status"])
         assert seen == [
             "Running:4 (R:4/4)",

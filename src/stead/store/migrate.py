@@ -1,53 +1,41 @@
-"""Migrations: plain SQL files, run in order by alembic, each in one transaction."""
+"""Brings a database up to date. Where it is already, nothing is loaded that would be needed to change it."""
 
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from importlib import import_module
 from importlib.resources import files
-from typing import Any, cast
+from typing import cast
 
 import asyncpg
-from alembic import command, op
-from alembic.config import Config
-from sqlalchemy import AdaptedConnection, Connection
-from sqlalchemy.ext.asyncio import create_async_engine
 
-_HERE = files("stead.store")
-
-ONE_AT_A_TIME = 0x57EAD
-"""The lock that whoever migrates holds: controllers that start together take turns."""
+HEAD = "head"
+"""The newest revision there is."""
 
 
-def run_files(*names: str) -> None:
-    """Run SQL files of the store, each as one string, within a migration."""
-    adapted = cast(AdaptedConnection, op.get_bind().connection.dbapi_connection)
-    for name in names:
-        adapted.run_async(partial(_run, (_HERE / name).read_text(encoding="utf-8")))
-
-
-async def _run(text: str, connection: Any) -> None:
-    await connection.execute(text)
-
-
-async def migrate(dsn: str, revision: str = "head") -> None:
+async def migrate(dsn: str, revision: str = HEAD) -> None:
     """Bring a database to a revision."""
-    # The address goes to the driver as it is, which knows more of what may stand in it: certificates, several hosts.
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(dsn))
-    try:
-        async with engine.begin() as connection:
-            await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ONE_AT_A_TIME})")
-            await connection.run_sync(_upgrade, revision)
-    finally:
-        await engine.dispose()
+    if revision != HEAD or await _version(dsn) != _newest():
+        await import_module("stead.store.migrating").upgrade(dsn, revision)
 
 
-def _upgrade(connection: Connection, revision: str) -> None:
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(_HERE / "migrations"))
-    command.upgrade(config, revision)
-
-
-def migrate_now(dsn: str, revision: str = "head") -> None:
+def migrate_now(dsn: str, revision: str = HEAD) -> None:
     """The same, for callers without a loop."""
     asyncio.run(migrate(dsn, revision))
+
+
+async def _version(dsn: str) -> str | None:
+    """The revision that a database has; None where it has none yet."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        return cast(str | None, await connection.fetchval("SELECT version_num FROM alembic_version"))
+    except asyncpg.UndefinedTableError:
+        return None
+    finally:
+        await connection.close()
+
+
+def _newest() -> str:
+    """The name of the last migration, which its number begins."""
+    names = [file.name for file in (files("stead.store") / "migrations" / "versions").iterdir()]
+    return max(name[:4] for name in names if name.endswith(".py"))

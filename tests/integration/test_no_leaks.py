@@ -26,6 +26,7 @@ import pytest
 import yaml
 
 from stead.api import openapi
+from stead.dev import children
 from stead.dev.children import NotStarted, free_port, wait_until
 from stead.dev.engines import Nats
 from stead.secrets.sealing import Keys, make_key
@@ -389,7 +390,8 @@ async def search(world: World, heard: Sequence[tuple[str, bytes]]) -> Search:
 
 
 @pytest.mark.slow
-async def test_no_credential_is_found_anywhere(world: World) -> None:
+async def test_no_credential_is_found_anywhere(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(children, "PATIENCE", 90.0)  # seven processes start at once, and others may be at work
     async with Listener(world.bus.url) as listener:
         await asyncio.to_thread(live, world)
     found = await search(world, listener.heard)

@@ -13,7 +13,6 @@ from pathlib import Path
 import asyncpg
 import httpx
 import pytest
-from sqlalchemy.exc import DBAPIError
 
 from stead.client import Client, Unreachable
 from stead.dev.engines import Nats, Postgres
@@ -135,8 +134,8 @@ async def test_a_database_whose_certificate_is_checked_in_full(
     stranger = Authority(tmp_path / "other")
     with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
         await migrate(f"{plain}?sslmode=verify-full&sslrootcert={stranger.file}")
-    with pytest.raises(DBAPIError, match="no encryption"):
+    with pytest.raises(asyncpg.InvalidAuthorizationSpecificationError, match="no encryption"):
         await migrate(f"{plain}?sslmode=disable")
     monkeypatch.setenv("PGPASSWORD", "wrong")
-    with pytest.raises(DBAPIError, match="password authentication failed"):
+    with pytest.raises(asyncpg.InvalidPasswordError, match="password authentication failed"):
         await migrate(dsn)

@@ -28,9 +28,9 @@ async def _version(dsn: str) -> str | None:
     """The revision that a database has; None where it has none yet."""
     connection = await asyncpg.connect(dsn)
     try:
+        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+            return None
         return cast(str | None, await connection.fetchval("SELECT version_num FROM alembic_version"))
-    except asyncpg.UndefinedTableError:
-        return None
     finally:
         await connection.close()
 

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,16 +39,22 @@ def test_what_it_prints_works_and_what_is_killed_comes_back(tmp_path: Path) -> N
         assert "nothing is left" in one.said()
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Who PostgreSQL runs as has to get there; into the folders of a run of tests, only its owner does."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
 @pytest.mark.slow
-def test_what_is_kept_is_there_the_next_time(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        if not folder.samefile(tempfile.gettempdir()):
-            folder.chmod(0o755)  # who PostgreSQL runs as has to get there
-    with trial(tmp_path, "--keep") as one:
+def test_what_is_kept_is_there_the_next_time(open_folder: Path) -> None:
+    with trial(open_folder, "--keep") as one:
         one.runs()
         assert one.stead("vm create shop/web/front/1 --provider aws --region us-east-1").returncode == 0
         one.end()
-    with trial(tmp_path, "--keep") as two:
+    with trial(open_folder, "--keep") as two:
         two.runs()
         shown = json.loads(two.stead("vm show shop/web/front/1 -o json").stdout)
         assert shown["state"] == "Running"

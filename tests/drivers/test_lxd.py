@@ -281,9 +281,9 @@ class TestChange:
         assert (await world.instance(made))["status"] == "Stopped"
 
     async def test_what_outlasts_the_call_is_pending_and_arrives(self, world: LxdWorld) -> None:
-        slow = {"raw.lxc": "lxc.hook.pre-start = /bin/sleep 3"}
+        slow = {"raw.lxc": "lxc.hook.pre-start = /bin/sleep 8"}
         await world.ask("POST", "/1.0/profiles", json={"name": "slow", "config": slow})
-        driver = world.driver(grace=0, timeout=2)
+        driver = world.driver(grace=0, timeout=5)
         member = world.member(spec="slow")
         (result,) = await driver.perform("create", [member], "order-create")
         assert (result.ok, result.pending) == (True, "Running")

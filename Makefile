@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted fuzz dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted races fuzz dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -45,7 +45,8 @@ test: $(READY)
 	$(PYTEST) $(ARGS)
 
 # On whole clouds that it brings up first, which takes minutes; needs mariadb-server-core, mariadb-client-core and
-# rabbitmq-server, and what the tests of LXD need. Fewer: make test-heavy ARGS="-k conformance"
+# rabbitmq-server, what the tests of LXD and libvirt need, and for guests qemu-system-x86, libvirt-daemon-driver-qemu and
+# linux-image-cloud-amd64. Fewer: make test-heavy ARGS="-k conformance"
 test-heavy: $(READY)
 	$(BIN)/python -m pytest -m heavy tests/heavy $(ARGS)
 
@@ -91,6 +92,20 @@ chaos: $(READY)
 # The same with a bug in it, once for each of seven: all have to be caught.
 chaos-planted: $(READY)
 	@$(BIN)/python -m tests.chaos --planted all $(ARGS)
+
+# Sites behind links that lose, delay, reorder, repeat and break, in network namespaces (so it needs root, ip, iptables
+# and nsenter), and everybody killed: in the end all agree. Shorter: make edge ARGS="--minutes 1 --sites 30 --seed 7"
+edge: $(READY)
+	@$(BIN)/python -m tests.edge.run --minutes 10 --sites 200 --instances 2000 $(ARGS)
+
+# The same with a bug in it, once for each of six: all have to be caught.
+edge-planted: $(READY)
+	@$(BIN)/python -m tests.edge.run --planted all $(ARGS)
+
+# Two actions on one machine at the same moment, through two controllers, ten thousand times: one winner each.
+# Fewer: make races ARGS=1000
+races: $(READY)
+	STEAD_RACES=$(or $(ARGS),10000) $(BIN)/python -m pytest -s tests/integration/test_machine_races.py
 
 # Any request, right or wrong, to every endpoint, so many of each: make fuzz ARGS=1000
 fuzz: $(READY)

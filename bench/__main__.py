@@ -23,6 +23,7 @@ MEASURES = (
     "scroll",
     "latency",
     "lanes",
+    "sites",
     "against",
 )
 RESULTS = Path(__file__).parent / "results.json"

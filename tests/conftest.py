@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import migrate_now
+from tests.alone import Alone
 from tests.drivers.cloud import SimCloud, SimWorld
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
@@ -21,18 +22,24 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # They are no test modules by name, and their assertions are to explain themselves all the same.
+    pytest.register_assert_rewrite(
+        "tests.drivers.conformance", "tests.drivers.datacenter_conformance", "tests.drivers.edge_conformance"
+    )
     config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE))
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(Alone())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long begins first: at the end, nobody is to wait for one that still runs.
+    """What takes long begins first, and before it what has the machine for itself: at the end, nobody is to wait.
 
     What brings up a whole cloud runs only where it is asked for, with `-m heavy`."""
     if "heavy" not in config.option.markexpr:
         heavy = [item for item in items if item.get_closest_marker("heavy")]
         config.hook.pytest_deselected(items=heavy)
         items[:] = [item for item in items if not item.get_closest_marker("heavy")]
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: (not item.get_closest_marker("alone"), not item.get_closest_marker("slow")))
 
 
 @pytest.fixture(scope="session")

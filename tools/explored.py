@@ -18,8 +18,8 @@ from stead.lifecycle.explore import Bounds
 
 ROOT = Path(__file__).parents[1] / "src" / "stead"
 RECORD = ROOT / "catalog" / "explored.py"
-BESIDE = ("diagram", "document", "files", "lint")
-"""Parts of the core that decide nothing."""
+BESIDE = ("diagram", "document", "files", "lint", "demand.py", "scaling.py")
+"""Parts of the core that decide nothing about a resource."""
 
 HEAD = '''"""How many worlds each kind was explored in, in full. Made by `make explore`; change nothing here.
 

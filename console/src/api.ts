@@ -5,9 +5,14 @@ export type StateClass = 'settled' | 'moving' | 'final' | 'absent';
 export type Health = 'trouble' | 'moving' | 'well' | 'ended' | 'empty';
 export type Counts = Record<string, number>;
 
+/** For how long something has been where it is, beside how long it may and usually does last, in seconds. */
+export interface Lasting {
+  since: string; declared: number | null; deadline: string | null; usual: number | null; p99: number | null;
+  moves: number; lane: string; late: boolean; overdue: boolean;
+}
 export interface Running {
   id: string; action: string; phase: string; origin: string; aims_at: string; attempt: number; by: string;
-  since: string | null; cancelled: boolean;
+  since: string | null; cancelled: boolean; lasts: Lasting | null;
 }
 export interface Resource {
   path: string; kind: string; state: string; state_class: StateClass; tag: string; lane: string;
@@ -25,7 +30,13 @@ export interface Operation {
   id: string; action: string; kind: string; path: string; principal: string; reason: string; total: number;
   remaining: number; failed: number; outcome: string | null; created_at: string; ended_at: string | null;
   state: string | null; phase: string | null; attempt: number | null; cancelled: boolean; queued: boolean;
-  position: number | null; reasons: Reason[]; says: string; orders: number;
+  position: number | null; reasons: Reason[]; says: string; orders: number; lasts: Lasting | null;
+}
+export interface Stuck {
+  path: string; kind: string; state: string; lane: string; operation: string; action: string; by: string;
+  phase: string | null; outcome: string | null; since: string; lasts: Lasting | null; why: Reason[];
+  probed: { at: string; seen: string }[]; misses: number; decided: string;
+  steps: { what: string; says: string; operation: string; actions: string[] }[];
 }
 export interface Line {
   position: number; at: string; path: string; kind: string; operation: string | null; principal: string; actor: string;
@@ -107,6 +118,7 @@ export interface Orphan {
 export interface Queue {
   path: string; stopping: boolean; waiting: number; running: string | null; items: Operation[]; more: boolean;
 }
+export interface Log { path: string; lines: string[]; position: string }
 export interface Journal { items: Line[]; next: number; end: number }
 
 /** Everything that is not an answer (RFC 9457). */

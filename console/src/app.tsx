@@ -35,11 +35,13 @@ const PAGES: { at: string; name: string; key: string; load: Lazy; icon: string }
 ];
 const RESOURCE: Lazy = () => import('./pages/resource.tsx');
 const OPERATION: Lazy = () => import('./pages/operation.tsx');
+const STUCK: Lazy = () => import('./pages/stuck.tsx');
 const pages = new Map<Lazy, ComponentType<{ rest: string }>>([[OVERVIEW, OverviewPage]]);
 
 function found(at: string): { load: Lazy; rest: string; nav: string } | null {
   if (at.startsWith('/r/')) return { load: RESOURCE, rest: at.slice(2), nav: '/tree' };
   if (at.startsWith('/operations/')) return { load: OPERATION, rest: at.slice('/operations/'.length), nav: '/operations' };
+  if (at === '/stuck') return { load: STUCK, rest: '', nav: '/' };
   const page = PAGES.find((one) => one.at === at || (one.at !== '/' && at.startsWith(`${one.at}/`)));
   return page ? { load: page.load, rest: at.slice(page.at.length), nav: page.at } : null;
 }

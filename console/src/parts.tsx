@@ -2,10 +2,10 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { Away, Problem, type Counts, type Health } from './api.ts';
+import { Away, Problem, type Counts, type Health, type Lasting } from './api.ts';
 import { health, learnt } from './kinds.ts';
 import type { Loaded } from './live.ts';
-import { ago, clock, number, tone, worse, type Tone } from './logic/words.ts';
+import { ago, clock, lasting, number, tone, worse, type Tone } from './logic/words.ts';
 
 /** Now, a second at a time, for whatever shows how long ago something was. */
 export const now = signal(Date.now());
@@ -75,6 +75,13 @@ export function Progress({ done, total, failed = 0, label, given = false }: Prog
 
 export function When({ at }: { at: string | null }) {
   return at ? <time dateTime={at} title={clock(at)}>{ago(at, now.value)}</time> : <span class="dim">never</span>;
+}
+
+/** For how long it has been where it is, beside how long that usually takes. */
+export function Lasts({ of }: { of: Lasting | null | undefined }) {
+  if (!of) return null;
+  const bad = of.overdue ? 'overdue' : of.late ? 'late' : '';
+  return <p class="dim" data-testid="lasts" data-late={bad}>{lasting(of, now.value)}{bad && <>: <span class="state trouble">{bad}</span></>}</p>;
 }
 
 export const Skeleton = ({ rows = 4 }: { rows?: number }) => (

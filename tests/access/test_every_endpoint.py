@@ -69,7 +69,16 @@ def policy(house: House) -> None:
     house.cell.run(house.cell.store.put_policy("none", POLICY, "a test"))
 
 
+def scaling(house: House) -> None:
+    house.cell.run(house.cell.store.put_scaling("shop", "web", SCALING, SCALING["places"], [""], "a test"))
+
+
+SCALING: dict[str, Any] = {
+    **{"app": "web", "places": ["/shop/s/c"], "up_above": 100, "down_below": 40},
+    **{"maximum": 3, "believed_for": 1},
+}
 FAILED = {"id": lambda house: house.failed("shop")}
+POLICY_OF_SHOP = {"namespace": lambda _: "shop", "name": lambda _: "web"}
 MCI = {"nsId": lambda _: "shop", "mciId": lambda _: "web"}
 GROUP = {**MCI, "subgroupId": lambda _: "g"}
 VM = {**MCI, "vmId": lambda _: "g-1"}
@@ -94,20 +103,32 @@ RULES = {
     "GET /v1/resources/{path}": Rule(SEE, fills=WEB),
     "POST /v1/resources/{path}": Rule(ACT, query={"action": "suspend"}, body={}, fills=WEB),
     "GET /v1/status/{path}": Rule(SEE, fills=WEB),
+    "GET /v1/logs/{path}": Rule(SEE, fills=WEB),
     "GET /v1/explain": Rule(SEE, query={"path": "/shop/web", "action": "suspend"}),
     "GET /v1/operations": Rule(KNOWN),
     "GET /v1/operations/{id}": Rule(SEE, fills=FAILED),
     "GET /v1/operations/{id}/members": Rule(SEE, fills=FAILED),
     "GET /v1/operations/{id}/timeline": Rule(SEE, fills=FAILED),
+    "GET /v1/operations/{id}/events": Rule(SEE, fills=FAILED),
     "POST /v1/operations/{id}/cancel": Rule(ACT, fills=FAILED),
     "POST /v1/operations/{id}/promote": Rule(ACT, fills=FAILED),
     "POST /v1/operations/{id}/retry": Rule(ACT, body={}, fills=FAILED),
+    "GET /v1/stuck": Rule(KNOWN),
     "GET /v1/claims": Rule(KNOWN),
     "GET /v1/queues": Rule(KNOWN),
     "DELETE /v1/queues": Rule(frozenset({"operator", "admin"}), hidden=False, seen_by=KNOWN),
     "GET /v1/queues/{path}": Rule(SEE, fills=WEB, before=queue),
     "PUT /v1/queues/{path}": Rule(ACT, fills=WEB),
     "DELETE /v1/queues/{path}": Rule(ACT, fills=WEB, before=queue),
+    "GET /v1/quotas/{path}": Rule(SEE, fills=WEB),
+    "PUT /v1/quotas/{path}": Rule(ADMIN, fills=WEB, body={"machines": 9}),
+    "GET /v1/scaling": Rule(KNOWN),
+    "PUT /v1/scaling/{namespace}/{name}": Rule(ACT, body=SCALING, fills=POLICY_OF_SHOP),
+    "GET /v1/scaling/{namespace}/{name}": Rule(SEE, fills=POLICY_OF_SHOP, before=scaling),
+    "DELETE /v1/scaling/{namespace}/{name}": Rule(ACT, fills=POLICY_OF_SHOP, before=scaling),
+    "POST /v1/scaling/{namespace}/{name}/demand": Rule(
+        ACT, body={"figures": [{"value": 1}]}, fills=POLICY_OF_SHOP, before=scaling
+    ),
     "GET /v1/journal": Rule(KNOWN),
     "GET /v1/events": Rule(KNOWN),
     "GET /v1/truth": Rule(KNOWN, query={"fresh": False}),
@@ -190,7 +211,7 @@ def ask(house: House, role: str, endpoint: str, rule: Rule) -> httpx.Response:
         path = path.replace("{" + name + "}", fill(house))
     assert not re.search(r"[{}]", path), path
     with house.as_(role) as web:
-        if path == "/v1/events":
+        if path.endswith("/events"):
             with web.stream("GET", path) as answer:
                 return answer
         return web.request(method, path, params=dict(rule.query), json=rule.body)

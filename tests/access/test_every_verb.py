@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,21 @@ import pytest
 
 from stead.cli.output import Code
 from tests.access.house import NOBODY, ORPHAN, ROLES, House
-from tests.access.test_every_endpoint import ACT, ADMIN, CELL, FORCE, KNOWN, SEE, grant, orphan, policy, queue, spare
+from tests.access.test_every_endpoint import (
+    ACT,
+    ADMIN,
+    CELL,
+    FORCE,
+    KNOWN,
+    SCALING,
+    SEE,
+    grant,
+    orphan,
+    policy,
+    queue,
+    scaling,
+    spare,
+)
 from tests.cli.remote import COMMAND, Answer, Stead, command
 
 FINE = (Code.DONE, Code.REFUSED, Code.FAILED, Code.TIMED_OUT, Code.USAGE)
@@ -26,6 +41,8 @@ class Rule:
     words: str = ""
     hidden: bool = True
     """Whoever may not see it is told that it is not there."""
+    seen: bool = False
+    """It is about something that others see, though only admins may do this to it."""
     stdin: str | None = None
     before: Callable[[House], Any] | None = None
 
@@ -48,6 +65,62 @@ def there(kind: str, folder: str) -> Callable[[House], None]:
             web.post(f"/v1/resources/shop/{folder}/sim.a.own", json={"kind": kind, "spec": spec})
 
     return make
+
+
+def at_a_site(house: House) -> None:
+    """There is a site, with a cluster and an app."""
+    house.cell.put("/shop/site", "cloudlet")
+    house.cell.put("/shop/site/c", "clusterinst")
+    house.cell.put("/shop/site/c/a", "appinst")
+
+
+def failed_upgrade(house: House) -> None:
+    house.cell.put("/shop/site", "cloudlet", "UpdateError")
+
+
+def in_a_datacenter(house: House) -> None:
+    """There is a machine with a disk, and what both need."""
+    for path, kind, state in (
+        ("/shop", "account", "CONFIRMED"),
+        ("/shop/space", "cloudspace", "DEPLOYED"),
+        ("/shop/space/m", "machine", "RUNNING"),
+        ("/shop/debian", "image", "CREATED"),
+        ("/shop/n1", "node", "ENABLED"),
+        ("/shop/n2", "node", "ENABLED"),
+    ):
+        house.cell.put(path, kind, state)
+    house.cell.put("/shop/space/d", "disk", "CREATED", machine="/shop/space/m")
+
+
+def _private_cloud() -> Iterator[tuple[str, Rule]]:
+    """Verbs of the private cloud, made of what there is."""
+    for verb, words in (
+        ("account create", "shop"),
+        ("cloudspace deploy", "shop/space9 --datacenter dc"),
+        ("machine deploy", "shop/space/m9 --datacenter dc --image debian"),
+        ("disk create", "shop/space/d9 --datacenter dc"),
+        ("disk assign", "shop/space/d9 --datacenter dc --machine m"),
+        ("disk attach", "shop/space/d --machine m"),
+        ("image create", "shop/alpine --from debian.img"),
+    ):
+        yield verb, Rule(ACT, f"{words} --detach", before=in_a_datacenter)
+    yield "node create", Rule(FORCE, "shop/n9 --detach", seen=True)
+    yield "machine migrate", Rule(FORCE, "shop/space/m --to shop/n2 --detach", seen=True, before=in_a_datacenter)
+    bins = ("delete", "restore", "destroy")
+    for path, noun, verbs, for_admins in (
+        ("shop", "account", ("disable", "enable", *bins), ()),
+        ("shop/space", "cloudspace", ("disable", "enable", *bins), ("pause", "resume", "reset")),
+        ("shop/space/m", "machine", ("pause", "resume", "stop", "start", "reboot", "reset", *bins), ()),
+        ("shop/space/d", "disk", ("detach", *bins, "delete-with-machine", "restore-with-machine"), ()),
+        ("shop/debian", "image", ("disable", "enable", *bins), ()),
+        ("shop/n1", "node", (), ("maintain", "enable", "decommission")),
+    ):
+        yield f"{noun} list", Rule(KNOWN)
+        yield f"{noun} show", Rule(SEE, path, before=in_a_datacenter)
+        for verb in verbs:
+            yield f"{noun} {verb}", Rule(ACT, f"{path} --detach", before=in_a_datacenter)
+        for verb in for_admins:
+            yield f"{noun} {verb}", Rule(FORCE, f"{path} --detach", seen=True, before=in_a_datacenter)
 
 
 CEDAR = 'forbid (principal, action == Action::"terminate", resource == Resource::"/none");'
@@ -112,15 +185,46 @@ RULES: dict[str, Rule | None] = {
     "operation list": Rule(KNOWN),
     "operation show": Rule(SEE, "{failed}"),
     "operation wait": Rule(SEE, "{failed}"),
+    "operation watch": Rule(SEE, "{failed}"),
     "operation members": Rule(SEE, "{failed}"),
     "operation cancel": Rule(ACT, "{failed} --detach"),
     "operation promote": Rule(ACT, "{failed}"),
     "operation retry": Rule(ACT, "{failed} --detach"),
+    "quota show": Rule(SEE, "shop/web"),
+    "quota set": Rule(ADMIN, "shop/web --machines 9", seen=True),
     "queue list": Rule(KNOWN),
     "queue show": Rule(SEE, "shop/web", before=queue),
     "queue open": Rule(ACT, "shop/web"),
     "queue stop": Rule(ACT, "shop/web", before=queue),
+    "scaling list": Rule(KNOWN),
+    "scaling put": Rule(ACT, "shop/web -f -", stdin=json.dumps(SCALING)),
+    "scaling show": Rule(SEE, "shop/web", before=scaling),
+    "scaling delete": Rule(ACT, "shop/web", before=scaling),
+    "scaling demand": Rule(ACT, "shop/web 1", before=scaling),
+    "cloudlet create": Rule(ACT, "shop/other --detach"),
+    "cloudlet invite": Rule(ADMIN, "shop/site", hidden=False, before=at_a_site),
+    "cloudlet list": Rule(KNOWN),
+    "cloudlet show": Rule(SEE, "shop/site", before=at_a_site),
+    "cloudlet upgrade": Rule(ACT, "shop/site --to 2.0 --detach", before=at_a_site),
+    "cloudlet resolve": Rule(FORCE, "shop/site --reason mended", seen=True, before=failed_upgrade),
+    "cloudlet delete": Rule(ACT, "shop/site --detach", before=at_a_site),
+    **{
+        verb: rule
+        for kind, path, words in (("cluster", "shop/site/c", ""), ("app", "shop/site/c/a", " -- serve"))
+        for verb, rule in {
+            f"{kind} create": Rule(ACT, f"{path}9 --detach{words}", before=at_a_site),
+            f"{kind} update": Rule(ACT, f"{path} --set memory=64M --detach", before=at_a_site),
+            f"{kind} undo": Rule(ACT, f"{path} --detach", before=at_a_site),
+            f"{kind} delete": Rule(ACT, f"{path} --detach", before=at_a_site),
+            f"{kind} list": Rule(KNOWN),
+            f"{kind} show": Rule(SEE, path, before=at_a_site),
+        }.items()
+    },
+    "app logs": Rule(SEE, "shop/site/c/a", before=at_a_site),
+    **dict(_private_cloud()),
+    "bin": Rule(KNOWN),
     "journal": Rule(KNOWN),
+    "stuck": Rule(KNOWN),
     "claim list": Rule(KNOWN),
     "explain": Rule(SEE, "shop/web suspend"),
     "orphan list": Rule(CELL, hidden=False),
@@ -174,7 +278,7 @@ def check(rule: Rule, role: str, answer: Answer, said: str) -> None:
     elif role == NOBODY:
         assert answer.code == Code.NOT_ALLOWED, said
         assert "[not-known]" in answer.err, said
-    elif (role not in SEE and rule.hidden) or (rule.allowed <= FORCE and rule.hidden):
+    elif (role not in SEE and rule.hidden) or (rule.allowed <= FORCE and rule.hidden and not rule.seen):
         assert answer.code == Code.NOT_FOUND, said
     else:
         assert answer.code == Code.NOT_ALLOWED, said

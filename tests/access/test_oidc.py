@@ -127,6 +127,7 @@ def test_other_algorithms_with_a_signature_are_taken(trusting: House, issuer: Is
 def test_keys_are_looked_up_anew_when_they_change_and_not_for_everybody(
     trusting: House, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(oidc, "PAUSE", 600.0)
     assert asked(trusting, issuer.token()).status_code == 200
     assert issuer.looked == 1
     for n in range(20):  # anybody can make these up

@@ -45,7 +45,7 @@ def order(id: int, fence: Fence) -> Order:
 
 async def test_of_two_orders_for_one_member_the_one_in_force_is_carried_out() -> None:
     old, new = Fence(1, 4), Fence(1, 5)
-    agent = Agent(cast(Bus, Controller(new)), "me", 1, {"aws.a": cast(Driver, None)})
+    agent = Agent(cast(Bus, Controller(new)), "me", {"aws.a": cast(Driver, None)})
     lane = agent.lanes["aws.a"]
     carried: list[int] = []
 

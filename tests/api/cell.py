@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import socket
 import threading
 import time
-from collections.abc import Coroutine, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,11 +28,13 @@ from stead.api.connections import Guarded
 from stead.api.limits import Limits
 from stead.catalog import KINDS
 from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.cascading import PLANS, Cascading
 from stead.controller.engine import Entry, access_of
 from stead.controller.grants import Grants
 from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
+from stead.controller.steps import Steps
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
 from stead.lifecycle.decide.draft import PROBE
@@ -103,6 +107,7 @@ class Cell:
                 self.mover.follow(self.queues)
                 self.groups = Groups(self.mover)
                 self.mover.follow(self.groups)
+                self.mover.follow(Steps(self.mover, dict.fromkeys(PLANS, partial(Cascading, self.admission))))
                 self.view = View(self.store, KINDS)
                 access = access_of(self.entry, self.store, KINDS) if self.entry is not None else None
                 service = Service(
@@ -203,6 +208,24 @@ class Cell:
         done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await self.mover.move([Told(path, done, principal="controller")])
 
+    def put(self, path: str, kind: str, state: str = "Ready", **spec: Any) -> None:
+        """Something at rest, of which nobody has asked how it came to be; whatever went on there is over."""
+        self.run(self._put(path, kind, state, spec))
+
+    async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
+        connection = await asyncpg.connect(self.dsn)
+        await connection.execute(
+            "INSERT INTO resources (path, kind, state, token, spec) VALUES ($1, $2, $3, gen_random_uuid(), $4) "
+            "ON CONFLICT (path) DO UPDATE SET state = $3, condition = '{}', operation = NULL, next_spec = NULL, "
+            "order_id = NULL, timers = '{}', due = NULL",
+            path,
+            kind,
+            state,
+            json.dumps(spec),
+        )
+        await connection.execute("DELETE FROM claims WHERE path = $1", path)
+        await connection.close()
+
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""
         self.run(self.mover.move([Told(path, Children(()), principal="controller")]))
@@ -227,6 +250,15 @@ class Cell:
     def numbered(self) -> int:
         """Everything that has committed is in the journal now; its last position."""
         return self.run(self._numbered())
+
+    @contextmanager
+    def unnumbered(self) -> Iterator[None]:
+        """What commits meanwhile gets no position in the journal until later."""
+        self.run(self._numberer.acquire())
+        try:
+            yield
+        finally:
+            self.loop.call_soon_threadsafe(self._numberer.release)
 
     async def send(self, written: Written) -> None:
         """The relay."""

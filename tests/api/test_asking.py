@@ -190,3 +190,13 @@ def test_what_a_group_could_do_is_what_some_member_could_follow(cell: Cell, web:
         listed = {name for name in said["allowed_actions"] if explain(web, path, name)["allowed"]}
         assert listed == set(said["allowed_actions"])
         assert ("suspend" in listed, "resume" in listed) == ("Running" in states, True)
+
+
+@pytest.mark.req("X-01")
+def test_what_is_above_helps_where_it_is_in_the_way_and_nowhere_else(cell: Cell, web: httpx.Client, ns: str) -> None:
+    cell.put(f"/{ns}/site", "cloudlet", "Offline")
+    cell.put(f"/{ns}/site/c", "clusterinst")
+    cell.put(f"/{ns}/site/c/web", "appinst")
+    said = explain(web, f"/{ns}/site/c/web", "delete")
+    assert not said["allowed"]
+    assert [remedy["says"] for remedy in said["remedies"]] == ["bring its cloudlet to Ready"]

@@ -191,7 +191,7 @@ def test_a_word_to_what_is_held_is_let_in_once(cell: Cell, web: httpx.Client, ns
 @pytest.mark.req("X-10")
 def test_what_is_done_at_once_is_an_operation_and_let_in_once(cell: Cell, web: httpx.Client, ns: str) -> None:
     path, headers = f"/{ns}/site", {"Idempotency-Key": f"{ns}-1", "X-Actor": "admin"}
-    web.post(f"/v1/resources{path}", json={"kind": "cloudlet", "lane": "edge.1"})
+    web.post(f"/v1/resources{path}", json={"kind": "cloudlet"})
     cell.rest(path, "UpdateError")
     first = web.post(f"/v1/resources{path}?action=resolve", headers=headers)
     assert first.status_code == 202

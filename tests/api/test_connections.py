@@ -229,11 +229,14 @@ async def crowd(port: int) -> AsyncIterator[list[asyncio.StreamWriter]]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 async def test_a_thousand_slow_connections_starve_nobody(server: Stead) -> None:
     await latencies(server.port, 1)
     alone = p99(await latencies(server.port, 4))
     async with crowd(server.port):
-        held = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
-        assert held > CROWD
+        async with asyncio.timeout(30):  # the kernel lets them in before the server does
+            while len(list(Path(f"/proc/{server.pid}/fd").iterdir())) <= CROWD:
+                await asyncio.sleep(0.1)
         beside = p99(await latencies(server.port, 12))  # longer than they may take: all of them are cut off once
+    alone = max(alone, p99(await latencies(server.port, 4)))  # others may have begun to use the machine meanwhile
     assert beside < max(5 * alone, 0.25), (alone, beside)

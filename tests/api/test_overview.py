@@ -133,7 +133,7 @@ def test_the_states_that_are_looked_for_are_all_the_bad_ones() -> None:
     [
         ("list_bad", (20, [""]), "resources_bad"),
         ("list_bad", (20, ["/n", "/o"]), "resources_bad"),
-        ("list_working", (100, None), "resources_due"),
+        ("list_working", (100, None), "resources_(due|working)"),  # both hold what is under way alone
         ("count_cell", (None,), "counts_pkey"),
         ("count_cell", (["/n"],), "counts_pkey"),
         ("list_namespaces", (), "counts_pkey"),
@@ -156,7 +156,7 @@ async def test_it_costs_the_same_however_much_there_is(
         plan = "\n".join(r[0] for r in await connection.fetch("EXPLAIN " + statement(name), *values))
     finally:
         await connection.close()
-    assert index in plan
+    assert re.search(index, plan)
     assert "Seq Scan on resources" not in plan
     assert "Seq Scan on counts" not in plan
 

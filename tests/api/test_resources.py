@@ -164,13 +164,14 @@ def test_the_same_key_is_let_in_once(cell: Cell, web: httpx.Client, ns: str) -> 
 
 @pytest.mark.req("X-10")
 def test_a_key_is_known_after_what_it_was_used_on_is_gone(cell: Cell, web: httpx.Client, ns: str) -> None:
-    path = f"/{ns}/site/c1"
-    web.post(f"/v1/resources{path}", json={"kind": "appinst", "lane": "edge.1"})
+    path = f"/{ns}/site/c1/a"
+    cell.put(f"/{ns}/site", "cloudlet")
+    cell.put(f"/{ns}/site/c1", "clusterinst")
+    web.post(f"/v1/resources{path}", json={"kind": "appinst"})
     cell.settle(path)
     url, key = f"/v1/resources{path}?action=delete", {"Idempotency-Key": f"{ns}-1"}
     first = web.post(url, headers=key)
     assert first.status_code == 202
-    cell.childless(path)
     cell.settle(path)
     problem(web.get(f"/v1/resources{path}"), 404, "not-found")
     again = web.post(url, headers=key)
@@ -228,19 +229,20 @@ def test_a_resource_as_it_was(cell: Cell, web: httpx.Client, ns: str) -> None:
 
 @pytest.mark.req("X-03")
 def test_what_is_gone_can_still_be_looked_at(cell: Cell, web: httpx.Client, ns: str) -> None:
-    path = f"/{ns}/site/c1"
-    web.post(f"/v1/resources{path}", json={"kind": "appinst", "lane": "edge.1", "spec": {"flavor": "m"}})
+    path = f"/{ns}/site/c1/a"
+    cell.put(f"/{ns}/site", "cloudlet")
+    cell.put(f"/{ns}/site/c1", "clusterinst")
+    web.post(f"/v1/resources{path}", json={"kind": "appinst", "spec": {"flavor": "m"}})
     cell.settle(path, id="c-1")
     there = datetime.now(UTC)
     web.post(f"/v1/resources{path}?action=delete")
-    cell.childless(path)
     cell.settle(path)
     cell.numbered()
     was = web.get(f"/v1/resources{path}", params={"at": there.isoformat()}).json()
     assert (was["kind"], was["state"], was["facts"]) == ("appinst", "Ready", {"id": "c-1"})
     assert was["spec"] == {"flavor": "m"}
     problem(web.get(f"/v1/resources{path}", params={"at": datetime.now(UTC).isoformat()}), 404, "not-found")
-    web.post(f"/v1/resources{path}", json={"kind": "appinst", "lane": "edge.1"})  # another one, of the same path
+    web.post(f"/v1/resources{path}", json={"kind": "appinst"})  # another one, of the same path
     is_ = web.get(f"/v1/resources{path}", params={"at": datetime.now(UTC).isoformat()}).json()
     assert (is_["state"], is_["spec"], is_["facts"]) == ("CreateRequested", {}, {})
 
@@ -249,7 +251,8 @@ def test_what_is_gone_can_still_be_looked_at(cell: Cell, web: httpx.Client, ns: 
 def test_specs_that_come_and_go_are_on_record(cell: Cell, web: httpx.Client, ns: str) -> None:
     """An update under way, one that was undone, and one that is done, each as it was then."""
     path = f"/{ns}/site/c1"
-    body: dict[str, Any] = {"kind": "clusterinst", "lane": "edge.1", "spec": {"nodes": 1}}
+    cell.put(f"/{ns}/site", "cloudlet")
+    body: dict[str, Any] = {"kind": "clusterinst", "spec": {"nodes": 1}}
     times: dict[str, datetime] = {}
 
     def now(name: str) -> None:

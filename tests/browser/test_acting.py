@@ -109,7 +109,7 @@ def test_an_action_that_is_refused_is_forced_with_a_reason(looking: Looking, cel
 
 def test_an_operation_under_way_is_ended_and_asked_for_once_more(looking: Looking, cell: Trial) -> None:
     made(cell, "acting/end")
-    cell.fault(kind="hang", **AWS, verb="suspend", times=1)
+    cell.fault(kind="hang", **AWS, verb="suspend")
     assert cell.stead("mci suspend acting/end --detach").returncode == 0
     looking.go("/r/acting/end")
     looking.sees("operation", "suspend")
@@ -121,6 +121,7 @@ def test_an_operation_under_way_is_ended_and_asked_for_once_more(looking: Lookin
     expect(looking.page.locator(".top [data-outcome=cancelled]")).to_be_visible(timeout=2 * PATIENCE)
     looking.sees("errors", "it was ended before it was done")
     looking.picture("act-ended")
+    cell.heal()
     looking.the("retry").click()
     expect(looking.page.locator(".top [data-outcome=done]")).to_be_visible(timeout=PATIENCE)
     assert cell.stead("mci status acting/end").stdout.startswith("acting/end  Suspended:3")

@@ -47,6 +47,7 @@ def test_every_page_has_something_to_say(looking: Looking) -> None:
         ("/", "counts", "vm"),
         ("/tree", "tree", "shop"),
         ("/operations", "ended", "suspend"),
+        ("/stuck", "stuck-moving", "being looked at"),
         ("/lanes", "lanes", "aws.us-east-1"),
         ("/lifecycles/vm", "diagram", "Suspending"),
     ):
@@ -84,6 +85,7 @@ def test_nothing_is_wider_than_the_window(looking: Looking, width: int) -> None:
         ("/", "counts", "vm"),
         ("/tree", "tree", "shop"),
         ("/operations", "ended", "suspend"),
+        ("/stuck", "stuck-moving", "being looked at"),
         ("/lanes", "lanes", "aws.us-east-1"),
         ("/lifecycles/vm", "states", "Suspending"),
         ("/create", "file", ""),

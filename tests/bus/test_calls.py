@@ -149,3 +149,38 @@ async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
     assert [asked.epoch for asked in answered] == [1]
     await asyncio.sleep(1.2)
     assert (await bus.take(take(3))).ok
+
+
+async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_and_what_is_old_is_not(
+    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "AT_ONCE", 1)
+    heard: list[str] = []
+    first, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(question: Take) -> TakeReply:
+        heard.append(question.members[0][0])
+        first.set()
+        await go_on.wait()
+        return TakeReply(ok=True)
+
+    await bus.serve_take(slow)
+
+    def ask(path: str, timeout: float) -> asyncio.Task[TakeReply]:
+        return asyncio.create_task(other.take(Take("agent-1", 1, [(path, Fence(0, 1))]), timeout))
+
+    holding = ask("/first", 20)
+    await asyncio.wait_for(first.wait(), 10)
+    old = [ask(f"/old-{n}", 0.3) for n in range(3)]
+    await asyncio.wait(old)
+    assert all(isinstance(task.exception(), NoAnswer) for task in old)
+    await asyncio.sleep(calls.TRY + 0.1)
+    new = [ask("/new-1", 10)]
+    await asyncio.sleep(0.1)
+    new.append(ask("/new-2", 10))
+    await asyncio.sleep(0.1)
+    go_on.set()
+    assert all(reply.ok for reply in await asyncio.gather(holding, *new))
+    assert not any(path.startswith("/old") for path in heard)
+    answered = [path for path in heard if path.startswith("/new")]
+    assert answered[:2] == ["/new-2", "/new-1"]

@@ -12,9 +12,13 @@ from stead.bus import BadMessage, UnknownVersion
 from stead.bus.messages import (
     Fault,
     FullState,
+    Greet,
+    GreetReply,
     Hello,
     IdentityReply,
     Lack,
+    Logs,
+    LogsReply,
     Look,
     LookReply,
     Message,
@@ -30,6 +34,7 @@ from stead.bus.messages import (
     ReportResult,
     Roster,
     RosterReply,
+    SiteKnown,
     StateLine,
     Survey,
     SurveyReply,
@@ -69,6 +74,11 @@ ALL: list[Message] = [
     Look("aws.us-east-1", [OrderMember("/a", FENCE, "t-1", {}, {"id": "i-1"})]),
     LookReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})]),
     LookReply([], "the provider cannot be reached"),
+    Logs("edge.lab.berlin", OrderMember("/lab/berlin/one/web", FENCE, "t", kind="appinst"), 50, "7:120"),
+    LogsReply(["one", "two"], "7:128"),
+    LogsReply(why="the machine does not answer"),
+    Greet(agent="crm", lanes=["edge.lab.s1"]),
+    GreetReply(after=7, every=10.0, sites=[SiteKnown("edge.lab.s1", "/lab/s1", "Ready")]),
     Offers("aws.us-east-1", [Want("image", "debian-12")]),
     OffersReply(["vm"], [Lack(Want("image", "debian-12"), ["debian-11"])]),
     Poke(["op"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
@@ -122,7 +132,7 @@ def test_what_a_newer_sender_adds_is_ignored(message: Message) -> None:
     }
     newer |= {"v": [1, 9], "from_the_future": 1}
     back = json.loads(encode(decode(message, json.dumps(newer).encode())))
-    for member in [*back.get("members", []), *back.get("results", []), *back.get("objects", [])]:
+    for member in [*back.get("members", []), *back.get("results", []), *back.get("objects", []), back.get("member")]:
         if isinstance(member, dict):
             for values in ("spec", "facts"):
                 member.get(values, {}).pop("from_the_future", None)

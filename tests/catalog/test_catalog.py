@@ -61,8 +61,8 @@ appinst         moving    CreateRequested/Creating/UpdateRequested/Updating/Dele
 appinst         settled   Ready/CreateError/UpdateError/DeleteError
 appinst         final     -
 
-cloudlet        absent    -
-cloudlet        moving    Init/InitOk/UpdateRequested/Updating
+cloudlet        absent    NotPresent
+cloudlet        moving    Init/InitOk/UpdateRequested/Updating/DeletePrepare
 cloudlet        settled   Offline/Ready/UpdateError
 cloudlet        final     -
 
@@ -74,10 +74,11 @@ machine         final     DESTROYED
 
 cloudspace      absent    -
 cloudspace      moving    DEPLOYING/DISABLING/ENABLING/PAUSING/RESUMING/RESETTING/DELETING/RESTORING/DESTROYING
+cloudspace      moving    CLOSING/WAKING/SHELVING/REFILLING/REMOVING
 cloudspace      settled   VIRTUAL/DEPLOYED/DISABLED/PAUSED/DELETED/ERROR
 cloudspace      final     DESTROYED
 
-account         absent    -
+account         absent    NONE
 account         moving    DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
 account         settled   CONFIRMED/DISABLED/DELETED/ERROR
 account         final     DESTROYED
@@ -92,7 +93,7 @@ image           moving    CREATING/DISABLING/ENABLING/DELETING/RESTORING/DESTROY
 image           settled   VIRTUAL/CREATED/DISABLED/DELETED/ERROR
 image           final     DESTROYED
 
-node            absent    -
+node            absent    NONE
 node            moving    PUTTING_IN_MAINTENANCE/ENABLING/DECOMMISSIONING
 node            settled   ENABLED/MAINTENANCE/ERROR
 node            final     DECOMMISSIONED
@@ -135,10 +136,10 @@ appinst       NotPresent
 cloudlet      Offline
 machine       VIRTUAL
 cloudspace    VIRTUAL
-account       CONFIRMED
+account       NONE
 disk          MODELED
 image         VIRTUAL
-node          ENABLED
+node          NONE
 lease         ABSENT
 reservation   pending
 event         UNDONE

@@ -46,12 +46,20 @@ InitOk               failed         upgrade   agent        UpdateError
 UpdateError          request        resolve   admin        Ready        # resolved: an admin says that it is mended
 """
 
-SITE = rows(SITE_CREATE) | rows(SITE_UPGRADE)
+# resolved: a site that nothing is on can be forgotten
+SITE_DELETE = """
+Offline/Ready        request        delete    user         DeletePrepare
+DeletePrepare        next           delete    controller   NotPresent
+DeletePrepare        failed         delete    controller   Offline/Ready
+"""
+
+SITE = rows(SITE_CREATE) | rows(SITE_UPGRADE) | rows(SITE_DELETE)
 
 SITE_SILENT = """
 Init                       Offline
 InitOk                     Offline/UpdateError   # of a site that comes up; of an upgrade
 UpdateRequested/Updating   UpdateError
+DeletePrepare              Offline/Ready
 """
 
 # The controller's state, what it is about, and where a hello under a new notify-id, or the loss of the last
@@ -68,6 +76,7 @@ Ready             -           Init              Offline
 UpdateRequested   upgrade     UpdateRequested   UpdateRequested
 Updating          upgrade     Updating          Updating
 UpdateError       -           UpdateError       UpdateError
+DeletePrepare     delete      DeletePrepare     DeletePrepare
 """
 
 # The new agent of an upgrade says hello, and later that it has taken over.
@@ -89,6 +98,8 @@ def site(state: str, running: str, *, notify: int = 5, successor: int = 0) -> Sn
     snapshot = Snapshot(state, connected=state != "Offline", notify=notify, successor=successor)
     if running == "-":
         return snapshot
+    if running == "delete":
+        return replace(snapshot, operation=Operation(running, "Offline"))
     origin = "Ready" if running == "upgrade" else "Offline"
     verb = "upgrade" if running == "upgrade" else "gather"
     return replace(snapshot, operation=Operation(running, origin), work=Work(verb, taken=True))
@@ -108,7 +119,7 @@ def test_a_cloudlet_at_rest_answers_every_request_of_everyone() -> None:
 def test_no_request_moves_a_cloudlet_that_is_on_its_way() -> None:
     for state, running, _, _ in lines(PRESENCE, 4):
         if running != "-":
-            for action in ("create", "connect", "upgrade", "resolve"):
+            for action in ("create", "connect", "upgrade", "resolve", "delete"):
                 for actor in WHO_ASKS:
                     answer = word(decide(KINDS["cloudlet"], site(state, running), Request(action, actor=actor)))
                     assert answer in ("no", "join"), (state, running, action, actor, answer)

@@ -15,7 +15,7 @@ from stead.catalog import KINDS
 from stead.catalog.transition import validate_transition
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision, Refusal
-from stead.lifecycle.events import Children, Due, Report, Request
+from stead.lifecycle.events import Due, Report, Request
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot
 from tests.catalog.asking import NO, STAYS, WHO_ASKS, ask, ask_meanwhile, misjudged, under_way
@@ -109,6 +109,7 @@ DELETED                  user    restore       RESTORING        CREATED      # r
 NODE = """
 ENABLED                  admin   maintain      PUTTING_IN_MAINTENANCE   MAINTENANCE
 MAINTENANCE              admin   enable        ENABLING                 ENABLED
+ERROR                    admin   enable        ENABLING                 ENABLED          # resolved: ways out of ERROR
 ENABLED/MAINTENANCE      admin   decommission  DECOMMISSIONING          DECOMMISSIONED
 ERROR                    admin   decommission  DECOMMISSIONING          DECOMMISSIONED   # resolved
 """
@@ -122,14 +123,29 @@ TABLES = {
     "node": NODE,
 }
 
-FAILS_TO = {"PUTTING_IN_MAINTENANCE": "ENABLED"}
-"""resolved: everywhere else failure leads to ERROR."""
-
-BY_CHILDREN = {
-    "account": {"DISABLING", "ENABLING", "DELETING", "RESTORING", "DESTROYING"},
-    "node": {"PUTTING_IN_MAINTENANCE"},
+THEN = {
+    "cloudspace": {
+        "disable": ("DISABLING", "CLOSING"),
+        "enable": ("ENABLING", "WAKING"),
+        "delete": ("DELETING", "SHELVING"),
+        "restore": ("RESTORING", "REFILLING"),
+        "destroy": ("DESTROYING", "REMOVING"),
+    }
 }
-"""resolved: what belongs to an account, and the machines on a node, have to move; the controller counts them."""
+"""resolved: chained transitions, where what is in an object has to move before it or after it."""
+
+BY_STEP = {
+    "node": {"PUTTING_IN_MAINTENANCE"},
+    "account": {"DISABLING", "ENABLING", "DELETING", "RESTORING", "DESTROYING"},
+    "cloudspace": {"DISABLING", "WAKING", "DELETING", "REFILLING", "DESTROYING"},
+}
+"""resolved: the controller has what is on or in an object moved, and says when that is done."""
+
+STAYS_AT = {"cloudspace": {"WAKING": "DEPLOYED", "REFILLING": "DEPLOYED"}, "account": {"DESTROYING": "ERROR"}}
+"""resolved: where such a step does not lead back to where the object was; an agent's failure leads to ERROR."""
+
+TAKEN_IN = {"account": ("user", "CONFIRMED"), "node": ("admin", "ENABLED")}
+"""resolved: what nobody makes is taken in, at once."""
 
 MIGRATE = {
     Row(state, trigger, "migrate", Actor.AGENT, state)
@@ -144,7 +160,6 @@ machine      RUNNING/PAUSED/HALTED/DELETED
 cloudspace   DEPLOYED/DISABLED/PAUSED/DELETED
 disk         CREATED/ASSIGNED/DELETED/TOBEDELETED
 image        CREATED/DISABLED/DELETED
-node         ENABLED/MAINTENANCE
 """
 
 # The document's outer columns once more, on their own: one action leads from here to there.
@@ -166,6 +181,7 @@ DELETED       DEPLOYED/DESTROYED
 ERROR         DELETED                                   # resolved
 """,
     "account": """
+NONE          CONFIRMED                                 # resolved
 CONFIRMED     DISABLED/DELETED/DESTROYED
 DISABLED      CONFIRMED/DELETED/DESTROYED
 DELETED       CONFIRMED/DESTROYED                       # resolved
@@ -187,9 +203,10 @@ DELETED       CREATED/DESTROYED                         # resolved
 ERROR         DELETED/DESTROYED                         # resolved
 """,
     "node": """
+NONE          ENABLED                                   # resolved
 ENABLED       MAINTENANCE/DECOMMISSIONED
 MAINTENANCE   ENABLED/DECOMMISSIONED
-ERROR         DECOMMISSIONED                            # resolved
+ERROR         ENABLED/DECOMMISSIONED                    # resolved
 """,
 }
 
@@ -203,26 +220,40 @@ def chains(kind: str) -> list[tuple[str, Actor, str, str, str]]:
     ]
 
 
+def stages(kind: str) -> list[tuple[str, str, str, str, str]]:
+    """Initial state, action, one moving state, what follows it, and where failure leads."""
+    found = []
+    for start, _, action, moving, desired in chains(kind):
+        states = THEN.get(kind, {}).get(action, (moving,))
+        assert states[0] == moving
+        for state, follows in zip(states, (*states[1:], desired), strict=True):
+            failed = STAYS_AT.get(kind, {}).get(state, start) if state in BY_STEP.get(kind, ()) else "ERROR"
+            found.append((start, action, state, follows, failed))
+    return found
+
+
 def meant(kind: str) -> set[Row]:
     """The rows that a table of the document means."""
-    found: set[Row] = set()
-    for start, actor, action, moving, desired in chains(kind):
-        found.add(Row(start, Trigger.REQUEST, action, actor, moving))
-        failed = FAILS_TO.get(moving, "ERROR")
-        if moving in BY_CHILDREN.get(kind, ()):
-            for end in (desired, failed):
-                found.add(Row(moving, Trigger.CHILDREN, action, Actor.CONTROLLER, end))
+    found = {Row(start, Trigger.REQUEST, action, actor, moving) for start, actor, action, moving, _ in chains(kind)}
+    for _, action, state, follows, failed in stages(kind):
+        if state in BY_STEP.get(kind, ()):
+            found.add(Row(state, Trigger.NEXT, action, Actor.CONTROLLER, follows))
+            found.add(Row(state, Trigger.FAILED, action, Actor.CONTROLLER, failed))
         else:
-            found.add(Row(moving, Trigger.DONE, action, Actor.AGENT, desired))
-            found.add(Row(moving, Trigger.FAILED, action, Actor.AGENT, failed))
+            found.add(Row(state, Trigger.DONE, action, Actor.AGENT, follows))
+            found.add(Row(state, Trigger.FAILED, action, Actor.AGENT, failed))
+    if kind in TAKEN_IN:
+        who, state = TAKEN_IN[kind]
+        found.add(Row("NONE", Trigger.REQUEST, "create", Actor(who), state))
     return found | MIGRATE if kind == "machine" else found
 
 
 def origins(kind: str) -> dict[str, set[str]]:
-    """For each moving state, where an object may have been before; resolved: what may have been made is in error."""
+    """For each moving state, where silence leads; resolved: what may have been made is in error."""
     found: dict[str, set[str]] = {}
-    for start, _, _, moving, _ in chains(kind):
-        found.setdefault(moving, set()).add("ERROR" if start in ("VIRTUAL", "MODELED") else start)
+    for start, _, state, _, _ in stages(kind):
+        back = STAYS_AT.get(kind, {}).get(state, start)
+        found.setdefault(state, set()).add("ERROR" if back in ("VIRTUAL", "MODELED") else back)
     return found
 
 
@@ -241,31 +272,20 @@ def test_an_object_at_rest_answers_every_request_of_everyone(kind: str) -> None:
 
 @pytest.mark.req("S2-01")
 @pytest.mark.parametrize("kind", list(TABLES))
-def test_an_agents_word_leads_to_the_desired_state_or_to_error(kind: str) -> None:
-    for start, _, action, moving, desired in chains(kind):
-        if moving not in BY_CHILDREN.get(kind, ()):
-            verbs = KINDS[kind].actions[[a.name for a in KINDS[kind].actions].index(action)].verbs
-            snapshot = under_way(moving, action, start)
-            assert snapshot.operation is not None
-            last = Operation(action, start, step=len(verbs) - 1)
-            snapshot = Snapshot(moving, operation=last, work=snapshot.work)
-            for said, end in ((Trigger.DONE, desired), (Trigger.FAILED, FAILS_TO.get(moving, "ERROR"))):
-                answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence))
-                assert isinstance(answer, Decision)
-                assert answer.after.state == end, (start, action, said)
-                assert answer.after.operation is None
-
-
-@pytest.mark.req("S2-01")
-@pytest.mark.parametrize("kind", list(BY_CHILDREN))
-def test_what_children_amount_to_leads_to_the_desired_state_or_to_failure(kind: str) -> None:
-    for start, _, action, moving, desired in chains(kind):
-        if moving in BY_CHILDREN[kind]:
-            snapshot = Snapshot(moving, operation=Operation(action, start))
-            for failed, end in ((0, desired), (1, FAILS_TO.get(moving, "ERROR"))):
-                answer = decide(KINDS[kind], snapshot, Children((), failed=failed))
-                assert isinstance(answer, Decision)
-                assert answer.after.state == end, (start, action, failed)
+def test_a_word_leads_to_the_desired_state_or_to_failure(kind: str) -> None:
+    for start, action, moving, follows, failed in stages(kind):
+        known = KINDS[kind].action(action)
+        assert known is not None
+        step = moving in BY_STEP.get(kind, ())
+        last = Operation(action, start, step=0 if step else len(known.verbs) - 1)
+        work = None if step else under_way(moving, action, start).work
+        snapshot = Snapshot(moving, operation=last, work=work)
+        for said, end in ((Trigger.DONE, follows), (Trigger.FAILED, failed)):
+            actor = Actor.CONTROLLER if step else Actor.AGENT
+            answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence, actor=actor))
+            assert isinstance(answer, Decision)
+            assert answer.after.state == end, (start, action, said)
+            assert (answer.after.operation is None) == (KINDS[kind].state(end).cls is not StateClass.MOVING)
 
 
 @pytest.mark.req("S2-01", "S2-04")
@@ -340,6 +360,7 @@ def test_a_transition_of_an_unknown_type_of_object_is_not_valid() -> None:
 @pytest.mark.parametrize("kind", list(PAIRS))
 def test_the_pairs_are_those_of_the_tables(kind: str) -> None:
     pairs = {(start, desired) for start, _, _, _, desired in chains(kind)}
+    pairs |= {("NONE", state) for _, state in [TAKEN_IN[kind]]} if kind in TAKEN_IN else set()
     assert pairs == {(here, there) for here, ends in leads(PAIRS[kind]).items() for there in ends}
 
 
@@ -369,8 +390,7 @@ def test_a_migration_is_not_for_users_and_shows_nothing() -> None:
 
 @pytest.mark.parametrize("kind", list(TABLES))
 def test_silence_leads_back_to_the_state_before(kind: str) -> None:
-    found = {s: t for s, t in silences(kind).items() if s not in BY_CHILDREN.get(kind, ())}
-    assert found == {s: t for s, t in origins(kind).items() if s not in BY_CHILDREN.get(kind, ())}
+    assert silences(kind) == origins(kind)
 
 
 @pytest.mark.req("S2-01")
@@ -398,11 +418,12 @@ def shown(kind: str) -> dict[tuple[str, str], set[str]]:
     healthy = dict(lines(HEALED, 2))[kind].split("/")
     found: dict[tuple[str, str], set[str]] = {}
     for sight in {"broken"} | {looks_like(state) for state in resting} - {""}:
-        for start, _, _, moving, desired in chains(kind):
-            if moving not in BY_CHILDREN.get(kind, ()):
-                ends = [state for state in (desired, start) if looks_like(state) == sight]
-                ends += [state for state in healthy if state == sight]
-                found.setdefault((moving, sight), set()).add([*ends, FAILS_TO.get(moving, "ERROR")][0])
+        for start, action, moving, follows, failed in stages(kind):
+            if moving not in BY_STEP.get(kind, ()):
+                desired = next(end for begin, _, name, _, end in chains(kind) if (begin, name) == (start, action))
+                ends = [follows] if looks_like(desired) == sight else []
+                ends += [state for state in (start, *healthy) if looks_like(state) == sight]
+                found.setdefault((moving, sight), set()).add([*ends, failed][0])
         for state in (*healthy, "ERROR"):
             if sight in healthy and sight != state:
                 found[state, sight] = {sight}

@@ -56,10 +56,10 @@ CreateError/UpdateError/DeleteError   request    delete   user+force   DeletePre
 DeletePrepare                         children   delete   controller   CreateError/UpdateError/DeleteError
 """
 
-# resolved: what depends on a cluster is deleted with it, by the controller
+# resolved: what depends on a cluster is deleted with it by the controller, whatever has become of it
 CASCADE = """
-Ready                                 request    delete   controller         DeletePrepare
-CreateError/UpdateError/DeleteError   request    delete   controller+force   DeletePrepare
+Ready/CreateError/UpdateError/DeleteError   request    delete   controller         DeletePrepare
+CreateError/UpdateError/DeleteError         request    delete   controller+force   DeletePrepare
 """
 
 TYPED = {
@@ -286,8 +286,16 @@ def test_a_cluster_takes_new_dependents_while_it_is_ready_alone(state: str, want
 
 
 @pytest.mark.req("S1-06")
-@pytest.mark.parametrize("kind", INSTANCES)
-def test_a_cascade_goes_on_when_the_dependents_are_gone_and_back_when_one_could_not(kind: str) -> None:
+def test_what_nothing_depends_on_is_deleted_without_a_wait() -> None:
+    begun = decide(KINDS["appinst"], Snapshot("Ready"), Request("delete"))
+    assert isinstance(begun, Decision)
+    assert [m.target for m in begun.moves] == ["DeletePrepare", "DeleteRequested"]
+    assert [order.verb for order in begun.orders] == ["delete"]
+
+
+@pytest.mark.req("S1-06")
+def test_a_cascade_goes_on_when_the_dependents_are_gone_and_back_when_one_could_not() -> None:
+    kind = "clusterinst"
     begun = decide(KINDS[kind], Snapshot("Ready", children=2), Request("delete"))
     assert isinstance(begun, Decision)
     assert [m.target for m in begun.moves] == ["DeletePrepare"]

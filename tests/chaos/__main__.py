@@ -50,6 +50,7 @@ def arguments() -> list[Plan]:
     parser.add_argument("--took", type=float, help="seconds that the cloud takes for anything")
     parser.add_argument("--fleet", type=int, help="machines of the group that acts as a whole; 0 for none")
     parser.add_argument("--people", type=int, help="those who have infrastructures; 0 for none")
+    parser.add_argument("--tenants", type=int, help="those who have machines in a datacenter; 0 for none")
     parser.add_argument("--kinds", type=kinds, help="kinds of faults, with commas between; or none")
     parser.add_argument("--planted", choices=[*PLANTED, "all"], help="a bug that is to be caught")
     given = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}

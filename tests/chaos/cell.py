@@ -1,4 +1,4 @@
-"""A cell of real processes: PostgreSQL, NATS, a simulated cloud, three controllers and four agents.
+"""A cell of real processes: PostgreSQL, NATS, a simulated cloud, three controllers and four agents, or more.
 
 Every lane is served by two agents at least, so that the loss of one leaves another. A process that has ended, by a
 fault or by itself, is started again some seconds later, as a supervisor would.
@@ -26,6 +26,8 @@ from stead.dev.children import Server
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.ec2.calls import Calls
 from stead.lifecycle.pace import DEFAULT
+from tests.chaos import datacenter
+from tests.chaos.datacenter import Datacenter
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import Ec2Cloud
 
@@ -127,6 +129,8 @@ class Cell:
     agents: list[Process]
     dsn: str
     random: Random
+    name: str = NAME
+    datacenter: Datacenter | None = None
     own_ends: list[str] = field(default_factory=list)
     """Processes that ended though nobody had killed them."""
 
@@ -180,7 +184,7 @@ class Cell:
         with closing(sqlite3.connect(source)) as ledger, closing(sqlite3.connect(folder / "ledger.sqlite")) as copy:
             ledger.backup(copy)
         with suppress(RuntimeError):  # it may be what went wrong
-            self.postgres.tool("pg_dump", "--file", str(folder / "database.sql"), NAME)
+            self.postgres.tool("pg_dump", "--file", str(folder / "database.sql"), self.name)
 
 
 async def _ready(client: httpx.AsyncClient, url: str) -> bool:
@@ -196,8 +200,10 @@ def lanes_of(agent: int) -> list[str]:
 
 
 @asynccontextmanager
-async def running(seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool = False) -> AsyncIterator[Cell]:
-    """A cell, ready to be used, with a strict EC2 beside its cloud or without.
+async def running(
+    seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool = False, libvirt: bool = False
+) -> AsyncIterator[Cell]:
+    """A cell, ready to be used, with a strict EC2 and a datacenter beside its cloud or without.
 
     `pace` is how long its protocol waits, as a part of what it waits by default.
     """
@@ -222,7 +228,12 @@ async def running(seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool 
             names = [f"agent-{AGENTS + i}" for i in (1, 2)]
             env = credentials(strict)
             agents += [Process(name, ["agent", "run", *words, "--name", name], planted, env) for name in names]
-        cell = Cell(postgres, nats, cloud, strict, controllers, agents, dsn, Random(seed))
+        place = stack.enter_context(datacenter.running()) if libvirt else None
+        if place is not None:
+            names = [f"agent-{AGENTS + i}" for i in (3, 4)]
+            words = [*bus, *place.agent(pace)]
+            agents += [Process(name, ["agent", "run", *words, "--name", name], planted) for name in names]
+        cell = Cell(postgres, nats, cloud, strict, controllers, agents, dsn, Random(seed), datacenter=place)
         for one in cell.processes:
             stack.callback(one.close)
         supervisor = asyncio.create_task(cell.supervise())

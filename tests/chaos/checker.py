@@ -14,14 +14,17 @@ from typing import Any
 from stead.catalog import KINDS
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import BACK, Fold, StateClass
-from tests.chaos import groups, slots, truth, walks
-from tests.chaos.history import Ended, History
+from tests.chaos import groups, hypervisors, slots, truth, walks
+from tests.chaos.history import Ended, History, Resource
 from tests.chaos.load import Asked
 
 Rule = Callable[[History], Iterator[str]]
 
 OURS = "anonymous"
 """Who asks over the interface."""
+
+EXPIRY = "expiry"
+"""The timer of what lies in a recycle bin."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def left(history: History) -> Iterator[str]:
         if asking["operation"] not in running:
             yield f"members of {asking['path']} are still to be asked for operation {asking['operation']}"
     for resource in history.resources:
-        if resource.busy and resource.busy.get("operation") not in running:
+        if resource.busy and resource.busy.get("operation") not in running and not _lies(resource):
             yield f"{resource.path} is {resource.state} and has no operation, yet: {dict(resource.busy)}"
         elif KINDS[resource.kind].state(resource.state).cls is StateClass.MOVING and not resource.busy:
             yield f"{resource.path} is {resource.state}, and nothing goes on about it"
@@ -126,14 +129,17 @@ def overlaps(history: History) -> Iterator[str]:
     """No two operations had claims that conflict: on one path, or on a path and one above it.
 
     An operation begins, at the latest, when its first line is written, and has not ended before the transaction began
-    that ends it; whoever follows finds that one committed. So not a moment may be shared.
+    that ends it; whoever follows finds that one committed. So not a moment may be shared. Only beside one that is
+    hidden another may be begun, to wait for it; but none that is hidden beside another.
     """
     begun = {line.operation: line.at for line in reversed(history.journal) if not line.refused}
     by_path: defaultdict[str, list[tuple[float, Ended]]] = defaultdict(list)
     for op in history.ended:
+        if walks.nobodys(op.kind, op.action):
+            continue
         by_path[op.path].append((begun.get(op.id, op.created_at), op))
     for path, ops in by_path.items():
-        for (_, one), (then, other) in pairwise(sorted(ops, key=lambda pair: pair[0])):
+        for (_, one), (then, other) in _in_turn(ops):
             if then < one.ended_at:
                 yield f"{_op(other)} was begun while {_op(one)} was under way"
         for above in walks.ancestors(path):
@@ -141,6 +147,15 @@ def overlaps(history: History) -> Iterator[str]:
                 for then, other in ops:
                     if then < one.ended_at and since < other.ended_at:
                         yield f"{_op(other)} was under way beside {_op(one)}, which is above it"
+
+
+def _in_turn(ops: list[tuple[float, Ended]]) -> Iterator[tuple[tuple[float, Ended], tuple[float, Ended]]]:
+    """Operations on one path, each with one that was begun next after it and must not have met it."""
+    ordered = sorted(ops, key=lambda pair: pair[0])
+    yield from pairwise(pair for pair in ordered if not walks.unseen(pair[1].kind, pair[1].action))
+    for before, after in pairwise(ordered):
+        if walks.unseen(after[1].kind, after[1].action):
+            yield before, after
 
 
 def certain(history: History) -> Iterator[str]:
@@ -165,15 +180,16 @@ RULES: list[Rule] = [
     groups.done_by_all,
     slots.members,
     slots.regions,
+    hypervisors.runs_twice,
 ]
 
-MENDED: list[Rule] = [truth.orphans, truth.beliefs, truth.strict]
+MENDED: list[Rule] = [truth.orphans, truth.beliefs, truth.strict, hypervisors.believed]
 """What drifted apart, somebody finds who looks; from time to time somebody does."""
 
 
 def _wanted(op: Ended, origin: str) -> str:
-    """Where success leads; empty where it leads a group wherever most of its members are."""
-    if KINDS[op.kind].fold is Fold.DOMINANT:
+    """Where success leads; empty where that is no state: wherever most members of a group are, or nowhere else."""
+    if KINDS[op.kind].fold is Fold.DOMINANT or walks.unseen(op.kind, op.action):
         return ""
     action = KINDS[op.kind].action(op.action)
     assert action is not None
@@ -184,6 +200,12 @@ def _joins(one: Asked, found: Ended) -> bool:
     """Whether somebody asked of a member what its group was about to do."""
     action = KINDS[found.kind].action(found.action)
     return one.path.startswith(f"{found.path}/") and action is not None and action.members == one.action
+
+
+def _lies(resource: Resource) -> bool:
+    """Whether it is at rest until its time is over, as in a recycle bin."""
+    waits = set(resource.busy.get("timers", ())) | (resource.busy.keys() - {"timers", "condition"})
+    return waits == {EXPIRY} and KINDS[resource.kind].state(resource.state).expires is not None
 
 
 def _asked(one: Asked) -> str:

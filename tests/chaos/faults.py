@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -18,7 +18,7 @@ import httpx
 from nats.errors import Error
 
 from stead.bus.consumer import ACK_WAIT
-from tests.chaos.cell import ACCOUNT, NAME, Cell, Process, in_thread
+from tests.chaos.cell import ACCOUNT, Cell, Process, in_thread
 from tests.chaos.echo import LATEST, echoing
 
 
@@ -38,6 +38,8 @@ class World:
     random: Random
     custody: float
     """Seconds after which an agent that is not heard of has lost its orders."""
+    hurt: set[str] = field(default_factory=set)
+    """Servers that a fault has struck and that are not back yet: no other strikes them."""
 
     def short(self) -> float:
         return self.random.uniform(1, 5)
@@ -138,6 +140,24 @@ TROUBLES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@asynccontextmanager
+async def libvirt_killed(world: World) -> AsyncIterator[Struck | None]:
+    """The libvirt of a node ends with all its machines, and comes back without them."""
+    place = world.cell.datacenter
+    well = [node for node in place.nodes if node not in world.hurt] if place is not None else []
+    if place is None or not well:
+        yield None
+        return
+    node = world.random.choice(well)
+    world.hurt.add(node)
+    try:
+        await in_thread(place.kill, node)
+        yield Struck(f"the libvirt of {node} killed", world.short())
+    finally:
+        await in_thread(place.heal, node)
+        world.hurt.discard(node)
+
+
 def controller_stopped(world: World) -> AbstractAsyncContextManager[Struck | None]:
     return _stopped(world, world.cell.controllers, world.pause())
 
@@ -165,29 +185,33 @@ def agent_oversleeps(world: World) -> AbstractAsyncContextManager[Struck | None]
 async def bus_killed(world: World) -> AsyncIterator[Struck | None]:
     """It comes back with what it had on its disk."""
     nats = world.cell.nats
-    if not nats.running:
+    if not nats.running or nats.name in world.hurt:
         yield None
         return
+    world.hurt.add(nats.name)
     try:
         await in_thread(nats.kill)
         yield Struck("the bus killed", world.short())
     finally:
         await in_thread(nats.start)
+        world.hurt.discard(nats.name)
 
 
 @asynccontextmanager
 async def bus_lost(world: World) -> AsyncIterator[Struck | None]:
     """It comes back without anything it had."""
     nats = world.cell.nats
-    if not nats.running:
+    if not nats.running or nats.name in world.hurt:
         yield None
         return
+    world.hurt.add(nats.name)
     try:
         await in_thread(nats.kill)
         await in_thread(nats.wipe)
         yield Struck("the bus killed and its disk lost", world.short())
     finally:
         await in_thread(nats.start)
+        world.hurt.discard(nats.name)
 
 
 @asynccontextmanager
@@ -195,7 +219,7 @@ async def bus_repeats(world: World) -> AsyncIterator[Struck | None]:
     """Everything is said twice, the second time too late."""
     async with AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(echoing(world.cell.nats.url, NAME, world.random))
+            await stack.enter_async_context(echoing(world.cell.nats.url, world.cell.name, world.random))
         except (OSError, Error):
             yield None
             return
@@ -206,14 +230,16 @@ async def bus_repeats(world: World) -> AsyncIterator[Struck | None]:
 async def database_restarted(world: World) -> AsyncIterator[Struck | None]:
     """Connections break without a word, and the log is replayed, as after a crash."""
     postgres = world.cell.postgres
-    if not postgres.running:
+    if not postgres.running or postgres.name in world.hurt:
         yield None
         return
+    world.hurt.add(postgres.name)
     try:
         await in_thread(postgres.stop, "immediate")
         yield Struck("the database stopped", world.random.uniform(0, 2))
     finally:
         await in_thread(postgres.start)
+        world.hurt.discard(postgres.name)
 
 
 # The cloud
@@ -247,6 +273,7 @@ KINDS: dict[str, Strike] = {
     "bus-repeats": bus_repeats,
     "database-restarted": database_restarted,
     "ec2-troubled": ec2_troubled,
+    "libvirt-killed": libvirt_killed,
     "cloud-throttles": _cloud("throttles", 8, {"kind": "throttle", "rate": 2, "burst": 2}),
     "cloud-drops": _cloud("breaks connections", 8, {"kind": "drop", "fraction": 0.3}, where="anywhere"),
     "cloud-loses": _cloud("does things and does not say so", 8, {"kind": "lost", "fraction": 0.3}, where="anywhere"),

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from stead.catalog import KINDS
 from stead.lifecycle.decision import Outcome
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import Action
 from tests.chaos.history import History, Line
 
 SKIPPED = "skipped"
@@ -28,9 +30,14 @@ def done_by_all(history: History) -> Iterator[str]:
         if op is None or line.path == op.path:
             continue
         action = KINDS[op.kind].action(op.action)
-        follows = KINDS[line.kind].action(action.members) if action is not None else None
+        follows = KINDS[line.kind].action(_asks(KINDS[op.kind], action)) if action is not None else None
         if follows is None or line.target != follows.ends:
             yield f"{op.action} of {op.path} ({op.id}) is done, and led {line.path} to {line.target}"
+
+
+def _asks(lifecycle: Lifecycle, action: Action) -> str:
+    """What an action asks of what is below: all the time, or in a state on its way."""
+    return action.members or next((lifecycle.state(name).asks for name in action.through), "")
 
 
 def _lasts(history: History) -> list[Line]:

@@ -5,6 +5,7 @@ The checker sees this and nothing else, besides the requests that were let in.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -89,6 +90,8 @@ class Instance:
     state: str
     deeds: Sequence[Deed] = ()
     kind: str = "vm"
+    revision: int = 0
+    """Of the spec that it has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +110,8 @@ class History:
     instances: Sequence[Instance] = ()
     strict: Sequence[Instance] = ()
     """What the strict EC2 has, of which nobody knows what happened to it."""
+    nodes: Sequence[Instance] = ()
+    """What the nodes of the datacenter have; the lane is the node."""
     twice: Sequence[Mapping[str, Any]] = ()
     """What an order did to an instance more than once, in the words of the ledger."""
     members: Sequence[Mapping[str, Any]] = ()
@@ -157,7 +162,16 @@ async def ended(dsn: str) -> int:
         await connection.close()
 
 
-async def read(dsn: str, cloud: str, strict: Ec2Cloud | None, accepted: Sequence[Asked]) -> History:
+async def look_soon(dsn: str, lane: str) -> None:
+    """Have everything that is at rest on a lane looked at now, and not only when its time comes."""
+    connection = await asyncpg.connect(dsn, timeout=5)
+    try:
+        await connection.execute("UPDATE resources SET look_at = now() WHERE lane = $1 AND look_at IS NOT NULL", lane)
+    finally:
+        await connection.close()
+
+
+async def read(dsn: str, clouds: Sequence[str], strict: Ec2Cloud | None, accepted: Sequence[Asked]) -> History:
     """The history of a run, as it stands."""
     connection = await asyncpg.connect(dsn, timeout=5)
     try:
@@ -181,7 +195,9 @@ async def read(dsn: str, cloud: str, strict: Ec2Cloud | None, accepted: Sequence
             )
     finally:
         await connection.close()
-    instances, twice = await _ledger(cloud)
+    ledgers = await asyncio.gather(*(_ledger(cloud) for cloud in clouds))
+    instances = [instance for some, _ in ledgers for instance in some]
+    twice = [deed for _, deeds in ledgers for deed in deeds]
     return replace(believed, instances=instances, twice=twice, strict=await _strict(strict) if strict else ())
 
 
@@ -210,7 +226,7 @@ def _instance(said: Mapping[str, Any]) -> Instance:
     deeds = [Deed(line["at"], line["verb"], line["after"], line["order"]) for line in said["history"]]
     lane = f"{said['provider']}.{said['region']}"
     path = said["tags"].get("path", "")
-    return Instance(said["id"], said["token"], path, lane, said["state"], deeds, said["kind"])
+    return Instance(said["id"], said["token"], path, lane, said["state"], deeds, said["kind"], said["revision"])
 
 
 async def _strict(strict: Ec2Cloud) -> list[Instance]:

@@ -30,6 +30,8 @@ class Plan:
     """VMs of the group that is asked for things as a whole."""
     people: int = 4
     """Who have infrastructures, some of it at a strict EC2."""
+    tenants: int = 2
+    """Who have machines in a datacenter."""
     limited: bool = True
     """Whether providers bear so little at once that many have to wait."""
     planted: str = ""
@@ -44,19 +46,29 @@ SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8, fleet=150, people=
 
 PLANTED = {
     "ack-before-commit": Plan(
-        seconds=40, vms=50, rate=30, every=5, kinds=["database-restarted"], pace=1.0, fleet=0, people=0
+        seconds=40, vms=50, rate=30, every=5, kinds=["database-restarted"], pace=1.0, fleet=0, people=0, tenants=0
     ),
-    "fence-ignored": Plan(seconds=30, vms=24, rate=30, every=5, kinds=["bus-repeats"], took=1, fleet=0, people=0),
+    "fence-ignored": Plan(
+        seconds=30, vms=24, rate=30, every=5, kinds=["bus-repeats"], took=1, fleet=0, people=0, tenants=0
+    ),
     "custody-not-checked": Plan(
-        seconds=30, vms=50, rate=30, every=5, kinds=["bus-repeats", "agent-stopped"], took=1.5, fleet=0, people=0
+        seconds=30,
+        vms=50,
+        rate=30,
+        every=5,
+        kinds=["bus-repeats", "agent-stopped"],
+        took=1.5,
+        fleet=0,
+        people=0,
+        tenants=0,
     ),
     "relay-without-healer": Plan(
-        seconds=20, vms=60, rate=20, every=4, kinds=["bus-lost", "bus-killed"], fleet=0, people=0
+        seconds=20, vms=60, rate=20, every=4, kinds=["bus-lost", "bus-killed"], fleet=0, people=0, tenants=0
     ),
     "dedup-without-fence": Plan(
-        seconds=30, vms=60, rate=20, every=3, kinds=["agent-killed", "agent-stopped"], fleet=0, people=0
+        seconds=30, vms=60, rate=20, every=3, kinds=["agent-killed", "agent-stopped"], fleet=0, people=0, tenants=0
     ),
-    "slot-freed-at-ack": Plan(seconds=20, vms=30, rate=5, kinds=[], fleet=200, people=0),
-    "last-by-count": Plan(seconds=30, vms=6, rate=1, kinds=[], took=0, fleet=60, people=0, limited=False),
+    "slot-freed-at-ack": Plan(seconds=20, vms=30, rate=5, kinds=[], fleet=200, people=0, tenants=0),
+    "last-by-count": Plan(seconds=30, vms=6, rate=1, kinds=[], took=0, fleet=60, people=0, tenants=0, limited=False),
 }
 """For each bug, faults that matter to it."""

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -15,15 +15,19 @@ import asyncpg
 import httpx
 
 from stead.lifecycle.pace import DEFAULT
-from tests.chaos import cell, fleet, history
+from tests.chaos import cell, fleet, history, hypervisors
 from tests.chaos.cell import Cell
 from tests.chaos.checker import Verdict, judge
+from tests.chaos.datacenter import LANE
 from tests.chaos.faults import World
 from tests.chaos.fleet import FleetLoad
+from tests.chaos.history import History
 from tests.chaos.infra import InfraLoad
 from tests.chaos.load import Load
 from tests.chaos.plans import Plan
 from tests.chaos.storm import Storm
+from tests.chaos.tenants import TenantLoad
+from tests.drivers import libvirt_server
 
 SETTLE = 60.0
 """Seconds after the last fault was taken back by which all is settled, without a fleet."""
@@ -46,6 +50,8 @@ class Result:
     faults: int = 0
     kinds: set[str] = field(default_factory=set)
     verdict: Verdict = field(default_factory=Verdict)
+    moved: tuple[int, int] = (0, 0)
+    """Machines that moved to another node unseen, and those of them of which something else was asked meanwhile."""
     settled: float | None = None
     """Seconds from the last fault until all was settled."""
 
@@ -65,6 +71,7 @@ class Run:
     load: Load
     fleet: FleetLoad
     infra: InfraLoad
+    tenants: TenantLoad
     storm: Storm
     tell: Callable[[str], None]
     ended: int = 0
@@ -89,7 +96,7 @@ class Run:
             await asyncio.wait([asking, telling])
 
     async def _ask(self) -> None:
-        asking = (self.load.run, self.fleet.run, self.infra.run)
+        asking = (self.load.run, self.fleet.run, self.infra.run, self.tenants.run)
         await asyncio.gather(*(run(self.plan.seconds) for run in asking))
 
     async def _settle(self, quiet: float, asking: asyncio.Task[None]) -> Result:
@@ -99,11 +106,16 @@ class Run:
         while True:
             over = time.monotonic() > end
             if over or (asking.done() and await self._still()):
-                past = await history.read(self.cell.dsn, self.cell.cloud.url, self.cell.ec2, self.load.accepted)
+                past = await self._past()
                 result.verdict = judge(past, self.plan.calm)
+                result.moved = hypervisors.moved(past)
                 result.settled = time.monotonic() - quiet
                 if over or result.verdict.final:
                     break
+                if (
+                    self.cell.datacenter is not None
+                ):  # what died with a libvirt is gone when some looks have missed it
+                    await history.look_soon(self.cell.dsn, LANE)
                 if not result.verdict.lost:
                     end = patience + DEFAULT.scaled(self.plan.pace).look
             await asyncio.sleep(1.0)
@@ -112,6 +124,11 @@ class Run:
         result.operations = len({one.operation for one in self.load.accepted})
         result.faults, result.kinds = len(self.storm.faults), set(self.storm.seen)
         return result
+
+    async def _past(self) -> History:
+        past = await history.read(self.cell.dsn, [self.cell.cloud.url], self.cell.ec2, self.load.accepted)
+        place = self.cell.datacenter
+        return past if place is None else replace(past, nodes=await asyncio.to_thread(hypervisors.read, place))
 
     async def _still(self) -> bool:
         with suppress(*AWAY):
@@ -137,14 +154,18 @@ class Run:
 async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
     """Do all of it; keeps the logs where something is wrong."""
     random = Random(plan.seed)
-    async with cell.running(plan.seed, planted=plan.planted, pace=plan.pace, ec2=plan.people > 0) as one:
+    if plan.tenants and (why := libvirt_server.missing()):
+        raise RuntimeError(why)
+    beside = {"ec2": plan.people > 0, "libvirt": plan.tenants > 0}
+    async with cell.running(plan.seed, planted=plan.planted, pace=plan.pace, **beside) as one:
         tell(f"a cell of {len(one.controllers)} controllers and {len(one.agents)} agents is ready, seed {plan.seed}")
         load = Load(one.addresses, Random(random.random()), plan.vms, plan.rate)
         world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody)
         storm = Storm(world, plan.every, plan.quiet, plan.kinds)
         everybody = FleetLoad(load, Random(random.random()), plan.fleet)
         people = InfraLoad(load, Random(random.random()), plan.people)
-        under_way = Run(plan, one, load, everybody, people, storm, tell)
+        tenants = TenantLoad(load, Random(random.random()), plan.tenants)
+        under_way = Run(plan, one, load, everybody, people, tenants, storm, tell)
         try:
             result = await under_way.go()
         except Exception:
@@ -167,6 +188,9 @@ def _summary(under_way: Run, result: Result, tell: Callable[[str], None]) -> Non
         tell(f"  {count:6} {name}")
     for name, count in sorted(under_way.storm.seen.items()):
         tell(f"  {count:6} times {name}")
+    if result.plan.tenants:
+        many, met = result.moved
+        tell(f"  {many:6} machines moved unseen, {met} of them while somebody asked for something else")
     for says in under_way.cell.own_ends:
         tell(f"  ended by itself: {says}")
     if result.settled is not None:

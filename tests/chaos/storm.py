@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.chaos.faults import KINDS, World
+from tests.chaos.faults import KINDS, Strike, World
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Storm:
     quiet: float = 0.0
     """Seconds before the first."""
     kinds: Sequence[str] = tuple(KINDS)
+    table: Mapping[str, Strike] = field(default_factory=lambda: KINDS)
+    """What each kind does."""
     faults: list[Fault] = field(default_factory=list)
     standing: dict[asyncio.Task[None], str] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
@@ -72,9 +74,10 @@ class Storm:
         return self._deck.pop()
 
     async def _strike(self, kind: str) -> None:
-        async with KINDS[kind](self.world) as struck:
+        async with self.table[kind](self.world) as struck:
             if struck is None:
-                self._deck.insert(0, kind)
+                if self._deck:  # the last one would come for ever, where there is nothing for it to strike
+                    self._deck.insert(0, kind)
                 return
             self.faults.append(Fault(time.monotonic() - self.began, kind, struck.says, struck.seconds))
             task = asyncio.current_task()

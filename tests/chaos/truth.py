@@ -21,6 +21,9 @@ UNASKED = 60.0
 
 REBOOT = "reboot"
 
+OTHERS = ("machine", "disk", "node")
+"""Kinds that the cloud does not have."""
+
 
 def twice(history: History) -> Iterator[str]:
     """No token and no path has two instances that live, and no order did the same thing to an instance twice."""
@@ -92,7 +95,7 @@ def beliefs(history: History) -> Iterator[str]:
     """A state that can be seen is what the cloud has."""
     instances = {instance.token: instance for instance in history.instances}
     for resource in history.resources:
-        if _elsewhere(resource.lane):
+        if _elsewhere(resource.lane) or resource.kind in OTHERS:
             continue
         believed = KINDS[resource.kind].state(resource.state).seen
         instance = instances.get(resource.token)
@@ -111,13 +114,15 @@ def words(history: History) -> Iterator[str]:
     for instance in history.instances:
         instances[instance.path].append(instance)
     for line in history.journal:
-        if line.refused or line.trigger not in (Trigger.DONE, Trigger.SEEN) or _elsewhere(line.path):
+        if line.refused or line.trigger not in (Trigger.DONE, Trigger.SEEN):
+            continue
+        if _elsewhere(line.path) or line.kind in OTHERS:
             continue
         word = KINDS[line.kind].state(line.target).seen
         since = begun.get(line.operation, line.at - UNASKED)
         told = f"line {line.position} says {line.trigger} {line.word} of {line.path}"
         its = instances[line.path]
-        if word and not _was(its, word, since, line.at):
+        if word and not was(its, word, since, line.at):
             yield f"{told}, and it was not {line.target} at any time since the operation began"
         elif (line.trigger, line.word) == (Trigger.DONE, REBOOT) and not _rebooted(its, since, line.at):
             yield f"{told}, and nobody had rebooted it"
@@ -131,7 +136,7 @@ def _said(instance: Instance | None) -> str:
     return "nothing" if instance is None else f"{instance.id} ({instance.state})"
 
 
-def _was(instances: Sequence[Instance], word: str, since: float, until: float) -> bool:
+def was(instances: Sequence[Instance], word: str, since: float, until: float) -> bool:
     """Whether a word was true of any of these at any time between two times."""
     return any(word in _words(one, since, until) for one in instances) if instances else word == ABSENT
 

@@ -67,6 +67,18 @@ def _legal(line: Line, forced: bool) -> bool:
     return any(row.target == line.target and acts_as(actor, row.actor) and (forced or not row.forced) for row in rows)
 
 
+def nobodys(kind: str, name: str) -> bool:
+    """Whether an action is one that nobody asks for, so that it holds nothing: an agent that connects, say."""
+    action = KINDS[kind].action(name)
+    return action is not None and not action.by
+
+
+def unseen(kind: str, name: str) -> bool:
+    """Whether an action is hidden: it moves nothing that is seen, and another may be begun beside it, to wait."""
+    action = KINDS[kind].action(name)
+    return action is not None and action.hidden
+
+
 def _told(line: Line) -> str:
     return f"{line.source} to {line.target} on {line.trigger} {line.word} by {line.actor}, of {line.path}"
 
@@ -83,13 +95,16 @@ def requests(history: History) -> Iterator[str]:
             continue
         if line.operation and line.operation not in known:
             yield f"line {line.position} is of operation {line.operation}, which is nowhere: {_told(line)}"
-        if line.trigger == Trigger.REQUEST:
+        if line.trigger in (Trigger.REQUEST, Trigger.CONNECTED):
             begun[line.operation].append(line)
     for op in history.ended:
         lines = begun[op.id]
         below = [line for line in lines if KINDS[op.kind].members and line.path.startswith(f"{op.path}/")]
         asked = Counter((line.path, line.word) for line in below)
-        if [(line.path, line.word) for line in lines if line not in below] != [(op.path, op.action)]:
+        own = [(line.path, line.word) for line in lines if line not in below]
+        if nobodys(op.kind, op.action):  # an agent that connects while it does has connected anew
+            own = list(dict.fromkeys(own))
+        if own != [(op.path, op.action)]:
             yield f"{op.action} of {op.path} ({op.id}) was begun {len(lines)} times in the journal"
         for (path, word), times in asked.items():
             if times > 1:
@@ -99,17 +114,20 @@ def requests(history: History) -> Iterator[str]:
 def interleaved(history: History) -> Iterator[str]:
     """Between the first and the last line of an operation, no other moves the same path, or one above or below."""
     spans: dict[str, tuple[str, float, float]] = {}
+    words = {op.id: op.action for op in history.ended} | {str(op["id"]): str(op["action"]) for op in history.running}
     its = {op.id: op.path for op in history.ended} | {str(op["id"]): str(op["path"]) for op in history.running}
     for path, lines in moves_by_path(history).items():
         over: set[str] = set()
         running = ""
         for line in lines:
+            if unseen(line.kind, words.get(line.operation, "")):
+                continue
             if line.operation in over:
                 yield f"{_told(line)}: line {line.position} is of an operation that another had followed already"
             if running and running != line.operation:
                 over.add(running)
             running = line.operation
-            if line.operation:
+            if line.operation and not nobodys(line.kind, words.get(line.operation, "")):
                 of, first, last = spans.get(line.operation, (its.get(line.operation, path), line.at, line.at))
                 spans[line.operation] = (of, min(first, line.at), max(last, line.at))
     for one, other in _related(sorted(spans.items())):

@@ -73,8 +73,9 @@ def test_a_cancel_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
 
 def test_what_could_not_be_undone_is_a_failure(cell: Cell, ns: str, stead: Stead) -> None:
     path = f"/{ns}/site/c1"
+    cell.put(f"/{ns}/site", "cloudlet")
     with SyncClient(cell.url) as client:
-        accepted = client.ask(path, "create", kind="clusterinst", lane="edge.1")
+        accepted = client.ask(path, "create", kind="clusterinst")
     assert accepted.operation is not None
     cell.shows(ns, "absent")
     cell.obey(ns, Trigger.FAILED)

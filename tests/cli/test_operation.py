@@ -39,7 +39,7 @@ def test_operations_are_listed_the_latest_first(cell: Cell, ns: str, stead: Stea
     one = stead("operation", "list", "--below", ns, "--limit", "1", "-o", "name")
     assert (one.out.split(), one.err) == ([second], "these are the first 1; there may be others\n")
     wide = stead("operation", "list", "--below", ns, "-o", "wide").rows
-    assert wide[0][4:] == ["STATE", "PHASE", "LEFT", "BY", "SINCE", "ENDED", "REASON", "PLACE", "REFUSED"]
+    assert wide[0][4:] == ["STATE", "PHASE", "LEFT", "BY", "SINCE", "ENDED", "REASON", "PLACE", "REFUSED", "LASTS"]
     assert wide[1][4:8] == ["Creating", "acting", "1/1", "ann"]
     listed = json.loads(stead("operation", "list", "--below", ns, "-o", "json").out)
     assert [op["id"] for op in listed] == [second, first]

@@ -18,6 +18,7 @@ from stead.cli.journal import LINES
 from stead.cli.output import Code, ListFormat
 from stead.client import Line
 from stead.dev.engines import Nats
+from stead.store.sites import There
 from tests.cli.remote import Answer, command
 from tests.controller.healers.test_drift import due
 from tests.controller.healers.test_orphans import TAGS, survey
@@ -183,7 +184,7 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
             return row is not None and row.snapshot.work is not None and row.snapshot.work.taken
 
         await until(taken)
-        await w.one.store.hello("a2", 1, [w.lane, "edge.1"], "0.1")
+        await w.one.store.met([There("a2", 1, [w.lane, "edge.1"], "0.1")], "edge.")
         await away(migrated, "a2")
         listed = await w.stead("lane", "list")
         assert (listed.code, listed.rows) == (

@@ -20,7 +20,6 @@ import yaml
 from stead.cli.main import app
 from stead.cli.output import Code
 from stead.cli.paths import complete_paths
-from stead.client import SyncClient
 from stead.lifecycle.decision import Code as Why
 from stead.lifecycle.decision import Reason, Refusal
 from stead.lifecycle.rows import Trigger
@@ -253,8 +252,11 @@ def test_show_as_it_is_and_as_it_was(cell: Cell, stead: Stead, vm: str) -> None:
 
 def test_a_vm_is_no_other_kind(cell: Cell, ns: str, stead: Stead) -> None:
     path = f"{ns}/a/b/c"
-    with SyncClient(cell.url) as client:
-        client.ask(f"/{path}", "create", kind="appinst", lane="edge.1")
+    cell.obey(ns)
+    stead("cloudlet", "create", f"{ns}/a")
+    cell.rest(f"/{ns}/a", "Ready")
+    stead("cluster", "create", f"{ns}/a/b")
+    assert stead("app", "create", path, "--", "sleep", "1").code == Code.DONE
     assert stead("vm", "show", path).code == Code.NOT_FOUND
     assert stead("vm", "terminate", path).code == Code.NOT_FOUND
 

@@ -33,10 +33,13 @@ from stead.client import client as clients
 from stead.client.events import Event, events
 from stead.client.transport import read
 from stead.lifecycle.rows import Trigger
-from tests.api.cell import Cell
+from tests.api.cell import HEARTBEAT, Cell
 from tests.client.proxy import Proxy
 
 SPEC = {"provider": "sim", "region": "a"}
+
+SILENCE = HEARTBEAT * 0.75
+"""Seconds after which a stream is given up, though it lives: less than a heartbeat."""
 
 
 @pytest.fixture
@@ -332,7 +335,7 @@ async def test_a_stream_that_is_cut_goes_on_without_a_gap(cell: Cell, ns: str) -
 async def test_a_silent_stream_is_given_up_and_taken_up_again(
     cell: Cell, ns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Proxy(cell.url) as proxy, Client(proxy.url, silence=0.05) as client:  # less than a heartbeat
+    async with Proxy(cell.url) as proxy, Client(proxy.url, silence=SILENCE) as client:
         stream = client.events(path=f"/{ns}")
         heard = asyncio.ensure_future(anext(stream))
         await follows(proxy, 2)
@@ -350,7 +353,7 @@ async def test_a_stream_that_is_refused_is_an_error(client: Client) -> None:
 async def test_events_are_read_whatever_the_pieces() -> None:
     signs = "retry: 1000\nid: 4\n\n: alive\r\nid: 5\r\n\r\n"
     text = (signs + 'id: 6\nevent: move\ndata: {"a":\ndata: "\u2028\u0085"}\n\nid: 7').encode()
-    expected = [Event("4", "", 1000), Event("5"), Event("6", '{"a":\n"\u2028\u0085"}')]
+    expected = [Event("4", "", 1000), Event("5"), Event("6", '{"a":\n"\u2028\u0085"}', name="move")]
     for size in (1, 2, 3, 7, len(text)):
 
         async def pieces(size: int = size) -> AsyncIterator[bytes]:

@@ -9,6 +9,7 @@ import pytest
 
 from stead.client import Client, Lane, Orphan, SyncClient, Truth
 from stead.dev.engines import Nats
+from stead.store.sites import There
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import agent, ask, settled
@@ -56,7 +57,7 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
         assert isinstance(orphan.since, datetime)
         assert (await client.orphans(lane="another.lane")).items == ()
 
-        await s.controller.store.hello("a2", 1, ["edge.1", lane], "0.1")
+        await s.controller.store.met([There("a2", 1, ["edge.1", lane], "0.1")], "edge.")
         lanes = [x async for x in client.lanes(limit=1)]
         assert [(x.lane, [(a.name, a.there) for a in x.agents]) for x in lanes] == [
             (lane, [("a1", True), ("a2", True)]),

@@ -213,13 +213,17 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
     lifecycle = KINDS[kind]
     rests = [state for state in lifecycle.states if state.cls is not StateClass.MOVING]
     actions = [action for action in lifecycle.actions if not action.beside]
+    below = {"cloudlet": "/ns", "appinst": "/ns/site/c"}.get(kind, "/ns/m/g")
+    lane = {"cloudlet": "", "appinst": ""}.get(kind, "sim.a")
     async with hand(migrated) as h:
+        await h.put("/ns/site", "cloudlet", "Ready")
+        await h.put("/ns/site/c", "clusterinst", "Ready")
         for state, action in product(rests, actions):
             for actor in dict.fromkeys((*action.by, "user")):
-                path = f"/ns/m/g/{next(h.numbers)}"
+                path = f"{below}/{next(h.numbers)}"
                 if state.cls is not StateClass.ABSENT:
                     await h.put(path, kind, state.name)
-                caller, wish = Caller("bob", actor), replace(asked(path, action.name, False), kind=kind)
+                caller, wish = Caller("bob", actor), replace(asked(path, action.name, False), kind=kind, lane=lane)
                 said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
                 answer = await h.service.ask(wish, caller)
                 if isinstance(said, Missing):

@@ -17,8 +17,11 @@ from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Phase
 from tests.controller.test_carrying import CUSTODY, PATH, YOU, Engine, engine
+from tests.controller.test_truth import put
 
 USER, ADMIN = Actor.USER, Actor.ADMIN
+
+SITE = PATH.rpartition("/")[0]
 
 
 async def begun(e: Engine, action: str, path: str = PATH, kind: str = "vm", **asked: Any) -> UUID:
@@ -170,6 +173,7 @@ async def test_a_cancel_that_comes_too_late_hears_how_it_ended(migrated: str) ->
 
 async def test_the_record_of_a_resource_may_be_gone(migrated: str) -> None:
     async with engine(migrated) as e:
+        await put(migrated, SITE, kind="cloudlet", state="Ready")
         id = await begun(e, "create", kind="clusterinst")
         await e.admission.cancel(id, "bob", USER)
         await look(e, ABSENT)
@@ -301,6 +305,7 @@ async def test_force_is_tried_again_as_force_with_its_reason(migrated: str) -> N
 
 async def test_a_creation_that_was_undone_is_tried_again_with_its_spec(migrated: str) -> None:
     async with engine(migrated) as e:
+        await put(migrated, SITE, kind="cloudlet", state="Ready")
         id = await begun(e, "create", kind="clusterinst", spec={"flavor": "m"})
         fence = await e.take()
         assert fence is not None
@@ -314,6 +319,7 @@ async def test_a_creation_that_was_undone_is_tried_again_with_its_spec(migrated:
 
 async def test_what_to_do_about_failure_is_remembered(migrated: str) -> None:
     async with engine(migrated) as e:
+        await put(migrated, SITE, kind="cloudlet", state="Ready")
         id = await begun(e, "create", kind="clusterinst", on_failure=OnFailure.KEEP)
         await e.admission.cancel(id, "bob", USER)
         await look(e, ABSENT)

@@ -13,7 +13,6 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from stead.catalog import KINDS
 from stead.controller.mover import Mover
 from stead.controller.view import View
 from stead.controller.view.past import past
@@ -21,7 +20,7 @@ from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import StateClass
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.store import Row, Store
-from tests.store.test_differential import Oracle, told, words
+from tests.store.test_differential import KINDS, Oracle, told, words
 
 DRIVEN = ("vm", "clusterinst", "machine", "service", "reservation")
 AT_ONCE = 20

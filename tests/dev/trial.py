@@ -80,6 +80,11 @@ class Trial:
         """Set one at the simulated cloud."""
         self.provider("_faults", faults=[fault])
 
+    def heal(self) -> None:
+        """It has no faults any more."""
+        url = f"http://127.0.0.1:{self.cloud}/v1/_faults"
+        urllib.request.urlopen(urllib.request.Request(url, method="DELETE"), timeout=5).close()
+
     def end(self) -> None:
         """As Ctrl-C would; afterwards nothing that it has started runs."""
         below = [self.process.pid]

@@ -67,7 +67,8 @@ class Said:
         if word in new:
             return f"(?P=new{new.index(word)})"
         new.append(word)
-        return f"(?P<new{len(new) - 1}>{NAME})"
+        real = r"\d+" if word.isdecimal() else NAME  # numbers of processes begin anew some day
+        return f"(?P<new{len(new) - 1}>{real})"
 
 
 def _loosely(text: str) -> str:
@@ -112,7 +113,7 @@ class Terminal:
                             differs = self.said.compare(step.output, self.step(step.command, step.output))
                             assert not differs, f"$ {step.command}\n{differs}"
                 case "yaml" if named := FILE.match(text):
-                    (self.folder / named[1]).write_text(text + "\n", encoding="utf-8")
+                    (self.folder / named[1]).write_text(self.said.as_is(text) + "\n", encoding="utf-8")
                 case "python":
                     program = self.said.as_is(text)
                     done = subprocess.run([sys.executable, "-c", program], env=self.env, timeout=60, check=False)

@@ -51,6 +51,8 @@ def wrong(line: str) -> str:
     words = iter(shlex.split(line)[1:])
     here: Any = root()
     for word in words:
+        if word == "--":
+            return ""  # what follows is not ours
         flag = word.partition("=")[0]
         if flag.startswith("-") and flag != "-":
             known = {one: option for option in here.params for one in (*option.opts, *option.secondary_opts)}

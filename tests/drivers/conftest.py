@@ -10,9 +10,6 @@ from stead.drivers.sim.driver import SimDriver
 from tests.drivers.cloud import SimWorld
 from tests.drivers.ec2 import Ec2Cloud
 
-# It is no test module by name, and its assertions are to explain themselves all the same.
-pytest.register_assert_rewrite("tests.drivers.conformance")
-
 
 @pytest.fixture
 async def driver(world: SimWorld) -> AsyncIterator[SimDriver]:

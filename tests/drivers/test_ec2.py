@@ -478,7 +478,7 @@ async def test_a_vm_through_every_layer(
     async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell, agent="a1") as bus:
         await bus.connect(5)
         brisk = world.driver(timeout=Pace().call)
-        async with running(Agent(bus, "a1", 1, {lane: brisk}).run()):
+        async with running(Agent(bus, "a1", {lane: brisk}).run()):
             for action, state in steps.items():
                 wish = Wish("vm", PATH, Request(action), "ann", world.other_spec(), lane)
                 assert isinstance(await one.admission.ask(wish), Accepted)

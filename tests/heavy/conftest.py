@@ -12,9 +12,6 @@ from tests.heavy.openstack.cloud import SERVICES, OpenStack, missing
 from tests.heavy.openstack.proxy import Proxy
 from tests.heavy.openstack.world import OpenStackWorld
 
-# It is no test module by name, and its assertions are to explain themselves all the same.
-pytest.register_assert_rewrite("tests.drivers.conformance")
-
 
 @pytest.fixture(scope="session")
 def proxy_and_cloud() -> Iterator[tuple[Proxy, OpenStack]]:

@@ -50,9 +50,36 @@ SELDOM = {"numbering": 2.0, "orphans": 600.0}
 
 WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b|commit_sets|grant_orders")
 BESIDE = {
-    "statement": {"number_journal", "due_looks", "due_survey", "meet_agent", "mark_seen", "set_bus"}
+    "statement": {
+        "number_journal",
+        "lock_cell",
+        "due_looks",
+        "due_survey",
+        "meet_agents",
+        "untold_agents",
+        "missed_agents",
+        "due_scaling",
+        "wake_scaling",
+        "due_attachments",
+        "wake_attachments",
+        "learn_durations",
+        "write_durations",
+        "forget_durations",
+        "mark_seen",
+        "set_bus",
+    }
     | {"note_orphans", "forget_orphans"},
-    "word": {"hello", "full-state", "presence", "roster", "roster-reply", "survey", "survey-reply"},
+    "word": {
+        "hello",
+        "greet",
+        "greet-reply",
+        "full-state",
+        "presence",
+        "roster",
+        "roster-reply",
+        "survey",
+        "survey-reply",
+    },
 }
 """What no operation waits for."""
 

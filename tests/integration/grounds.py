@@ -161,7 +161,21 @@ class Ground:
                     while (await self.streams.stream_info(stream)).state.messages:
                         await asyncio.sleep(self.pause)
 
-        await self.soon(silence(), "silence on the bus")
+        try:
+            await self.soon(silence(), "silence on the bus")
+        except TimeoutError as error:
+            raise TimeoutError(f"{await self._heard()}; {error}") from error
+
+    async def _heard(self) -> str:
+        """What the streams still carry, and who is to hear it."""
+        found = []
+        for stream in self._streams():
+            with suppress(NotFoundError):
+                info = await self.streams.stream_info(stream)
+                consumers = await self.streams.consumers_info(stream)
+                left = await self.streams.get_msg(stream, seq=info.state.first_seq) if info.state.messages else None
+                found.append(f"{stream}: {info.state}, {left}, {consumers}")
+        return "; ".join(found)
 
     def _streams(self) -> tuple[str, str]:
         subjects = Subjects(self.cell)

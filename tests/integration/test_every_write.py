@@ -20,7 +20,7 @@ import pytest
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.lives import Moment, Process
 
-AT_ONCE = 20
+AT_ONCE = 10
 """Lives that are lived beside each other: most of the time they wait."""
 
 TRIES = 3
@@ -166,6 +166,7 @@ PARTS += [(name, ("before", "after")) for name in STORIES if name != LONGEST]
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.req("X-04", "S1-03", "S2-10")
 @pytest.mark.parametrize(("name", "when"), PARTS, ids=lambda part: part if isinstance(part, str) else "-".join(part))
 async def test_death_at_every_write(grounds: Grounds, name: str, when: tuple[str, ...]) -> None:

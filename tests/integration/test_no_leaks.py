@@ -59,6 +59,13 @@ def shapes(mark: str) -> set[bytes]:
     return found
 
 
+NAMES = {
+    "nsId": "ns", "mciId": "own-one", "subgroupId": "g", "vmId": "works",
+    "lane": "own.one", "token": "t", "namespace": "ns", "name": "web",
+}  # fmt: skip
+"""What stands for names in addresses."""
+
+
 class Search:
     """Texts, and who of the planted stands in them."""
 
@@ -342,7 +349,7 @@ def answers(world: World) -> Iterator[tuple[str, str]]:
             elif "{kind}" in address:
                 every = [address.replace("{kind}", "vm")]
             for one in every:
-                full = one.format(nsId="ns", mciId="own-one", subgroupId="g", vmId="works", lane="own.one", token="t")
+                full = one.format_map(NAMES)
                 answer = client.get(full, params={"limit": 1000, "path": "/ns", "below": "/ns", "action": "suspend"})
                 yield f"GET {address}", f"{answer.headers} {answer.text}"
                 answer = client.get(full)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,6 +19,8 @@ from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Store
 from tests.drivers.cloud import SimWorld
 
+log = logging.getLogger(__name__)
+
 PATH = "/ns/m/g/1"
 
 
@@ -29,7 +32,10 @@ async def running(*works: Awaitable[None]) -> AsyncIterator[None]:
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception):
+                log.warning("what was to run has ended: %r", end)
 
 
 @asynccontextmanager
@@ -51,7 +57,7 @@ async def agent(nats: Nats, cell: str, world: SimWorld, name: str = "a1", **conf
     driver = world.driver(**config)
     async with Bus(nats.url, cell, agent=name) as bus:
         await bus.connect(5)
-        worker = Agent(bus, name, 1, {f"{world.provider}.{world.region}": driver})
+        worker = Agent(bus, name, {f"{world.provider}.{world.region}": driver})
         async with running(worker.run()):
             yield worker
     await driver.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -30,7 +29,7 @@ async def agent(ground: Ground, name: str = "a1", *, pace: Pace = PACE) -> Async
     driver = ground.world.driver(timeout=pace.call)
     async with Bus(ground.of.nats.url, ground.cell, agent=name) as bus:
         await bus.connect(10)
-        one = Agent(bus, name, time.time_ns() // 1_000_000, {ground.lane: driver})
+        one = Agent(bus, name, {ground.lane: driver})
         async with whole.running(one.run()):
             yield one
     await driver.close()

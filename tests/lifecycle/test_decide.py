@@ -315,7 +315,9 @@ class TestUndo:
     def test_nothing_new_below_what_is_not_ready(self, state: str) -> None:
         above = (("clusterinst", state if state == "DeletePrepare" else "Ready"), ("cloudlet", state))
         app = Snapshot("NotPresent", above=above)
-        assert no(KINDS["appinst"], app, Request("create")).code is Code.PARENT
+        refused = no(KINDS["appinst"], app, Request("create"))
+        assert refused.code is Code.PARENT
+        assert refused.allowed == ()  # least of all what was asked for
 
 
 class TestFullState:

@@ -12,7 +12,9 @@ from stead.lifecycle.aggregate import reached
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.rows import Action, Awaits, Fold, moving, settled
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot, Work
 
 MCI, VM = KINDS["mci"], KINDS["vm"]
@@ -96,16 +98,34 @@ def test_an_errand_of_the_controller_is_not_asked_of_members() -> None:
     assert not answer.acting
 
 
-def test_members_of_an_account_that_is_disabled_are_asked_all_the_same() -> None:
+OWNER = Lifecycle(
+    kind="account",
+    says="Whose cloudspaces are its members.",
+    members="cloudspace",
+    states=(
+        settled("CONFIRMED", ".", seen=""),
+        moving("DISABLING", ".", 60, Awaits.CHILDREN),
+        settled("DISABLED", ".", seen=""),
+        moving("ENABLING", ".", 60, Awaits.CHILDREN),
+    ),
+    actions=(
+        Action("disable", ".", ("CONFIRMED",), ("DISABLING",), "DISABLED", "CONFIRMED", members="disable", orders=()),
+        Action("enable", ".", ("DISABLED",), ("ENABLING",), "CONFIRMED", "DISABLED", members="enable", orders=()),
+    ),
+    fold=Fold.ALL,
+)
+
+
+def test_members_of_a_group_that_is_disabled_are_asked_all_the_same() -> None:
     space = Snapshot("DISABLED", above=(("account", "DISABLED"),))
-    answer = decide(KINDS["account"], Group(Snapshot("DISABLED"), KINDS["cloudspace"], {space: 2}), Request("enable"))
+    answer = decide(OWNER, Group(Snapshot("DISABLED"), KINDS["cloudspace"], {space: 2}), Request("enable"))
     assert isinstance(answer, GroupDecision)
     assert answer.count(answer.acting) == 2
 
 
-def test_an_account_with_nothing_to_disable_is_disabled() -> None:
+def test_a_group_with_nothing_to_disable_is_disabled() -> None:
     spaces = {Snapshot("DISABLED"): 2}
-    answer = decide(KINDS["account"], Group(Snapshot("CONFIRMED"), KINDS["cloudspace"], spaces), Request("disable"))
+    answer = decide(OWNER, Group(Snapshot("CONFIRMED"), KINDS["cloudspace"], spaces), Request("disable"))
     assert isinstance(answer, GroupDecision)
     assert states(answer.skipped) == {"DISABLED"}
 

@@ -122,7 +122,7 @@ async def stage(safe: SafeNats, dsn: str, world: SimWorld, folder: Path) -> Asyn
             speaking(safe, bad) as hostile,
         ):
             await agents_bus.connect(5)
-            async with running(Agent(agents_bus, good.name, 1, {lane: driver}).run()):
+            async with running(Agent(agents_bus, good.name, {lane: driver}).run()):
                 scene = Scene(one, world, hostile, dsn, lane)
                 await scene.still_good(("create", "Running"))
                 yield scene

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import nats
 import nats.errors
@@ -13,11 +14,14 @@ import pytest
 
 from stead.bus import Bus, Consumer
 from stead.bus.messages import FromAgent, OpenLane, Report, ReportResult, Take, TakeReply
+from stead.bus.permissions import agent_may
 from stead.bus.subjects import Recipient, Subjects, inbox
+from stead.controller.identities import Identities
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from stead.pki import certificates
-from stead.pki.identity import Identity
+from stead.pki.claims import decode
+from stead.pki.identity import Candidate, Identity
 from tests.bus.samples import granted, order
 from tests.pki.safe import CELL, SafeNats, Speaker, speaking
 
@@ -58,10 +62,12 @@ PUBLISH = [
     OF.presence("a2"),
     OF.hello("a2"),
     OF.identity("a2"),
+    "_R_.wanted.by-somebody",
     OF.poke,
     OF.look(OWN),
     OF.look(FOREIGN),
     OF.offers(FOREIGN),
+    OF.logs(FOREIGN),
     OF.survey(FOREIGN),
     Subjects("another-cell").report(OWN),
     f"{inbox('a2')}.x",
@@ -129,6 +135,7 @@ LISTEN = [
     OF.order(FOREIGN),
     OF.look(FOREIGN),
     OF.offers(FOREIGN),
+    OF.logs(FOREIGN),
     OF.survey(FOREIGN),
     OF.poke,
     f"{inbox('a2')}.>",
@@ -303,3 +310,24 @@ async def test_a_controller_may_say_who_is_revoked_and_nothing_else_to_the_syste
         for subject in ("$SYS.REQ.SERVER.PING", "$SYS.REQ.CLAIMS.DELETE", "anything"):
             await speaker.client.publish(subject, b"")
             assert len(await speaker.refused()) == 1
+
+
+def test_behind_a_leaf_node_it_may_answer_anywhere_and_nothing_else() -> None:
+    plain, leaf = agent_may(CELL, "a1", [FOREIGN]), agent_may(CELL, "a1", [FOREIGN], leaf=True)
+    assert set(leaf.publish) - set(plain.publish) == {"_R_.>"}
+    assert leaf.listen == plain.listen
+
+
+@pytest.mark.parametrize(
+    ("leaves", "lanes", "anywhere"),
+    [(True, [FOREIGN], True), (False, [FOREIGN], False), (True, [OWN], False), (True, [OWN, FOREIGN], False)],
+)
+def test_only_agents_of_sites_are_let_behind_leaf_nodes(
+    safe: SafeNats, leaves: bool, lanes: list[str], anywhere: bool
+) -> None:
+    store: Any = None  # nothing is written
+    candidate = Candidate("a1")
+    issued = Identities(store, safe.controller, leaves=leaves)._issue(
+        "a1", lanes, candidate.user_key, candidate.request
+    )
+    assert ("_R_.>" in decode(issued.jwt)["nats"]["pub"]["allow"]) == anywhere

@@ -34,7 +34,7 @@ def leaves(command: Command = None, name: str = "stead") -> Iterator[tuple[str, 
 
 
 def options(command: Command) -> Iterator[Option]:
-    """The options of a command, apart from those that all have."""
+    """The options of a command, apart from those that all have, and those that are not for people."""
     for parameter in command.params:
-        if parameter.param_type_name == "option" and parameter.name != "help":
+        if parameter.param_type_name == "option" and parameter.name != "help" and not parameter.hidden:
             yield parameter

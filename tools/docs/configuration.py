@@ -11,8 +11,11 @@ from msgspec.structs import FieldInfo
 from stead.cli.environment import VARIABLES
 from stead.drivers import registry
 from stead.drivers.ec2.driver import Config as Ec2
+from stead.drivers.libvirt.settings import Config as Libvirt
 from stead.drivers.lxd.connection import Config as Lxd
 from stead.drivers.openstack.settings import Config as OpenStack
+from stead.drivers.podman.driver import Config as Podman
+from stead.drivers.process.driver import Config as Process
 from stead.drivers.settings import secret
 from stead.drivers.sim.driver import Config as Sim
 from tools.docs.attributes import sentences
@@ -20,7 +23,15 @@ from tools.docs.commands import Command, leaves, options
 from tools.docs.markdown import MADE, code, flat, table
 
 PROCESSES = ("server", "controller", "agent run", "sim-cloud", "dev")
-DRIVERS: dict[str, type[msgspec.Struct]] = {"sim": Sim, "ec2": Ec2, "lxd": Lxd, "openstack": OpenStack}
+DRIVERS: dict[str, type[msgspec.Struct]] = {
+    "sim": Sim,
+    "ec2": Ec2,
+    "libvirt": Libvirt,
+    "lxd": Lxd,
+    "openstack": OpenStack,
+    "podman": Podman,
+    "process": Process,
+}
 
 HEAD = f"""{MADE}
 

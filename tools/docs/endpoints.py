@@ -13,8 +13,8 @@ HEAD = f"""{MADE}
 # HTTP API
 
 Every endpoint there is. The same, for programs: [openapi.json](openapi.json), which a server also has at
-`/v1/openapi.json`. Whatever is not an answer is a problem: [errors](errors.md) has all of them. There is no
-authentication yet.
+`/v1/openapi.json`. Whatever is not an answer is a problem: [errors](errors.md) has all of them. Who asks shows
+a token or a login: [who may do what](../access.md).
 
 A change is answered with 202 and an operation. With the header `Idempotency-Key`, the same request may be sent again
 after an answer was lost: it is let in once.
@@ -25,6 +25,8 @@ TITLES = {
     "resources": "Resources",
     "operations": "Operations and claims",
     "queues": "Queues",
+    "quotas": "Quotas",
+    "scaling": "Following demand",
     "agents": "Agents",
     "journal": "Journal",
     "truth": "Providers",

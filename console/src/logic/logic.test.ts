@@ -4,7 +4,7 @@ import { segments, windowOf } from './bars.ts';
 import { edgesOf } from './edges.ts';
 import { read } from './lines.ts';
 import { Ring, pace } from './pace.ts';
-import { ago, leaf, parent, span, tone } from './words.ts';
+import { ago, lasting, leaf, parent, span, tone } from './words.ts';
 
 describe('a ring', () => {
   test('keeps the last few, the newest first', () => {
@@ -22,6 +22,13 @@ test('a view is loaded four times a second at most, and seldom where that takes 
   expect(pace(5000, 10, 250)).toBe(0);
   expect(pace(0, 100, 250)).toBe(400);
   expect(pace(0, 1000, 250)).toBe(1500);
+});
+
+test('how long it lasts is told beside how long it usually does', () => {
+  const of = { since: '2026-01-01T00:00:00Z', declared: 600, deadline: null, usual: 3, p99: 12, moves: 40, lane: '', late: true, overdue: false };
+  const now = Date.parse('2026-01-01T00:00:42Z');
+  expect(lasting(of, now)).toBe('here for 42 s; usually 3.0 s, 99 of 100 within 12 s (from 40); at most 10 min');
+  expect(lasting({ ...of, usual: null, p99: null, declared: null }, now)).toBe('here for 42 s');
 });
 
 test('spans are told in units that matter', () => {

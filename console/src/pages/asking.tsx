@@ -6,9 +6,11 @@ import { below, useLive } from '../live.ts';
 import { number } from '../logic/words.ts';
 import { Dialog, Icon, say, Skeleton, When } from '../parts.tsx';
 import { Go, toOperation } from '../router.tsx';
+import { NAMING } from './datacenter.tsx';
 
 const GRAVE = /terminate|delete|destroy|withdraw|decommission|rollback/;
-const SIZED = new Set(['scale-out', 'scale-in', 'create']);
+/** Those that say more than their name. */
+const SIZED = new Set(['scale-out', 'scale-in', 'create', 'update', 'upgrade']);
 
 async function ask(path: string, action: string, body: Record<string, unknown> = {}): Promise<boolean> {
   try {
@@ -33,7 +35,7 @@ export function Actions({ of, lifecycle, reload }: Props) {
   const refused = useSignal<LifecycleAction | null>(null);
   const busy = useSignal('');
   const allowed = new Set(explained.data?.allowed_actions ?? []);
-  const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && !SIZED.has(action.name));
+  const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && !SIZED.has(action.name) && !NAMING[of.kind]?.includes(action.name));
   const click = async (action: LifecycleAction) => {
     if (!allowed.has(action.name)) refused.value = action;
     else if (GRAVE.test(action.name) || lifecycle.members) confirming.value = action;

@@ -6,7 +6,7 @@ import { health, learnt, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { segments, windowOf, type Window } from '../logic/bars.ts';
 import { clock, number, plural, span, tone } from '../logic/words.ts';
-import { Card, Dialog, Empty, Icon, now, Progress, say, Shown, State, When } from '../parts.tsx';
+import { Card, Dialog, Empty, Icon, Lasts, now, Progress, say, Shown, State, When } from '../parts.tsx';
 import { Go, go, toOperation, toResource } from '../router.tsx';
 import { Rows } from '../rows.tsx';
 import { Outcome } from './operations.tsx';
@@ -121,6 +121,7 @@ function Standing({ op }: { op: Operation }) {
         <div class="tile"><b style={{ fontSize: '15px' }}>{op.principal || 'nobody'}</b><span>asked <When at={op.created_at} /></span></div>
       </div>
       <Progress done={done} total={op.total} failed={op.failed} given={given} label="Members done" />
+      <Lasts of={op.lasts} />
       {op.says && <p class="dim" style={{ marginTop: '8px' }}>{op.says}</p>}
       {op.reason && <p style={{ marginTop: '8px' }}><span class="dim">Reason:</span> {op.reason}</p>}
       {op.reasons.map((reason) => <p key={reason.code} class="state trouble">{reason.says}</p>)}

@@ -23,7 +23,7 @@ export default function OverviewPage() {
             <div class="grid">
               <div class="two-thirds col">
                 <Card title="What there is" aside={plural(data.counts.reduce((sum, one) => sum + one.members, 0), 'resource')} testid="counts"><Kinds of={data.counts} /></Card>
-                <Card title="In trouble" testid="trouble" aside={data.more_trouble ? 'and others' : undefined}><Troubles of={data} /></Card>
+                <Card title="In trouble" testid="trouble" aside={<>{data.more_trouble && <span>and others</span>}<Go to="/stuck" testid="to-stuck">What is stuck</Go></>}><Troubles of={data} /></Card>
               </div>
               <div class="third col">
                 <Card title="Under way" testid="under-way" aside={<Go to="/operations">All operations</Go>}>

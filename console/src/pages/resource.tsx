@@ -5,11 +5,13 @@ import { at, get, Problem, type Journal, type Lifecycle, type Line, type Operati
 import { healthOf, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { clock, leaf, number, parent, span } from '../logic/words.ts';
-import { Card, Empty, Icon, now, Progress, Shown, Stack, State, Values, When } from '../parts.tsx';
+import { Card, Empty, Icon, Lasts, now, Progress, Shown, Stack, State, Values, When } from '../parts.tsx';
 import { Go, toOperation, toResource } from '../router.tsx';
 import { Actions, Scale } from './asking.tsx';
+import { Expiry, MachinesCard, Naming } from './datacenter.tsx';
 import { Drawn } from './lifecycles.tsx';
 import { PastCard, TruthCard } from './looking.tsx';
+import { LogsCard, NOUNS, PresenceCard, Respec, WithinCard } from './site.tsx';
 
 /** Positions of the journal that are looked through for the lines of a group, in growing steps. */
 const STEPS = [1000, 10_000, 100_000];
@@ -18,7 +20,7 @@ const LINES = 200;
 export default function ResourcePage({ rest: path }: { rest: string }) {
   const own = (line: Line) => line.path === path;
   const resource = useLive<Resource>(`resource ${path}`, () => get(`/v1/resources/${at(path)}`), { concerns: own, every: 10_000 });
-  if (!resource.data && resource.error instanceof Problem && resource.error.body.status === 404) return <Gone path={path} />;
+  if (resource.error instanceof Problem && resource.error.body.status === 404) return <Gone path={path} />;
   return (
     <>
       <Crumbs path={path} />
@@ -46,7 +48,7 @@ function Gone({ path }: { path: string }) {
   return (
     <>
       <Crumbs path={path} />
-      <div class="top"><h1>{leaf(path)}</h1><span class="big"><State state="not there" health="empty" /></span></div>
+      <div class="top"><h1>{leaf(path)}</h1><span class="big" data-testid="state"><State state="not there" health="empty" /></span></div>
       <div class="col">
         <Empty title={`There is nothing at ${path}`} command={`stead journal ${path.slice(1)}`}>What the journal has of it is below. <Go to={`/tree${parent(path)}`}>To the tree</Go></Empty>
         <Card title="Journal"><Shown of={lines}>{(items) => <JournalLines of={items} path={path} />}</Shown></Card>
@@ -95,7 +97,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
       <div class="top">
         <h1>{/^\d+$/.test(leaf(of.path)) ? of.path.split('/').slice(-2).join('/') : leaf(of.path)}</h1>
         <span class="big" data-testid="state"><State state={of.state} health={health} kind={of.kind} /></span>
-        <span class="dim"><Go to={`/lifecycles/${of.kind}`}>{of.kind}</Go>{of.lane && <> on <Go to="/lanes">{of.lane}</Go></>}, changed <When at={of.changed_at} /></span>
+        <span class="dim"><Go to={`/lifecycles/${of.kind}`}>{of.kind}</Go>{of.lane && <> on <Go to="/lanes">{of.lane}</Go></>}, changed <When at={of.changed_at} /><Expiry of={of} /></span>
         <span class="grow" />
         {of.kind === 'subgroup' && <Scale of={of} reload={reload} />}
       </div>
@@ -108,13 +110,19 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
           {(of.operation || of.hidden) && <UnderWay of={of} />}
           <QueueCard path={of.path} />
           {counted && <StandingCard path={of.path} />}
-          {!group && of.lane && <TruthCard path={of.path} state={of.state} />}
+          {of.kind === 'cloudlet' && <PresenceCard of={of} />}
+          {(of.kind === 'cloudlet' || of.kind === 'clusterinst') && <WithinCard of={of} />}
+          {of.kind === 'node' && <MachinesCard of={of} />}
+          {!group && of.lane && !['cloudlet', 'node'].includes(of.kind) && <TruthCard path={of.path} state={of.state} />}
           <PastCard of={of} first={lines.data?.find((line) => line.path === of.path)?.at ?? of.created_at} />
           <Card title="On record" testid="record" aside={<>version {of.tag}</>}>
             <h3 style={{ marginTop: 0 }}>Spec</h3><Values of={of.spec} />
+            {of.kind in NOUNS && <Respec of={of} />}
+            <Naming of={of} />
             {Object.keys(of.facts).length > 0 && <><h3>What the provider said</h3><Values of={of.facts} /></>}
           </Card>
         </div>
+        {of.kind === 'appinst' && of.state_class === 'settled' && <LogsCard path={of.path} />}
         <Card title="Journal" testid="journal" aside={lines.data ? `${number(lines.data.length)} lines` : undefined}>
           <Shown of={lines} rows={6}>{(items) => <JournalLines of={items} path={of.path} />}</Shown>
         </Card>
@@ -133,6 +141,7 @@ function UnderWay({ of }: { of: Resource }) {
       <p><b>{running.action}</b> by {running.by || 'the controller'}, to <State state={running.aims_at} kind={of.kind} />{running.cancelled && <span class="state trouble"> being ended</span>}</p>
       {op.data && op.data.total > 1 && <div style={{ margin: '8px 0' }}><Progress done={op.data.total - op.data.remaining} total={op.data.total} failed={op.data.failed} label="Members done" /><p class="dim">{number(op.data.total - op.data.remaining)} of {number(op.data.total)}{op.data.failed ? `, ${number(op.data.failed)} failed` : ''}</p></div>}
       <p class="dim">{running.phase}{running.attempt > 1 ? `, attempt ${running.attempt}` : ''}, since <When at={running.since} />{deadline && <>, its time is up in {span((Date.parse(deadline) - now.value) / 1000)}</>}</p>
+      <Lasts of={running.lasts} />
       {op.data?.says && <p class="dim">{op.data.says}</p>}
       <p class="dim">It has the claim on <span class="path">{of.path}</span>: nobody else changes it meanwhile.</p>
     </Card>

@@ -195,7 +195,7 @@ function TreeRow({ row, folder }: { row: Row; folder: Folder }) {
   if ('more' in row) return <div style={indent} class="dim">Loading more…</div>;
   const { node } = row;
   const open = folder.open.has(node.path);
-  const main = node.counts['vm'] ? 'vm' : Object.keys(node.counts)[0];
+  const main = ['vm', 'appinst', 'clusterinst', 'machine', 'node'].find((kind) => node.counts[kind]) ?? Object.keys(node.counts)[0];
   return (
     <div class="tree-row" data-path={node.path} data-health={node.health}>
       <div class="tree-name" style={indent}>

@@ -27,7 +27,10 @@ QUEUE = "queue"
 LIMIT, ORPHANS, AGENTS, ACCESS = "limit", "orphans", "agents", "access"
 """To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what."""
 
-OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS)
+SCALING, DEMAND = "scaling", "demand"
+"""To put a policy in force that follows demand; to tell it the demand."""
+
+OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, SCALING, DEMAND)
 FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS)
 """Those of them that are an admin's."""
 

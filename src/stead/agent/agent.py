@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
+import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
 from stead.agent.resync import Resync
+from stead.agent.site import GATHER, KIND, LANES, Site
+from stead.agent.succession import Succession
 from stead.agent.work import Work, members_of
 from stead.bus import Bus, BusError, BusState, Delivery, NoAnswer
 from stead.bus.messages import (
+    Greet,
     Hello,
     Lack,
+    Logs,
+    LogsReply,
     Look,
     LookReply,
     Offers,
@@ -39,28 +46,49 @@ from stead.together import Together
 log = logging.getLogger(__name__)
 
 PRESENCE = 10.0
-"""Seconds between words that it is still there."""
+"""Seconds between words that it is still there, where no controller says otherwise."""
 
 MOST_MET = 10_000
 
 MOST_TAKEN = 1000
 """Members in one question for custody: it runs from before the question, so the answer has to come soon."""
 
+MOST_LOGS = 800_000
+"""Bytes of what something wrote in one answer; a message of the bus has a million at most."""
+
 IDLE = 60.0
 """Seconds that a request for orders stands: with thousands of lanes, what is asked for in vain adds up."""
 
-PAUSE = 2.0
-"""Seconds before another try to tell a full state."""
+PAUSE, LONGEST_PAUSE = 2.0, 16.0
+"""Seconds before another try to tell a full state: at first, and in the end. All may have come back at once."""
+
+RECENT = 10.0
+"""Seconds for which a full state is as good as one that is told now, to somebody who was not there before."""
+
+
+class SiteFailed(Exception):
+    """A controller wanted to know what a site has, and it could not be said."""
 
 
 class Agent:
     """Serves lanes until it is cancelled."""
 
-    def __init__(self, bus: Bus, name: str, epoch: int, lanes: Mapping[str, Driver], at_once: int = 32) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        name: str,
+        lanes: Mapping[str, Driver],
+        at_once: int = 32,
+        succession: Succession | None = None,
+    ) -> None:
+        """With a `succession`, it can be replaced by an agent of another version, or replaces one itself."""
         self.bus = bus
         self.name = name
-        self.epoch = epoch
+        self.epoch = 0
+        """One run of an agent has a later one than any before it."""
+        self.presence = PRESENCE
         self.at_once = at_once
+        self.succession = succession
         self.lanes = {lane: Lane(self, lane, driver) for lane, driver in lanes.items()}
         self.take = Together(self._take, MOST_TAKEN, at_once=2, size=len)
         """Ask for custody of members, together with whoever else does at the same time."""
@@ -75,18 +103,33 @@ class Agent:
 
     async def run(self) -> None:
         """Serve every lane, each for itself: a slow one slows no other."""
+        await self.begin_epoch()
+        if self.succession is not None and self.succession.succeeds:
+            await self.succession.take_over(self)
         self.bus.on_state(self._on_state)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._greet())
             for lane in self.lanes.values():
                 group.create_task(lane.run())
                 group.create_task(lane.tell())
+                group.create_task(lane.until_failure())
 
     def _on_state(self, state: BusState) -> None:
         """Whoever has connected again tells anew what it has."""
         if state is BusState.CONNECTED:
             for lane in self.lanes.values():
                 lane.wanted.set()
+
+    async def begin_epoch(self) -> None:
+        """The time; or a later one, where the clock is behind what was heard of before."""
+        self.epoch = max(time.time_ns() // 1_000_000, self.epoch + 1)
+        try:
+            before = await self.bus.greet(Greet(agent=self.name, lanes=list(self.lanes)))
+        except BusError as error:
+            log.info("nobody says which epochs there were: %s", error)
+        else:
+            self.presence = before.every or PRESENCE
+            self.epoch = max(self.epoch, before.after + 1)
 
     async def _greet(self) -> None:
         names = list(self.lanes)
@@ -100,7 +143,7 @@ class Agent:
             else:
                 for name, calls in slowed.items():
                     self.lanes[name].work.throttled -= calls
-            await asyncio.sleep(PRESENCE)
+            await asyncio.sleep(self.presence)
 
 
 class Lane:
@@ -119,7 +162,12 @@ class Lane:
         """Orders that this run has taken or asks for, each under its fences; the latest some thousand of them."""
         self.wanted = asyncio.Event()
         """Somebody wants to know the full state."""
-        self.wanted.set()
+        if not lane.startswith(LANES):  # a site is asked for what it has when its controller meets it
+            self.wanted.set()
+        self.told_at = float("-inf")
+        """When the last full state was begun that was told to its end."""
+        self.site = Site(agent, self.work)
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
         """Pull for ever; work on as many orders at once as there is room for."""
@@ -127,6 +175,7 @@ class Lane:
         await bus.serve_look(self.name, self._look)
         await bus.serve_survey(self.name, self._survey)
         await bus.serve_offers(self.name, self._offers)
+        await bus.serve_logs(self.name, self._logs)
         async with bus.orders(self.name) as consumer:
             while True:
                 await self.free.wait()
@@ -150,17 +199,25 @@ class Lane:
         self.jobs.add(job)
         job.add_done_callback(self._done)
 
+    async def until_failure(self) -> None:
+        """Raise when nobody can say what the site has, if this is a site's lane; otherwise never end."""
+        await self.failure
+
     async def tell(self) -> None:
         """Tell what is there: at first, after every new connection, and when asked to."""
         resync = Resync(self.agent.bus, self.agent.name, self.agent.epoch, self.name, self.work)
+        pause = PAUSE
         while True:
             await self.wanted.wait()
             self.wanted.clear()
+            began = asyncio.get_running_loop().time()
             try:
                 await resync.send()
+                self.told_at, pause = began, PAUSE
             except (BusError, Error) as error:
                 log.info("%s: the full state could not be told: %s", self.name, error)
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(random.uniform(pause / 2, pause))
+                pause = min(pause * 2, LONGEST_PAUSE)
                 self.wanted.set()
 
     async def _look(self, look: Look) -> LookReply:
@@ -186,6 +243,15 @@ class Lane:
             log.info("%s: nobody can say what there is to be had: %s", self.name, error)
             return OffersReply(why=error.message)
         return OffersReply(kinds=sorted(driver.kinds), lacks=lacks)
+
+    async def _logs(self, asked: Logs) -> LogsReply:
+        (member,) = members_of([asked.member])
+        try:
+            tail = await self.work.logs(member, asked.lines, asked.since)
+        except Error as error:
+            log.info("%s: nobody can say what %s wrote: %s", self.name, member.path, error)
+            return LogsReply(why=error.message)
+        return LogsReply(known=False) if tail is None else LogsReply(within(tail.lines), tail.position)
 
     async def _survey(self, survey: Survey) -> SurveyReply:
         self.wanted.set()
@@ -238,16 +304,36 @@ class Lane:
             custody = Custody(agent.bus, agent.name, agent.epoch, order.id, fences, asked + reply.custody)
             longest = self.work.driver.longest_call
             async with custody:
+                if order.tell:
+                    await agent.bus.publish_report(custody.report(self.name, started(fences)))
                 if 0 < reply.call < longest:  # it could act when nobody expects it any more
                     says = f"a call of the driver may last {longest:g} s, and the cell allows {reply.call:g} s"
                     log.error("%s: %s", self.name, says)
                     results = [ReportResult(path, fence, "failed", error=says) for path, fence in fences.items()]
+                elif order.kind == KIND:
+                    results = await self.site.do(order, fences)
                 else:
                     results = await self.work.do(order, fences, custody.check)
             if custody.held and results:
                 await agent.bus.publish_report(custody.report(self.name, results))
+                self._after(order, results)
         finally:
             self._count(-1)
+
+    def _after(self, order: Order, results: Sequence[ReportResult]) -> None:
+        """What follows for a site whose controller has met it: it is told everything, or this run ends."""
+        if order.kind != KIND or order.verb != GATHER:
+            return
+        if any(result.kind == "failed" for result in results):
+            if not self.failure.done():
+                self.failure.set_exception(SiteFailed(f"{self.name}: {results[0].error}"))
+        elif asyncio.get_running_loop().time() - self.told_at > RECENT:
+            self.wanted.set()
+
+
+def started(fences: Mapping[str, Fence]) -> list[ReportResult]:
+    """The word that an order has been begun."""
+    return [ReportResult(path, fence, "started") for path, fence in fences.items()]
 
 
 def parts(deliveries: Sequence[Delivery[Order]]) -> Iterator[list[Delivery[Order]]]:
@@ -263,6 +349,17 @@ def parts(deliveries: Sequence[Delivery[Order]]) -> Iterator[list[Delivery[Order
         room -= size
     if part:
         yield part
+
+
+def within(lines: Sequence[str], most: int = MOST_LOGS) -> list[str]:
+    """The last lines, as far as they have room in one message."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        most -= 6 * len(line) + 3  # as JSON, at worst
+        if most < 0:
+            break
+        kept.append(line)
+    return kept[::-1]
 
 
 def _key(order: Order) -> tuple[object, ...]:

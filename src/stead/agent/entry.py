@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
 from stead.agent.agent import Agent
 from stead.agent.renewal import Renewal
+from stead.agent.succession import Succession
 from stead.bus import Bus
 from stead.drivers import registry
 from stead.pki.identity import Identity
@@ -21,12 +21,20 @@ class WrongSettings(ValueError):
 
 
 async def run(
-    nats: str, cell: str, name: str, lanes: Mapping[str, Mapping[str, Any]], identity: Identity | None = None
+    nats: str,
+    cell: str,
+    name: str,
+    lanes: Mapping[str, Mapping[str, Any]],
+    identity: Identity | None = None,
+    succession: Succession | None = None,
+    domain: str | None = None,
+    leaf: str | None = None,
 ) -> None:
     """Serve lanes until cancelled. Each lane has its driver's name and configuration.
 
     The epoch tells one run of an agent from the next: it is the time at which it began. With an identity, that says
-    who the agent is and where its bus is, and is renewed in time.
+    who the agent is and where its bus is, and is renewed in time. A `leaf` is a server of the site's own which has
+    connected to that bus in the agent's name, so the agent need not show it who it is.
     """
     async with AsyncExitStack() as stack:
         drivers = {}
@@ -39,15 +47,16 @@ async def run(
             stack.push_async_callback(driver.close)
             drivers[lane] = driver
         if identity is None:
-            bus = Bus(nats, cell, name=name, agent=name)
+            bus = Bus(nats, cell, name=name, agent=name, domain=domain)
         else:
             about = identity.description
             name = about.name
-            bus = Bus(about.bus, about.cell, name=name, agent=name, apart=True, options=identity.options)
+            where, options = (about.bus, identity.options) if leaf is None else (leaf, None)
+            bus = Bus(where, about.cell, name=name, agent=name, apart=True, options=options)
         await stack.enter_async_context(bus)
         await bus.connect()
         async with asyncio.TaskGroup() as group:
-            group.create_task(Agent(bus, name, time.time_ns() // 1_000_000, drivers).run())
+            group.create_task(Agent(bus, name, drivers, succession=succession).run())
             if identity is not None:
                 group.create_task(Renewal(bus, identity).run())
 

@@ -16,9 +16,11 @@ from stead.drivers.base import (
     PROBE,
     Driver,
     Error,
+    Logs,
     Member,
     Result,
     Seen,
+    Tail,
     Throttled,
     TryAgain,
     batches,
@@ -38,7 +40,7 @@ LOOK = 1.0
 MISSES = 3
 """Looks that have to miss what was to be there, before it counts as gone."""
 
-ONCE = ("reboot",)
+ONCE = ("reboot", "reset")
 """Verbs that are never repeated when nobody knows whether they were done."""
 
 Fences = Mapping[str, Fence]
@@ -59,7 +61,7 @@ class Work:
         `may` is called before every call, and raises where no further one may be made.
         """
         members = [
-            Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=order.kind)
+            Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=order.kind, revision=m.revision)
             for m in order.members
             if m.path in fences
         ]
@@ -80,6 +82,10 @@ class Work:
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """What comes close to what a spec names, where the place does not have it."""
         return await self._asked(self.driver.lacks(field, name))
+
+    async def logs(self, member: Member, lines: int, since: str) -> Tail | None:
+        """What a member wrote; None where the driver does not know."""
+        return await self._asked(self.driver.logs(member, lines, since)) if isinstance(self.driver, Logs) else None
 
     async def _asked[T](self, question: Awaitable[T]) -> T:
         """The answer to a question that nobody's order is behind: it is asked once."""
@@ -169,7 +175,9 @@ class Work:
 
 def members_of(told: Iterable[OrderMember]) -> list[Member]:
     """Members in the form that drivers take."""
-    return [Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=m.kind) for m in told]
+    return [
+        Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=m.kind, revision=m.revision) for m in told
+    ]
 
 
 def _with_facts(batch: Sequence[Member], results: Sequence[Result]) -> list[Member]:
@@ -194,11 +202,12 @@ def _certain(result: Result, looked: Seen | None) -> bool:
 def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
     facts = {**result.facts, **(looked.facts if looked is not None else {})}
     broken = looked is not None and looked.state == BROKEN
+    why = (looked.error if looked is not None else "") or "the provider accepted it, and it is broken"
     return ReportResult(
         result.path,
         fences[result.path],
         "done" if result.ok and not broken else "failed",
         facts=facts,
-        error="the provider accepted it, and it is broken" if broken else result.error,
+        error=why if broken else result.error,
         permanent=result.permanent,
     )

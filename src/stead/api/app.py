@@ -17,13 +17,18 @@ from stead.api import (
     journal,
     lifecycles,
     login,
+    logs,
     operations,
     overview,
     problems,
+    progress,
     queues,
+    quotas,
     resources,
+    scaling,
     site,
     standing,
+    stuck,
     truth,
     tumblebug,
 )
@@ -77,10 +82,15 @@ def create_app(
     app.include_router(standing.router(service))
     app.include_router(explain.router(service))
     app.include_router(operations.router(service))
+    app.include_router(progress.router(service, heartbeat))
+    app.include_router(stuck.router(service))
     app.include_router(queues.router(service))
+    app.include_router(quotas.router(service))
+    app.include_router(scaling.router(service))
     app.include_router(agents.router(service))
     app.include_router(journal.router(service, heartbeat))
     app.include_router(truth.router(service))
+    app.include_router(logs.router(service))
     app.include_router(overview.router(service))
     app.include_router(lifecycles.router(service))
     app.include_router(login.router(service))

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from stead.api.lasting import Lasting
+
 SEGMENT = "[A-Za-z0-9][A-Za-z0-9._-]*"
 Path = Annotated[
     str, StringConstraints(pattern=f"^(/{SEGMENT})+$", max_length=1000), Field(examples=["/shop/web/front/1"])
@@ -116,6 +118,8 @@ class Running(Wire):
     since: Maybe
     cancelled: bool
     """Somebody wants it to end."""
+    lasts: Lasting | None = None
+    """For how long it has been where it is, and how long that usually takes."""
 
 
 class Resource(Wire):
@@ -239,6 +243,8 @@ class Operation(Wire):
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
+    lasts: Lasting | None = None
+    """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
 
 class Operations(Wire):
@@ -334,7 +340,7 @@ class Journal(Wire):
 class Remedy(Wire):
     """Something that would let a refused action in."""
 
-    what: Literal["wait", "ask", "force", "reason", "parent", "empty", "actor", "permission", "nothing"]
+    what: Literal["wait", "ask", "force", "reason", "parent", "quota", "empty", "actor", "permission", "nothing"]
     says: str
     actions: list[str]
     """With `ask`: in this order."""

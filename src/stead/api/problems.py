@@ -32,6 +32,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "moving": (409, "Another operation is under way"),
     "held": (409, "Another operation has a claim on it"),
     "parent": (409, "What it belongs to does not allow it now"),
+    "quota": (409, "There is no room for it"),
     "not-empty": (409, "It still has children"),
     "no-member": (409, "No member can follow"),
     "ended": (409, "The operation has ended"),
@@ -51,6 +52,8 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "not-invited": (403, "The invitation does not hold"),
     "has-identity": (409, "There is an agent of that name"),
     "no-identities": (409, "The cell gives no identities out"),
+    "no-logs": (409, "It keeps no logs"),
+    "agent-away": (503, "The agent of the place does not answer"),
     "changed": (412, "The resource has changed"),
     "not-found": (404, "There is no such thing"),
     "no-such-address": (404, "There is no such address"),
@@ -100,6 +103,11 @@ HELP: Mapping[str, Help] = {
         "What the resource belongs to is in a state in which it accepts no changes below it.",
         "Bring the parent to a state that `detail` names.",
         "when the parent has changed",
+    ),
+    "quota": Help(
+        "An account or a cloudspace that the resource will belong to has as much as it may have.",
+        "Destroy something there, or have an admin raise the quota that `detail` names.",
+        "when there is room",
     ),
     "not-empty": Help(
         "The action is for something empty, and there are children.",
@@ -195,6 +203,16 @@ HELP: Mapping[str, Help] = {
         "The server runs without an identity of its own, on a bus that lets everybody in.",
         "Run it with `--identity`; `stead pki init` makes one.",
         "when it does",
+    ),
+    "no-logs": Help(
+        "The resource writes nothing that anybody keeps: it is no process, or the driver of its lane knows no logs.",
+        "Ask for the logs of an app at a site whose driver has them.",
+        "no",
+    ),
+    "agent-away": Help(
+        "What was asked for is known at the place alone, and nobody who serves it answers, or can say it now.",
+        "Wait until the agent is back; `stead lane list` says who serves a lane, and when it was last heard of.",
+        "yes",
     ),
     "changed": Help(
         "The resource is not in the version that `If-Match` names any more; `ETag` has the version it is in.",

@@ -25,8 +25,12 @@ from stead.bus.garbage import Garbage
 from stead.bus.link import Link, Listening, Options, StateCallback
 from stead.bus.messages import (
     FromAgent,
+    Greet,
+    GreetReply,
     Hello,
     IdentityReply,
+    Logs,
+    LogsReply,
     Look,
     LookReply,
     Message,
@@ -98,8 +102,10 @@ class Bus:
         self._rosters = Asker[Roster, RosterReply](self._link, replies, RosterReply)
         self._openings = Asker[OpenLane, OpenLaneReply](self._link, replies, OpenLaneReply)
         self._identities = Asker[RenewIdentity, IdentityReply](self._link, replies, IdentityReply)
+        self._greetings = Asker[Greet, GreetReply](self._link, replies, GreetReply)
         self._looks = Asker[Look, LookReply](self._link, replies, LookReply)
         self._offers = Asker[Offers, OffersReply](self._link, replies, OffersReply)
+        self._logs = Asker[Logs, LogsReply](self._link, replies, LogsReply)
         self._surveys = Asker[Survey, SurveyReply](self._link, replies, SurveyReply)
         self._services: list[Service[Any, Any]] = []
         self._replicas = replicas
@@ -310,6 +316,16 @@ class Bus:
         """Say what the place has when asked to."""
         return await self._serve(self.subjects.offers(lane), Form(Offers), handler)
 
+    async def logs(self, logs: Logs, timeout: float = 30.0) -> LogsReply:
+        """Ask whoever serves a lane what something there wrote; `NoAnswer` at once where nobody does."""
+        return await self._logs.ask(self.subjects.logs(logs.lane), logs, timeout, once=True)
+
+    async def serve_logs(
+        self, lane: str, handler: Callable[[Logs], Awaitable[LogsReply]]
+    ) -> Service[Logs, LogsReply]:
+        """Say what something wrote when asked to."""
+        return await self._serve(self.subjects.logs(lane), Form(Logs), handler)
+
     async def survey(self, survey: Survey, timeout: float = 5.0) -> SurveyReply:
         """Ask whoever serves a lane for its full state; `NoAnswer` at once where nobody does."""
         return await self._surveys.ask(self.subjects.survey(survey.lane), survey, timeout, once=True)
@@ -345,6 +361,14 @@ class Bus:
             await handler(presence)
 
         return await self._hear(self.subjects.presences, PRESENCE, own)
+
+    async def greet(self, greet: Greet, timeout: float = 10.0) -> GreetReply:
+        """Ask a controller which epochs were heard of before."""
+        return await self._greetings.ask(self.subjects.greet(greet.agent), greet, timeout)
+
+    async def serve_greet(self, handler: Callable[[Greet], Awaitable[GreetReply]]) -> Service[Greet, GreetReply]:
+        """Tell agents which epochs were heard of before."""
+        return await self._serve(self.subjects.greetings, Form(Greet), handler, agents=True)
 
     async def poke(self, poke: Poke, *, heard: bool = False) -> None:
         """Tell whichever controller listens that there is something to do; with `heard`, fail where none does."""

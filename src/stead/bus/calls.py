@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
+from collections import deque
 from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
@@ -19,6 +19,7 @@ from stead.bus.link import Link, Listening
 from stead.bus.messages import Fault, Message
 from stead.bus.replies import Replies
 from stead.bus.subjects import INBOX, to_token
+from stead.bus.wakefulness import wakefulness
 from stead.bus.wire import Form, encode
 
 log = logging.getLogger(__name__)
@@ -36,46 +37,15 @@ AT_ONCE = 64
 """Questions of one subject that one process works on at the same time."""
 
 
-TICK = 0.5
-ASLEEP = 2.0
-"""Seconds of silence in this process after which it has been stopped, or the machine asleep."""
-DAZED = 1.0
-"""Seconds after waking in which questions are taken for old ones: whoever asked has given up, or asks again."""
-
-
-class Wakefulness:
-    """Notices that the process was stopped for a while. What it finds in its ears then was said long ago."""
-
-    def __init__(self) -> None:
-        self._last = self._woke = -math.inf
-        self._timer: asyncio.TimerHandle | None = None
-
-    def begin(self) -> None:
-        self._last = asyncio.get_running_loop().time()
-        self._tick()
-
-    def end(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    @property
-    def dazed(self) -> bool:
-        now = asyncio.get_running_loop().time()
-        return now - self._last > ASLEEP or now - self._woke < DAZED
-
-    def _tick(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop.time() - self._last > ASLEEP:
-            self._woke = loop.time()
-        self._last = loop.time()
-        self._timer = loop.call_later(TICK, self._tick)
-
-
 class Service[Q: Message, A: Message]:
     """Answers the questions on a subject.
 
     With `agents`, each of them asks on a subject whose last token is its name. The bus sees to it that nobody else
     does; but where the answer is wanted is the asker's to say, so an answer goes to its own inbox, or nowhere.
+
+    When more is asked than can be answered in time, as when all agents come back at once, the latest questions are
+    answered first: whoever waits for the oldest has given up or asks again, and an answer that comes too late is work
+    that helps nobody.
     """
 
     def __init__(
@@ -87,20 +57,22 @@ class Service[Q: Message, A: Message]:
         self._garbage = garbage
         self._agents = agents
         self._failures = Seldom()
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._waiting: deque[tuple[float, Msg]] = deque()
+        """Questions that nobody works on yet, with when they came; the latest last."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._listening: Listening | None = None
-        self._wakefulness = Wakefulness()
 
     async def begin(self, subject: str) -> None:
-        self._wakefulness.begin()
+        self._wakefulness = wakefulness()
         self._listening = await self._link.listen(subject, self._on_question, QUEUE)
+        self._wakefulness.begin()
 
     async def close(self) -> None:
         """Answer no more questions; those at hand are left unanswered, and asked again elsewhere."""
-        self._wakefulness.end()
         if self._listening is not None:
+            self._wakefulness.end()
             await self._listening.close()
+            self._listening = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -112,14 +84,24 @@ class Service[Q: Message, A: Message]:
             self._garbage.note(question.subject, f"the answer is wanted at {question.reply[:100] or 'no place'}")
             return
         # The client library calls back one message after the other; the handlers are to work side by side.
-        await self._room.acquire()
-        task = asyncio.create_task(self._answer(question))
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        self._waiting.append((asyncio.get_running_loop().time(), question))
+        if len(self._tasks) < AT_ONCE:
+            task = asyncio.create_task(self._work())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._room.release()
+    async def _work(self) -> None:
+        while self._waiting:
+            self._shed()
+            if self._waiting:
+                await self._answer(self._waiting.pop()[1])
+
+    def _shed(self) -> None:
+        """Drop what agents have asked so long ago that they ask again; others ask once, and wait."""
+        if self._agents:
+            late = asyncio.get_running_loop().time() - TRY
+            while self._waiting and self._waiting[0][0] < late:
+                self._waiting.popleft()
 
     async def _answer(self, question: Msg) -> None:
         answer: Message

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -41,8 +42,11 @@ GRACE = 0.5
 LINGER = 0.05
 """Seconds without a message after which what has arrived is handed out, though the server has not said it is all."""
 
-PAUSE = 0.1
-"""Seconds before another try where the server refused one."""
+PAUSE, LONGEST_PAUSE = 0.1, 3.0
+"""Seconds before another try where the server refused one: at first, and in the end."""
+
+MAKING = 15.0
+"""Seconds for the server to make its side: it may have thousands to make, and to ask again makes it worse."""
 
 NOT_FOR_US = 30.0
 """Seconds before a message of another version comes again, perhaps to somebody who understands it."""
@@ -161,7 +165,7 @@ class Consumer[M: Message]:
         limit = limit or self._batch
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
-        asked = False
+        asked, pause = False, PAUSE
         async with self._lock:
             while True:
                 if found := await self._open(limit):
@@ -179,7 +183,8 @@ class Consumer[M: Message]:
                     left = deadline - loop.time()
                     if left <= 0:
                         raise
-                    await asyncio.sleep(min(PAUSE, left))
+                    await asyncio.sleep(min(random.uniform(pause / 2, pause), left))
+                    pause = min(pause * 2, LONGEST_PAUSE)
 
     async def close(self) -> None:
         """Pull no more. What was fetched can still be acknowledged; the server's side stays."""
@@ -211,7 +216,7 @@ class Consumer[M: Message]:
         with translated(f"consumer {self._config.name} of {self._stream}"):
             async with self._link.making:
                 manager = self._link.client().jsm(prefix=self._prefix)
-                await self._link.unbroken(manager.add_consumer(self._stream, self._config))
+                await self._link.unbroken(manager.add_consumer(self._stream, self._config, timeout=MAKING))
 
     async def _pull(self, limit: int, timeout: float) -> None:
         """Ask once, and wait until the request has ended."""

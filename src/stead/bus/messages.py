@@ -13,7 +13,7 @@ import msgspec
 from stead.bus.bounds import bounded
 from stead.lifecycle.snapshot import Fence
 
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 VERSION = (MAJOR, MINOR)
 
 LARGEST = 2**63 - 1
@@ -60,6 +60,8 @@ class OrderMember(msgspec.Struct, frozen=True):
     facts: Values = {}
     kind: str = "vm"
     """What it is, where the message does not say that for all of its members."""
+    revision: Number = 0
+    """Of the spec; 0 from a controller that does not say."""
 
     def __post_init__(self) -> None:
         check(self.fence)
@@ -80,6 +82,8 @@ class Order(Message, frozen=True, tag="order"):
     deadline: float
     """In seconds of Unix time, by the cell's clock."""
     request_id: str = ""
+    tell: bool = False
+    """The controller wants to know when the agent has begun."""
 
 
 class Take(Message, frozen=True, tag="take"):
@@ -165,6 +169,8 @@ class Report(Message, frozen=True, tag="report"):
     order: Number
     lane: Name
     results: Annotated[list[ReportResult], msgspec.Meta(max_length=MANY)]
+    successor: bool = False
+    """From the new agent of an upgrade, which never had the order: it has taken over."""
 
 
 class StateLine(msgspec.Struct, frozen=True):
@@ -278,6 +284,29 @@ class OffersReply(Message, frozen=True, tag="offers-reply"):
     """Why nobody can say, where the provider could not be asked."""
 
 
+class Logs(Message, frozen=True, tag="logs"):
+    """A controller asks whoever serves a lane what something there wrote."""
+
+    lane: Name
+    member: OrderMember
+    lines: Count = 100
+    """So many at most, the last ones."""
+    since: Word = ""
+    """Only those after this position."""
+
+
+class LogsReply(Message, frozen=True, tag="logs-reply"):
+    """What it wrote, the oldest line first."""
+
+    lines: list[str] = []
+    position: Word = ""
+    """From where to go on."""
+    why: str = ""
+    """Why nobody can say, where that is so."""
+    known: bool = True
+    """Whether logs are to be had on the lane at all."""
+
+
 class Survey(Message, frozen=True, tag="survey"):
     """A controller asks for the full state of a lane; it comes on the stream of reports."""
 
@@ -295,6 +324,8 @@ class Hello(Message, frozen=True, tag="hello"):
     epoch: Number
     lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
     version: Word
+    successor: bool = False
+    """It is the new agent of an upgrade, and has not taken over yet."""
 
 
 class Presence(Message, frozen=True, tag="presence"):
@@ -306,6 +337,33 @@ class Presence(Message, frozen=True, tag="presence"):
     version: Word
     throttled: dict[Name, Count] = {}
     """By lane, how many calls the provider has refused since the last word because there were too many."""
+    successor: bool = False
+
+
+class Greet(Message, frozen=True, tag="greet"):
+    """An agent that is about to begin a new epoch asks which ones were heard of before."""
+
+    agent: Name
+    lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
+
+
+class SiteKnown(msgspec.Struct, frozen=True):
+    """A site, as controllers know it."""
+
+    lane: Word
+    path: Word
+    state: Word
+
+
+class GreetReply(Message, frozen=True, tag="greet-reply"):
+    """What an agent has to know before it begins."""
+
+    after: Number = 0
+    """The latest epoch of that agent, or of anybody on those lanes. A new one is later, whatever the clock says."""
+    every: float = 0.0
+    """Seconds between words that it is there; 0 from a controller that does not say."""
+    sites: list[SiteKnown] = []
+    """Those that the lanes lead to."""
 
 
 class RenewIdentity(Message, frozen=True, tag="renew-identity"):

@@ -37,11 +37,19 @@ class Service:
     """Whether there may be more than one answer to a question."""
 
 
-def agent_may(cell: str, agent: str, lanes: Iterable[str]) -> May:
-    """What an agent may do. To answer whoever asks it is a right of its own: the asker says where."""
+ANSWERS = "_R_.>"
+"""Where answers go that cross accounts: each to a subject with a random name, known to whoever was asked."""
+
+
+def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False) -> May:
+    """What an agent may do. To answer whoever asks it is a right of its own: the asker says where.
+
+    That right does not pass a leaf node, so whoever is behind one may speak wherever an answer could be wanted.
+    """
     of = Subjects(cell)
     publish = [of.hello(agent), of.take(agent), of.renew(agent), of.roster(agent), of.open(agent), of.presence(agent)]
-    publish.append(of.identity(agent))
+    publish += [of.greet(agent), of.identity(agent)]
+    publish += [ANSWERS] if leaf else []
     listen = [f"{inbox(agent)}.>"]
     for lane in lanes:
         stream, consumer = of.orders_stream(lane), of.consumer(lane)
@@ -51,7 +59,7 @@ def agent_may(cell: str, agent: str, lanes: Iterable[str]) -> May:
             f"{of.api}.CONSUMER.MSG.NEXT.{stream}.{consumer}",
             f"$JS.ACK.{stream}.{consumer}.>",
         ]
-        listen += [of.look(lane), of.offers(lane), of.survey(lane)]
+        listen += [of.look(lane), of.offers(lane), of.logs(lane), of.survey(lane)]
     return May(tuple(publish), tuple(listen))
 
 
@@ -59,7 +67,7 @@ def for_agents(cell: str) -> list[Service]:
     """What the cell's account does for that of agents."""
     of = Subjects(cell)
     root = of.api.removesuffix(".js")
-    kinds = ("report", "hello", "take", "renew", "roster", "open", "presence", "identity")
+    kinds = ("report", "hello", "take", "renew", "roster", "open", "presence", "greet", "identity")
     return [
         *(Service(f"{root}.{kind}.*") for kind in kinds),
         Service(f"{API}.CONSUMER.INFO.*.*", f"{of.api}.CONSUMER.INFO.$1.$2"),
@@ -71,4 +79,4 @@ def for_agents(cell: str) -> list[Service]:
 def by_agents(cell: str) -> list[Service]:
     """What the account of agents does for the cell's."""
     root = Subjects(cell).api.removesuffix(".js")
-    return [Service(f"{root}.{kind}.*") for kind in ("look", "offers", "survey")]
+    return [Service(f"{root}.{kind}.*") for kind in ("look", "offers", "logs", "survey")]

@@ -75,6 +75,7 @@ class Subjects:
         self.rosters = f"{self._root}.roster.*"
         self.openings = f"{self._root}.open.*"
         self.presences = f"{self._root}.presence.*"
+        self.greetings = f"{self._root}.greet.*"
         self.identities = f"{self._root}.identity.*"
         self.api = f"{self._root}.js"
         """How agents that have an account of their own call JetStream's interface, as far as they may use it."""
@@ -97,6 +98,9 @@ class Subjects:
     def offers(self, lane: str) -> str:
         return f"{self._root}.offers.{to_token(lane)}"
 
+    def logs(self, lane: str) -> str:
+        return f"{self._root}.logs.{to_token(lane)}"
+
     def survey(self, lane: str) -> str:
         return f"{self._root}.survey.{to_token(lane)}"
 
@@ -117,6 +121,9 @@ class Subjects:
 
     def presence(self, agent: str) -> str:
         return f"{self._root}.presence.{to_token(agent)}"
+
+    def greet(self, agent: str) -> str:
+        return f"{self._root}.greet.{to_token(agent)}"
 
     def identity(self, agent: str) -> str:
         """Where an agent asks for its identity to be renewed."""

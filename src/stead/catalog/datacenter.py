@@ -2,6 +2,7 @@
 
 Every action has one moving state named after it. A failure leads to ERROR, which a look at the object may clear;
 silence leads back to the state before. Deleted things lie in a recycle bin until the clock destroys them.
+What is done to an account or a cloudspace is done to what is in it, too: by a step of the controller's own.
 """
 
 from typing import Any
@@ -17,8 +18,9 @@ from stead.lifecycle.rows import (
     Actor,
     Awaits,
     Expiry,
-    Fold,
     Need,
+    State,
+    absent,
     final,
     moving,
     settled,
@@ -28,10 +30,15 @@ ADMIN = (Actor.ADMIN,)
 RETENTION = Expiry(7 * DAY, "destroy")
 
 
-def _row(name: str, says: str, starts: tuple[str, ...], state: str, ends: str, **flags: Any) -> Action:
-    """One row of a table: from where, through which state, to where."""
+def _row(name: str, says: str, starts: tuple[str, ...], through: str, ends: str, **flags: Any) -> Action:
+    """One row of a table: from where, through which state (or two), to where."""
     row: dict[str, Any] = {"fails": "ERROR", "undo": "leave", "silent": BACK, "joins": False, **flags}
-    return Action(name, says, starts, (state,), ends, **row)
+    return Action(name, says, starts, tuple(through.split()), ends, **row)
+
+
+def _step(name: str, says: str, fails: str = BACK) -> State:
+    """Something is done to all that is in it; where that fails, it is as it was, or stays as it is by then."""
+    return moving(name, says, 4 * HOUR, Awaits.STEP, fails=fails)
 
 
 _ERROR = settled("ERROR", "An action failed, and what is there is not known yet.", seen="")
@@ -40,7 +47,10 @@ MACHINE = Lifecycle(
     kind="machine",
     says="A virtual machine on a node of the private cloud.",
     parent="cloudspace",
-    needs=(Need("cloudspace", ("DEPLOYED",)),),
+    needs=(
+        Need("cloudspace", ("DEPLOYED",)),
+        Need("node", ("ENABLED",), named="node", only=("deploy", "migrate")),
+    ),
     states=(
         settled("VIRTUAL", "It exists on paper only.", seen=ABSENT),
         moving("DEPLOYING", "It is being put on a node.", 15 * MINUTE),
@@ -103,6 +113,8 @@ MACHINE = Lifecycle(
             silent=BACK,
             attempts=1,
             hidden=True,
+            respec=True,
+            amends=True,
         ),
     ),
     drifts=("RUNNING", "PAUSED", "HALTED", "DELETED", "ERROR"),
@@ -119,30 +131,41 @@ CLOUDSPACE = Lifecycle(
         settled("VIRTUAL", "It exists on paper only.", seen=ABSENT),
         moving("DEPLOYING", "Its firewall is being set up.", 15 * MINUTE),
         settled("DEPLOYED", "It is in use."),
-        moving("DISABLING", "It is being switched off for its users.", 15 * MINUTE),
+        _step("DISABLING", "Its machines are being stopped."),
+        moving("CLOSING", "It is being switched off for its users.", 15 * MINUTE),
         settled("DISABLED", "It is switched off for its users."),
         moving("ENABLING", "It is being switched on again.", 15 * MINUTE),
+        _step("WAKING", "The machines that were stopped with it are being started.", fails="DEPLOYED"),
         moving("PAUSING", "An admin stops its firewall.", 10 * MINUTE),
         settled("PAUSED", "Its firewall is stopped; only an admin brings it back."),
         moving("RESUMING", "An admin starts its firewall.", 10 * MINUTE),
         moving("RESETTING", "An admin sets its firewall up anew.", 10 * MINUTE),
-        moving("DELETING", "It is being moved to the recycle bin.", 30 * MINUTE),
+        _step("DELETING", "Its machines and disks are being moved to the recycle bin."),
+        moving("SHELVING", "It follows them.", 30 * MINUTE),
         settled("DELETED", "It lies in the recycle bin.", expires=RETENTION),
         moving("RESTORING", "It is being taken out of the recycle bin.", 30 * MINUTE),
-        moving("DESTROYING", "It is being removed for good.", 30 * MINUTE),
+        _step("REFILLING", "The machines and disks that were deleted with it follow.", fails="DEPLOYED"),
+        _step("DESTROYING", "What lies in it is being removed for good."),
+        moving("REMOVING", "It follows that.", 30 * MINUTE),
         final("DESTROYED", "It was removed for good."),
         _ERROR,
     ),
     actions=(
         _row("deploy", "Set it up.", ("VIRTUAL",), "DEPLOYING", "DEPLOYED", silent="ERROR"),
-        _row("disable", "Switch it off for its users.", ("DEPLOYED",), "DISABLING", "DISABLED"),
-        _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING", "DEPLOYED"),
+        _row("disable", "Stop its machines and switch it off.", ("DEPLOYED",), "DISABLING CLOSING", "DISABLED"),
+        _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING WAKING", "DEPLOYED"),
         _row("pause", "Stop its firewall.", ("DEPLOYED",), "PAUSING", "PAUSED", by=ADMIN),
         _row("resume", "Start its firewall.", ("PAUSED",), "RESUMING", "DEPLOYED", by=ADMIN),
         _row("reset", "Set its firewall up anew.", ("DEPLOYED",), "RESETTING", "DEPLOYED", by=ADMIN),
-        _row("delete", "Move it to the recycle bin.", ("DEPLOYED", "DISABLED", "ERROR"), "DELETING", "DELETED"),
-        _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING", "DEPLOYED"),
-        _row("destroy", "Remove it for good.", ("DELETED",), "DESTROYING", "DESTROYED"),
+        _row(
+            "delete",
+            "Move it to the recycle bin, with all it has.",
+            ("DEPLOYED", "DISABLED", "ERROR"),
+            "DELETING SHELVING",
+            "DELETED",
+        ),
+        _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING REFILLING", "DEPLOYED"),
+        _row("destroy", "Remove it for good, with all it has.", ("DELETED",), "DESTROYING REMOVING", "DESTROYED"),
     ),
     drifts=("DEPLOYED", "DISABLED", "PAUSED", "DELETED", "ERROR"),
     gone="ERROR",
@@ -152,51 +175,41 @@ CLOUDSPACE = Lifecycle(
 ACCOUNT = Lifecycle(
     kind="account",
     says="Who owns cloudspaces and pays for them.",
-    members="cloudspace",
     states=(
+        absent("NONE", "There is no such account."),
         settled("CONFIRMED", "It is in use.", seen=""),
-        moving("DISABLING", "It is being switched off, with all it has.", HOUR, Awaits.CHILDREN),
+        _step("DISABLING", "It is being switched off, with all it has."),
         settled("DISABLED", "It is switched off.", seen=""),
-        moving("ENABLING", "It is being switched on again.", HOUR, Awaits.CHILDREN),
-        moving("DELETING", "It is being moved to the recycle bin, with all it has.", HOUR, Awaits.CHILDREN),
+        _step("ENABLING", "It is being switched on again."),
+        _step("DELETING", "It is being moved to the recycle bin, with all it has."),
         settled("DELETED", "It lies in the recycle bin.", seen="", expires=RETENTION),
-        moving("RESTORING", "It is being taken out of the recycle bin.", HOUR, Awaits.CHILDREN),
-        moving("DESTROYING", "It is being removed for good, with all it has.", HOUR, Awaits.CHILDREN),
+        _step("RESTORING", "It is being taken out of the recycle bin."),
+        _step("DESTROYING", "It is being removed for good, with all it has.", fails="ERROR"),
         final("DESTROYED", "It was removed for good.", seen=""),
         _ERROR,
     ),
     actions=(
-        _row("disable", "Switch it off.", ("CONFIRMED",), "DISABLING", "DISABLED", members="disable", orders=()),
-        _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING", "CONFIRMED", members="enable", orders=()),
+        Action("create", "Take it in.", ("NONE",), (), "CONFIRMED", orders=()),
+        _row("disable", "Switch it off.", ("CONFIRMED",), "DISABLING", "DISABLED", orders=()),
+        _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING", "CONFIRMED", orders=()),
         _row(
             "delete",
             "Move it to the recycle bin.",
             ("CONFIRMED", "DISABLED", "ERROR"),
             "DELETING",
             "DELETED",
-            members="delete",
             orders=(),
         ),
-        _row(
-            "restore",
-            "Take it out of the recycle bin.",
-            ("DELETED",),
-            "RESTORING",
-            "CONFIRMED",
-            members="restore",
-            orders=(),
-        ),
+        _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING", "CONFIRMED", orders=()),
         _row(
             "destroy",
             "Remove it for good.",
             ("CONFIRMED", "DISABLED", "DELETED", "ERROR"),
             "DESTROYING",
             "DESTROYED",
-            members="destroy",
             orders=(),
         ),
     ),
-    fold=Fold.ALL,
 )
 
 DISK = Lifecycle(
@@ -224,7 +237,7 @@ DISK = Lifecycle(
     actions=(
         _row("create", "Make it.", ("MODELED",), "CREATING", "CREATED", silent="ERROR"),
         _row("assign", "Make it for a machine.", ("MODELED",), "ASSIGNING", "ASSIGNED", silent="ERROR"),
-        _row("attach", "Attach it to a machine.", ("CREATED",), "ATTACHING", "ASSIGNED"),
+        _row("attach", "Attach it to a machine.", ("CREATED",), "ATTACHING", "ASSIGNED", respec=True, amends=True),
         _row("detach", "Detach it from its machine.", ("ASSIGNED",), "DETACHING", "CREATED"),
         _row("delete", "Move it to the recycle bin.", ("CREATED", "ERROR"), "DELETING", "DELETED"),
         _row(
@@ -296,23 +309,19 @@ IMAGE = Lifecycle(
 NODE = Lifecycle(
     kind="node",
     says="A physical host that machines run on.",
-    members="machine",
+    holds="machine",
     states=(
-        settled("ENABLED", "It takes machines."),
-        moving(
-            "PUTTING_IN_MAINTENANCE",
-            "Its machines are being moved away, unseen.",
-            4 * HOUR,
-            Awaits.CHILDREN,
-            fails=BACK,
-        ),
-        settled("MAINTENANCE", "It has no machines and takes none."),
+        absent("NONE", "There is no such node."),
+        settled("ENABLED", "It takes machines.", seen=""),
+        _step("PUTTING_IN_MAINTENANCE", "Its machines are being moved away, unseen."),
+        settled("MAINTENANCE", "Nothing runs on it, and it takes no machines.", seen=""),
         moving("ENABLING", "It is being put in use again.", 15 * MINUTE),
         moving("DECOMMISSIONING", "It is being taken out for good.", 30 * MINUTE),
         final("DECOMMISSIONED", "It was taken out for good."),
         _ERROR,
     ),
     actions=(
+        Action("create", "Take it in.", ("NONE",), (), "ENABLED", by=ADMIN, orders=()),
         _row(
             "maintain",
             "Move its machines away and take no more.",
@@ -320,10 +329,9 @@ NODE = Lifecycle(
             "PUTTING_IN_MAINTENANCE",
             "MAINTENANCE",
             by=ADMIN,
-            members="migrate",
             orders=(),
         ),
-        _row("enable", "Put it in use again.", ("MAINTENANCE",), "ENABLING", "ENABLED", by=ADMIN),
+        _row("enable", "Put it in use again.", ("MAINTENANCE", "ERROR"), "ENABLING", "ENABLED", by=ADMIN),
         _row(
             "decommission",
             "Take it out for good.",
@@ -334,8 +342,4 @@ NODE = Lifecycle(
             empty_only=True,
         ),
     ),
-    fold=Fold.ALL,
-    drifts=("ENABLED", "MAINTENANCE", "ERROR"),
-    gone="ERROR",
-    broken="ERROR",
 )

@@ -4,6 +4,8 @@ The controller and a site's agent agree through reports alone, over links that l
 moving state only one of them may speak; the rows that skip a state are there for messages that never came.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from stead.lifecycle.definition import Lifecycle
@@ -22,11 +24,15 @@ from stead.lifecycle.rows import (
     settled,
 )
 
+LANE = "edge"
+"""How the lanes of edge sites begin: `edge.NAMESPACE.SITE`."""
+
 CLUSTERINST = Lifecycle(
     kind="clusterinst",
     says="A cluster on an edge site.",
     parent="cloudlet",
-    needs=(Need("cloudlet", ("Ready",)),),
+    members="appinst",
+    needs=(Need("cloudlet", ("Ready",), there=True),),
     states=(
         absent("NotPresent", "There is no such cluster."),
         moving("CreateRequested", "Asked for; the site has not said that it began.", 30 * MINUTE),
@@ -100,10 +106,18 @@ APPINST = replace(
     kind="appinst",
     says="An app in a cluster on an edge site.",
     parent="clusterinst",
-    needs=(Need("clusterinst", ("Ready",)), Need("cloudlet", ("Ready",))),
-    # Its cluster's deletion takes it along, and that is the controller's doing.
+    members="",
+    needs=(Need("clusterinst", ("Ready",), there=True), Need("cloudlet", ("Ready",), there=True)),
+    # Its cluster's deletion takes it along, whatever has become of it, and that is the controller's doing.
     actions=tuple(
         replace(a, by=(Actor.USER, Actor.CONTROLLER)) if a.name == "delete" else a for a in CLUSTERINST.actions
+    ),
+    moves=(
+        *CLUSTERINST.moves,
+        *(
+            Move(error, Trigger.REQUEST, "delete", Actor.CONTROLLER, "DeletePrepare")
+            for error in ("CreateError", "UpdateError", "DeleteError")
+        ),
     ),
 )
 
@@ -119,6 +133,8 @@ CLOUDLET = Lifecycle(
         moving("UpdateRequested", "An upgrade was asked for; the old agent has not begun.", HOUR),
         moving("Updating", "The old agent has started the new one.", HOUR),
         settled("UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", seen=""),
+        moving("DeletePrepare", "About to be forgotten: nothing new may be put there.", MINUTE, Awaits.CONTROLLER),
+        absent("NotPresent", "There is no such site."),
     ),
     actions=(
         Action(
@@ -152,6 +168,19 @@ CLOUDLET = Lifecycle(
             fails="UpdateError",
             undo="leave",
             attempts=1,
+            respec=True,
+            joins=False,
+        ),
+        Action(
+            "delete",
+            "Forget the site, when there is nothing left on it.",
+            ("Offline", "Ready"),
+            ("DeletePrepare",),
+            "NotPresent",
+            fails=BACK,
+            orders=(),
+            undo="leave",
+            empty_only=True,
         ),
         Action(
             "resolve",
@@ -184,3 +213,14 @@ CLOUDLET = Lifecycle(
         Move("Updating", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
     ),
 )
+
+
+def lane_of(path: str) -> str:
+    """The lane of a site, and of all that is on it."""
+    _, namespace, site, *_ = path.split("/")
+    return f"{LANE}.{namespace}.{site}"
+
+
+def is_site(lane: str) -> bool:
+    """Whether a lane leads to an edge site."""
+    return lane.startswith(f"{LANE}.")

@@ -16,7 +16,7 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "c396dd0a39722f3846bd44414f10b9b912e6a17581c01c423831078d39b76913"
+DIGEST = "2180b719997b78d6bd6424513c18022cfac3e6655c4c2f5f9057fafc0973e98d"
 EXPLORED = {
     "vm": Size(130_968, 986_670),
     "subgroup": Size(302, 27_133),
@@ -24,18 +24,18 @@ EXPLORED = {
     "network": Size(23_699, 183_710),
     "securitygroup": Size(23_699, 183_710),
     "sshkey": Size(23_699, 183_710),
-    "clusterinst": Size(152_145, 1_109_530),
-    "appinst": Size(152_145, 1_109_530),
-    "cloudlet": Size(120_005, 3_318_651),
-    "machine": Size(357_243, 2_603_502),
-    "cloudspace": Size(44_160, 346_611),
-    "account": Size(16, 33),
-    "disk": Size(152_025, 1_274_951),
+    "clusterinst": Size(151_939, 1_106_008),
+    "appinst": Size(150_926, 1_100_886),
+    "cloudlet": Size(141_534, 2_273_784),
+    "machine": Size(436_484, 3_133_093),
+    "cloudspace": Size(43_041, 336_506),
+    "account": Size(28, 86),
+    "disk": Size(168_264, 1_384_918),
     "image": Size(103_376, 873_047),
-    "node": Size(23_966, 189_515),
+    "node": Size(20_378, 189_273),
     "lease": Size(33, 201),
-    "reservation": Size(60_260, 507_985),
+    "reservation": Size(60_181, 506_653),
     "event": Size(6, 8),
     "system": Size(28, 404),
-    "service": Size(67_238, 493_329),
+    "service": Size(67_192, 491_631),
 }

@@ -6,12 +6,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from stead.cli import lasting
 from stead.cli.listing import Columns, printable, write
 from stead.cli.output import Code, ListFormat, data, note
 from stead.cli.planned import show as show_plan
@@ -39,15 +41,27 @@ OPERATIONS: Columns[Operation] = Columns(
         ("REASON", lambda op: op.reason),
         ("PLACE", lambda op: str(op.position or "")),
         ("REFUSED", lambda op: "; ".join(reason.says for reason in op.reasons)),
+        ("LASTS", lambda op: lasting.told(op.lasts)),
     ),
     name=lambda op: op.id,
 )
+
+
+class Remedy(StrEnum):
+    """What becomes of a change that failed."""
+
+    UNDO = "undo"
+    KEEP = "keep"
+
 
 Wait = Annotated[bool, typer.Option("--wait/--detach", help="Follow the operation to its end, or return at once.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would do, and do nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Override the state. Needs --reason.")]
 Queueing = Annotated[
     bool, typer.Option("--queue", help="Wait its turn where something else is under way, instead of being refused.")
+]
+OnFailure = Annotated[
+    Remedy, typer.Option("--on-failure", help="What failed is taken back, or its error is kept for a person.")
 ]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stays with the operation.")]
 Key = Annotated[

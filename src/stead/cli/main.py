@@ -9,24 +9,37 @@ import typer
 
 from stead import __version__
 from stead.cli import (
+    account,
     claim,
+    cloudlet,
+    cloudspace,
+    cluster,
     dev,
+    disk,
     explain,
+    image,
     journal,
     lane,
     login,
+    machine,
     mci,
+    node,
     operation,
     orphan,
     queue,
+    quota,
     roles,
+    scaling,
     secret,
     serve,
     shared,
+    stuck,
     subgroup,
     token,
     vm,
 )
+from stead.cli import app as apps
+from stead.cli import bin as recycle_bin
 from stead.cli.late import Late
 from stead.cli.remote import CA
 
@@ -48,11 +61,30 @@ app.add_typer(subgroup.app, name="subgroup", short_help="VMs of an infrastructur
 app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")
 for _kind, (_says, _) in shared.KINDS.items():
     app.add_typer(shared.commands(_kind), name=_kind, short_help=_says)
+app.add_typer(cloudlet.app, name="cloudlet", short_help="Edge sites, each with an agent of its own.")
+app.add_typer(cluster.app, name="cluster", short_help="Clusters at edge sites.")
+app.add_typer(apps.app, name="app", short_help="Apps at edge sites.")
+app.add_typer(account.app, name="account", short_help="Who owns cloudspaces of the private cloud.")
+app.add_typer(cloudspace.app, name="cloudspace", short_help="Private networks in which an account's machines live.")
+app.add_typer(machine.app, name="machine", short_help="Machines on the nodes of the private cloud.")
+app.add_typer(disk.app, name="disk", short_help="Disks of machines, and those that lie by themselves.")
+app.add_typer(image.app, name="image", short_help="What the first disks of machines are made from.")
+app.add_typer(node.app, name="node", short_help="The hosts that machines of the private cloud run on.")
+app.command(
+    "bin", short_help="What lies in the recycle bin, and until when.", epilog="Example: stead bin acme/space"
+)(recycle_bin.bin_)
 app.add_typer(operation.app, name="operation", short_help="What was asked for, and what became of it.")
 app.add_typer(queue.app, name="queue", short_help="Where operations wait their turn.")
+app.add_typer(quota.app, name="quota", short_help="How much accounts and cloudspaces may have.")
+app.add_typer(scaling.app, name="scaling", short_help="Policies that follow demand.")
 app.command("journal", short_help="Every move and every refusal.", epilog="Example: stead journal shop --follow")(
     journal.journal
 )
+app.command(
+    "stuck",
+    short_help="What does not come to its end, and why.",
+    epilog="Example: stead stuck --below shop --lately 12h",
+)(stuck.stuck)
 app.add_typer(claim.app, name="claim", short_help="Who may change what now.")
 app.command(
     "explain",

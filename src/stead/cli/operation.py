@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through
-from stead.cli.listing import Columns, write, write_one
-from stead.cli.output import ListFormat, data, note, table
+from stead.cli.journal import LINES
+from stead.cli.listing import Columns, printable, write, write_one
+from stead.cli.output import Code, ListFormat, data, note, table
 from stead.cli.paths import Below
-from stead.cli.remote import Output, Server, Timeout, Watch, clock, plain, reach
+from stead.cli.remote import INTERRUPTED, Output, Server, Timeout, Watch, clock, plain, reach
 from stead.client import DEFAULT_SERVER, OperationMember, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")
@@ -102,6 +103,38 @@ def wait(id: Id, timeout: Timeout = None, output: Output = ListFormat.TABLE, ser
     """
     with reach(server) as client:
         finish(client, id, timeout, output)
+
+
+@app.command(
+    short_help="An operation step by step, to its end.",
+    epilog="Example: stead operation watch 6c7c2a3e-0a51-4d8e-9f7b-0d8a4e1f2b3c",
+)
+def watch(
+    id: Id,
+    after: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only steps after this position.")] = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Every step of an operation as it comes, from its beginning to its end, and how it ended.
+
+    A server that goes away meanwhile is waited for, and nothing is missed or written twice. Whoever stops it comes
+    back with --after and the position of the last step. Exit code 0: done. 1: it ended otherwise.
+    """
+    place = after
+    with reach(server) as client:
+        found = client.operation(id)
+        widths = write((), LINES, output, endless=True)
+        try:
+            for step in client.steps(id, after=after):
+                write_one(step, LINES, output, widths)
+                place = step.position
+        except KeyboardInterrupt:
+            note(f"the operation goes on; see: stead operation watch {id}{f' --after {place}' if place else ''}")
+            raise typer.Exit(INTERRUPTED) from None
+        ended = client.operation(id)
+        note(f"{found.action} of {found.path}: {ended.outcome}{f': {printable(ended.says)}' if ended.says else ''}")
+        if ended.outcome != "done":
+            raise typer.Exit(Code.FAILED)
 
 
 @app.command(

@@ -10,7 +10,7 @@ import signal
 import ssl
 import sys
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,9 @@ import uvicorn
 import uvloop
 
 from stead.agent import entry
+from stead.agent.agent import SiteFailed
 from stead.agent.entry import WrongSettings
+from stead.agent.succession import WITH_PARENT, Succession
 from stead.api import create_app
 from stead.api.connections import Guarded, raise_limit
 from stead.api.limits import Limits
@@ -32,12 +34,9 @@ from stead.lifecycle.pace import DEFAULT
 from stead.pki.identity import Identity
 from stead.secrets.sources import private
 
-__all__ = ["Listening", "Place", "WrongSettings", "agent", "controller", "server"]
+__all__ = ["Listening", "Place", "SiteFailed", "WrongSettings", "agent", "controller", "server"]
 
 log = logging.getLogger(__name__)
-
-WITH_PARENT = "STEAD_WITH_PARENT"
-"""In the environment of a process that ends with the one that has started it."""
 
 POLITE = 5
 """By how much what carries on lets those go first who answer."""
@@ -57,10 +56,13 @@ class Place:
     identity: Path | None = None
     lifetime: str = "30d"
     """Of what agents connect with."""
+    leaves: bool = False
+    """Whether agents of sites may be behind leaf nodes."""
 
     def words(self) -> list[str]:
         """The same, as it is told to another process; without addresses."""
         given = ["--identity", str(self.identity)] if self.identity is not None else []
+        given += ["--leaf-nodes"] if self.leaves else []
         return ["--cell", self.cell, "--pace", str(self.pace), *given, "--agent-lifetime", self.lifetime]
 
     def addresses(self) -> dict[str, str]:
@@ -73,6 +75,7 @@ class Place:
             "pace": DEFAULT.scaled(self.pace),
             "identity": self.identity,
             "lifetime": float(seconds(self.lifetime)),
+            "leaves": self.leaves,
         }
 
 
@@ -139,10 +142,43 @@ def agent(
     driver: str,
     settings: Mapping[str, Any],
     identity: Identity | None = None,
+    *,
+    domain: str | None = None,
+    leaf: str | None = None,
+    versions: Path | None = None,
+    succeeds: int = 0,
 ) -> None:
-    """An agent for some lanes."""
+    """An agent for some lanes; one of another version can replace it where `versions` has one.
+
+    Raises `SiteFailed` where it cannot be said what a site has.
+    """
     config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
-    _run(entry.run(nats, cell, name, config, identity))
+    succession = Succession(versions, _own_words(), succeeds) if versions is not None else None
+    try:
+        _run(entry.run(nats, cell, name, config, identity, succession, domain, leaf))
+    except BaseExceptionGroup as group:
+        failed, others = group.split(SiteFailed)
+        if failed is None or others is not None:
+            raise
+        raise SiteFailed("; ".join(map(str, _each(failed)))) from None
+
+
+def _own_words() -> list[str]:
+    """What this agent was told, without whom it has replaced."""
+    words = sys.argv[1:]
+    if "--succeeds" in words:
+        at = words.index("--succeeds")
+        del words[at : at + 2]
+    return words
+
+
+def _each(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
+    """What is in a group, however deep."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _each(error)
+        else:
+            yield error
 
 
 def _run(program: Coroutine[Any, Any, None]) -> None:

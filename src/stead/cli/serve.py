@@ -81,6 +81,15 @@ Lifetime = Annotated[
     ),
 ]
 
+Leaves = Annotated[
+    bool,
+    typer.Option(
+        "--leaf-nodes",
+        envvar="STEAD_LEAF_NODES",
+        help="Agents of sites may be behind leaf nodes; what they connect with then lets them answer anywhere.",
+    ),
+]
+
 
 def _log() -> None:
     """To stderr, without anything that is known to be secret; so is what the interpreter itself writes there."""
@@ -119,6 +128,7 @@ def server(
     policies: PolicyFolder = None,
     identity: Who = None,
     lifetime: Lifetime = "30d",
+    leaves: Leaves = False,
     rate: Annotated[
         list[str] | None,
         typer.Option(
@@ -161,7 +171,7 @@ def server(
         listening = processes.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
     except ValueError as error:
         fail(str(error), Code.USAGE)
-    place = processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime)
+    place = processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime, leaves)
     processes.server(place, listening, entry)
 
 
@@ -173,13 +183,14 @@ def controller(
     pace: Slower = 1.0,
     identity: Who = None,
     lifetime: Lifetime = "30d",
+    leaves: Leaves = False,
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
     from stead.cli import processes
 
     _log()
     _described(identity)
-    processes.controller(processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime))
+    processes.controller(processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime, leaves))
 
 
 def _described(folder: Path | None) -> Identity | None:
@@ -218,8 +229,36 @@ def agent(
     cell: Cell = "main",
     name: Annotated[str, typer.Option("--name", help="The agent's name; the host's by default.")] = "",
     identity: Who = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            "--domain",
+            envvar="STEAD_DOMAIN",
+            help="JetStream's domain at the cell, where a leaf node with a JetStream of its own is in between.",
+        ),
+    ] = None,
+    leaf: Annotated[
+        str | None,
+        typer.Option(
+            "--leaf",
+            envvar="STEAD_LEAF",
+            metavar="URL",
+            help="A leaf node of the site's own, which has connected to the bus with the agent's identity.",
+        ),
+    ] = None,
+    versions: Annotated[
+        Path | None,
+        typer.Option(
+            "--versions",
+            help="A folder with programs of agents, VERSION/bin/stead: a site's agent can be upgraded to these.",
+        ),
+    ] = None,
+    succeeds: Annotated[int, typer.Option("--succeeds", metavar="PID", hidden=True)] = 0,
 ) -> None:
-    """Run an agent: it pulls orders from its lanes and carries them out."""
+    """Run an agent: it pulls orders from its lanes and carries them out.
+
+    One that serves a site ends where it cannot be said what the site has; whoever sees to it starts it anew.
+    """
     from stead.cli import processes
 
     _log()
@@ -229,13 +268,29 @@ def agent(
         raise typer.BadParameter("an agent serves at least one", param_hint="--lane")
     if known is not None and (others := sorted(set(lanes) - set(known.description.lanes))):
         raise typer.BadParameter(f"{known.name} may not serve {', '.join(others)}", param_hint="--lane")
+    if known is None and leaf is not None:
+        raise typer.BadParameter("without an identity it is named by --nats", param_hint="--leaf")
     said = {**_from_file(settings), **dict(map(_pair, setting or []))}
     if secrets_key is not None:
         said["secrets_key"] = str(secrets_key)
     try:
-        processes.agent(nats, cell, name or socket.gethostname(), lanes, driver, said, known)
+        processes.agent(
+            nats,
+            cell,
+            name or socket.gethostname(),
+            lanes,
+            driver,
+            said,
+            known,
+            domain=domain,
+            leaf=leaf,
+            versions=versions,
+            succeeds=succeeds,
+        )
     except processes.WrongSettings as error:
         fail(str(error), Code.USAGE)
+    except processes.SiteFailed as error:
+        fail(f"nobody can say what the site has: {error}")
 
 
 def _rates(words: list[str]) -> dict[str, float]:

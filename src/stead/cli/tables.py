@@ -21,6 +21,7 @@ _FLAGS = {
     "outranks": "outranks",
     "checked": "checked first",
     "respec": "new spec",
+    "amends": "laid over the old one",
     "empty_only": "only when empty",
     "queues": "queues",
 }

@@ -12,8 +12,10 @@ from stead.cli.remote import Output, Server, Timeout
 from stead.client import DEFAULT_SERVER
 
 
-def add_verb(app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str) -> None:
-    """Have a command for an action."""
+def add_verb(
+    app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str, noun: str = ""
+) -> None:
+    """Have a command for an action. Its noun is the kind's name, if it is not another one."""
 
     def command(
         path: str,
@@ -32,4 +34,4 @@ def add_verb(app: typer.Typer, kind: str, path_type: Any, action: str, says: str
 
     command.__doc__ = says
     command.__annotations__["path"] = path_type
-    app.command(action, short_help=says, epilog=f"Example: stead {kind} {action} {example}")(command)
+    app.command(action, short_help=says, epilog=f"Example: stead {noun or kind} {action} {example}")(command)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
-from stead.cli.listing import Columns, printable, write, write_one
-from stead.cli.output import Code, ListFormat, data, fail, line, table
+from stead.cli.listing import Columns
+from stead.cli.looking import add_list, add_show
+from stead.cli.output import ListFormat
 from stead.cli.paths import Under, VmPath
-from stead.cli.remote import Output, Server, Timeout, Watch, clock, plain, reach
+from stead.cli.remote import Output, Server, Timeout, clock
 from stead.cli.settings import Settings, read_spec, set_fields
 from stead.cli.truth import compare
 from stead.cli.verbs import add_verb
-from stead.client import DEFAULT_SERVER, NotFound, Past, Resource
+from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "vm"
 
@@ -80,51 +79,15 @@ for _action, _says in (
     add_verb(app, KIND, VmPath, _action, _says, "shop/web/front/1 --timeout 10m")
 
 
-@app.command("list", short_help="VMs.", epilog="Example: stead vm list shop/web -o wide")
-def list_(
-    below: Under = "/",
-    watch: Watch = False,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """VMs, in order of path."""
-    with reach(server) as client:
-        place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
-        widths = write(client.resources(kind=KIND, below=below), VMS, output, endless=watch)
-        for event in client.events(after=place, path=below) if watch else ():
-            if event.kind == KIND and not event.refused:
-                try:
-                    now = client.resource(event.path)
-                except NotFound:
-                    now = Resource(path=event.path, kind=KIND, state=event.target, state_class="absent", tag="")
-                write_one(now, VMS, output, widths)
-
-
-@app.command(short_help="A VM, as it is or as it was.", epilog="Example: stead vm show shop/web/front/1 -o yaml")
-def show(
-    path: VmPath,
-    at: Annotated[
-        datetime | None,
-        typer.Option(
-            help="As it was at this time (UTC).",
-            formats=["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%S"],
-        ),
-    ] = None,
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """A VM: its state, what is going on, its spec, and what the provider said of it."""
-    with reach(server) as client:
-        found = client.resource(path) if at is None else client.past(path, at.replace(tzinfo=UTC))
-    if found.kind != KIND:
-        fail(f"{path} is a {found.kind}", Code.NOT_FOUND)
-    match output:
-        case ListFormat.NAME:
-            line(found.path)
-        case ListFormat.JSON | ListFormat.YAML:
-            data(plain(found), output)
-        case _:
-            table(("FIELD", "VALUE"), _fields(found))
+add_list(app, KIND, VMS, "VMs", "stead vm list shop/web -o wide")
+add_show(
+    app,
+    KIND,
+    VmPath,
+    "A VM, as it is or as it was.",
+    "A VM: its state, what is going on, its spec, and what the provider said of it.",
+    "stead vm show shop/web/front/1 -o yaml",
+)
 
 
 @app.command(short_help="Belief beside what is there.", epilog="Example: stead vm diff shop/web --all")
@@ -142,13 +105,3 @@ def diff(
     Exit code 0: nothing differs. 1: something does.
     """
     compare(server, below, output, everything=all_)
-
-
-def _fields(found: Resource | Past) -> list[tuple[str, str]]:
-    """Everything there is to say, a row each; what lies deeper as JSON."""
-    rows = []
-    for name, value in plain(found).items():
-        if value not in (None, {}, ""):
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            rows.append((name, printable(text)))
-    return rows

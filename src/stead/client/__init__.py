@@ -17,7 +17,9 @@ from stead.client.errors import (
     Unreachable,
 )
 from stead.client.groups import OperationMember
+from stead.client.lasting import Lasting
 from stead.client.lifecycles import LifecycleName, WholeLifecycle
+from stead.client.logs import Log
 from stead.client.models import (
     Accepted,
     Claim,
@@ -34,7 +36,10 @@ from stead.client.models import (
 )
 from stead.client.overview import Overview, Timeline, TreeNode
 from stead.client.queues import Queue, WholeQueue
+from stead.client.quotas import Quota, Quotas
+from stead.client.scaling import DemandTaken, Scaling
 from stead.client.standing import Standing, StandingPart, WorstMember
+from stead.client.stuck import Stuck
 from stead.client.sync import SyncClient
 
 __all__ = [
@@ -44,14 +49,17 @@ __all__ = [
     "BadAnswer",
     "Claim",
     "Client",
+    "DemandTaken",
     "Explanation",
     "Fault",
     "Invalid",
     "Invitation",
     "Joined",
     "Lane",
+    "Lasting",
     "LifecycleName",
     "Line",
+    "Log",
     "NotAllowed",
     "NotFound",
     "Operation",
@@ -63,13 +71,17 @@ __all__ = [
     "Problem",
     "ProblemError",
     "Queue",
+    "Quota",
+    "Quotas",
     "Refused",
     "Rehearsal",
     "Resource",
+    "Scaling",
     "Standing",
     "StandingPart",
     "SteadError",
     "StillRunning",
+    "Stuck",
     "SyncClient",
     "Timeline",
     "TreeNode",

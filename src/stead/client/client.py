@@ -19,14 +19,12 @@ from typing import Any, Literal, Protocol, Self, TypedDict, Unpack
 from urllib.parse import quote
 from uuid import uuid4
 
-import httpx
-
 from stead.client.access import Accesses
 from stead.client.agents import Agents
 from stead.client.errors import StillRunning, Unavailable, Unreachable
-from stead.client.events import events
 from stead.client.glance import Glance
 from stead.client.groups import OperationMember, OperationMemberPage
+from stead.client.logs import Written
 from stead.client.models import (
     Accepted,
     ClaimPage,
@@ -46,8 +44,12 @@ from stead.client.models import (
     TruthPage,
 )
 from stead.client.queues import Queue, QueuePage, WholeQueue
+from stead.client.quotas import Quotas
+from stead.client.scaling import Scalings
 from stead.client.standing import Standing
-from stead.client.transport import Transport, pause, raise_for_problem, read
+from stead.client.streams import Streams
+from stead.client.stuck import Stuck, StuckPage
+from stead.client.transport import Transport
 
 DEFAULT_SERVER = "http://127.0.0.1:7770"
 PATIENCE = 60.0
@@ -73,7 +75,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance, Accesses, Agents):
+class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(
@@ -244,6 +246,17 @@ class Client(Glance, Accesses, Agents):
         assert last is not None
         return last
 
+    async def stuck_page(
+        self, *, below: str = "/", lately: int | None = None, limit: int = 100, cursor: str | None = None
+    ) -> StuckPage:
+        """One page of what is stuck, and of what was settled in the last so many seconds though nobody reported."""
+        query = {"below": below, "lately": lately, "limit": limit, "cursor": cursor}
+        return await self._transport.send(StuckPage, "GET", "/v1/stuck", query=query)
+
+    def stuck(self, *, below: str = "/", lately: int | None = None, limit: int = 100) -> AsyncGenerator[Stuck]:
+        """All that is stuck, page by page: the longest first, then what was settled lately."""
+        return _through(lambda cursor: self.stuck_page(below=below, lately=lately, limit=limit, cursor=cursor))
+
     async def claims(self, *, below: str = "/", limit: int = 1000) -> ClaimPage:
         """Who may change what now."""
         return await self._transport.send(ClaimPage, "GET", "/v1/claims", query={"below": below, "limit": limit})
@@ -329,6 +342,14 @@ class Client(Glance, Accesses, Agents):
         body = {"members": members, "regions": regions}
         await self._transport.send(dict, "PUT", f"/v1/providers/{provider}/limits", body=body)
 
+    async def quotas(self, path: str) -> Quotas:
+        """How much an account or a cloudspace has, and may have."""
+        return await self._transport.send(Quotas, "GET", f"/v1/quotas{quote(path)}")
+
+    async def set_quotas(self, path: str, most: Mapping[str, int | None]) -> Quotas:
+        """Say how much one may have; None: as much as there is. What is not named stays as it is."""
+        return await self._transport.send(Quotas, "PUT", f"/v1/quotas{quote(path)}", body=dict(most))
+
     # The journal
 
     async def journal_page(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> JournalPage:
@@ -345,33 +366,6 @@ class Client(Glance, Accesses, Agents):
             if len(page.items) < limit:
                 return
             after = page.next
-
-    async def events(self, *, after: int | None = None, path: str | None = None) -> AsyncGenerator[Line]:
-        """The journal as it grows, for ever, from a position or from now on.
-
-        A stream that is lost is resumed: no line is missed or given twice.
-        """
-        # Where "now" is has to be known before the first stream is lost.
-        place = (await self.journal_page(limit=1)).end if after is None else after
-        attempt = 0
-        heard_at = _now()
-        while True:
-            headers = {"Last-Event-ID": str(place)}
-            try:
-                async with self._transport.stream("/v1/events", {"path": path}, headers, self._silence) as response:
-                    if response.status_code != 200:
-                        raise_for_problem(response.status_code, await response.aread())
-                    async with aclosing(events(response.aiter_bytes())) as heard:
-                        async for event in heard:
-                            attempt, heard_at = 0, _now()
-                            place = int(event.id) if event.id else place
-                            if event.data:
-                                yield read(event.data.encode(), Line)
-            except (httpx.TransportError, Unavailable) as error:
-                if _now() - heard_at > self._patience:
-                    raise error if isinstance(error, Unavailable) else Unreachable(str(error)) from error
-            await asyncio.sleep(pause(attempt))
-            attempt += 1
 
 
 class _Page[T](Protocol):

@@ -16,6 +16,7 @@ class Event:
     id: str = ""
     data: str = ""
     retry: int | None = None
+    name: str = ""
 
 
 async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Event]:
@@ -29,7 +30,8 @@ async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[Event]:
             text = line.removesuffix(b"\r").decode()
             if not text:
                 retry = fields.get("retry", "")
-                yield Event(fields.get("id", ""), "\n".join(data), int(retry) if retry.isdecimal() else None)
+                wait = int(retry) if retry.isdecimal() else None
+                yield Event(fields.get("id", ""), "\n".join(data), wait, fields.get("event", ""))
                 fields, data = {}, []
                 continue
             name, _, value = text.partition(":")

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from stead.client.lasting import Lasting
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
@@ -71,6 +73,7 @@ class Running:
     by: str = ""
     since: datetime | None = None
     cancelled: bool = False
+    lasts: Lasting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +180,8 @@ class Operation:
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
+    lasts: Lasting | None = field(default=None, compare=False)
+    """While it is under way: for how long it has been where it is. Time alone makes it no other operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.placing import found_for
 from stead.controller.waiting import find_queue, lines_up, may_wait
 from stead.lifecycle.decide import Group, decide
 from stead.lifecycle.decide.draft import acts_as
@@ -54,6 +55,10 @@ class Wish:
     """What the spec comes to with things as they were when it was asked for; under one key the first is kept."""
     read: Row | None = None
     """The resource, where it has just been read."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    """What was found for it when it was asked for, such as a node; it goes into the spec."""
+    under: tuple[str, ...] = ()
+    """Operations in whose course it is asked for: their claims do not keep it off."""
     token: UUID | None = None
     """Under which the provider knows it, where it has it already."""
     facts: Mapping[str, Any] | None = None
@@ -105,6 +110,7 @@ class Admission:
         if nobody is not None:
             await self._tell(wish, nobody)
             return nobody
+        wish = await self._placed(wish)
         queue = ""
         if may_wait(lifecycle, wish.request):
             queue = await find_queue(self.mover.store, lifecycle, wish.path, wish.spec)
@@ -120,7 +126,7 @@ class Admission:
         if known is not None:
             return known
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
-        if _missing(lifecycle, wish, refusal):
+        if answer is None or _missing(lifecycle, wish, refusal):
             return NotFound(f"there is no {wish.kind} {wish.path}")
         await self._tell(wish, refusal)
         return await self._named(wish.path, refusal)
@@ -170,10 +176,11 @@ class Admission:
         lifecycle = self.mover.kinds.get(wish.kind)
         if lifecycle is None:
             return Refusal((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
+        wish = await self._placed(wish)
         begin = replace(self._begin(wish, head["queue"]), id=head["operation"], request=head["request"], waited=True)
         answer = await self._nobody(lifecycle, wish) or await self.mover.tell(self._told(wish, begin))
-        if isinstance(answer, Refusal) and _missing(lifecycle, wish, answer):
-            return replace(answer, reasons=(Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),))
+        if answer is None or (isinstance(answer, Refusal) and _missing(lifecycle, wish, answer)):
+            return Refusal((Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),), "")
         return answer
 
     async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Refusal | None = None) -> bool:
@@ -280,15 +287,21 @@ class Admission:
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
         return answer if isinstance(answer, Refusal) and answer.code is Code.NO_MEMBER else None
 
+    async def _placed(self, wish: Wish) -> Wish:
+        """With what its spec lacks and somebody has to choose."""
+        row = wish.read or (await self.mover.store.read(wish.path) if wish.kind == "machine" else None)
+        found = await found_for(self.mover.store, wish.kind, row, wish.request.action, wish.spec, wish.lane)
+        return replace(wish, found=found) if found else wish
+
     def _told(self, wish: Wish, begin: Begin) -> Told:
         return Told(
             wish.path,
             replace(wish.request, operation=str(begin.id), by=wish.principal, revision=1),
             principal=wish.principal,
             begin=begin,
-            spec=wish.spec,
+            spec={**wish.spec, **wish.found},
             detail={"force": True, "reason": wish.request.reason} if wish.request.force else None,
-            new=self._new(wish),
+            new=self._new(wish) if may_be_new(self.mover.kinds[wish.kind], wish.request.action) else None,
             read=wish.read,
             facts=wish.facts,
         )
@@ -307,7 +320,7 @@ class Admission:
 
     def _new(self, wish: Wish) -> Row:
         snapshot = self.mover.first(wish.kind)
-        return Row(wish.path, wish.kind, snapshot, wish.lane, wish.token or uuid4(), wish.spec)
+        return Row(wish.path, wish.kind, snapshot, wish.lane, wish.token or uuid4(), {**wish.spec, **wish.found})
 
     async def _accepted(self, wish: Wish, begin: Begin, moved: Moved) -> Accepted | Refusal:
         decision = moved.decision
@@ -365,6 +378,7 @@ def recorded(wish: Wish) -> dict[str, Any]:
         "lane": wish.lane,
         "retries": wish.retries,
         "failed_of": wish.failed_of,
+        "under": wish.under,
     }
     return said | {name: value for name, value in rest.items() if value}
 
@@ -385,6 +399,11 @@ def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
     rest = {name: said[name] for name in ("retries", "failed_of", "plan") if name in said}
     spec, lane = said.get("spec", {}), said.get("lane", "")
     return Wish(record["kind"], record["path"], request, principal, spec, lane, **rest)
+
+
+def may_be_new(lifecycle: Lifecycle, action: str) -> bool:
+    """Whether an action may be asked of what there is no record of: a site begins Offline, and is made first."""
+    return not lifecycle.presence or action == "create"
 
 
 def _missing(lifecycle: Lifecycle, wish: Wish, refusal: Refusal) -> bool:

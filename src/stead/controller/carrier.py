@@ -15,10 +15,15 @@ import msgspec
 
 from stead.bus import Bus, BusError
 from stead.bus.messages import Order, OrderMember
+from stead.catalog import KINDS
+from stead.lifecycle.rows import Trigger
 from stead.store import Row
 from stead.store.change import Written
 
 log = logging.getLogger(__name__)
+
+TELLING = frozenset(k for k, lc in KINDS.items() if any(row.trigger is Trigger.STARTED for row in lc.table))
+"""Kinds of which it matters that an agent has begun."""
 
 
 class Carrier:
@@ -58,10 +63,14 @@ def order_of(told: Mapping[str, Any]) -> Order:
         attempt=told["attempt"],
         members=members,
         deadline=0.0,
+        tell=told["kind"] in TELLING,
     )
 
 
 def member_of(row: Row) -> OrderMember:
     """A resource, as an agent is told of it."""
-    spec = row.spec if row.next_spec is None else row.next_spec
-    return OrderMember(row.path, row.snapshot.fence, str(row.token), dict(spec), dict(row.facts or {}), row.kind)
+    spec, revision = row.spec, row.brief.revision
+    if row.next_spec is not None:
+        spec, revision = row.next_spec, row.brief.next_revision
+    facts = dict(row.facts or {})
+    return OrderMember(row.path, row.snapshot.fence, str(row.token), dict(spec), facts, row.kind, revision)

@@ -32,6 +32,8 @@ class Place:
     """A folder; without one, the bus lets everybody in, and the cell gives no identities out."""
     lifetime: float = LIFETIME
     """Seconds for which what agents connect with holds."""
+    leaves: bool = False
+    """Whether agents of sites may be behind leaf nodes."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,13 @@ async def engine(
     pace: Pace = DEFAULT,
     identity: Path | None = None,
     lifetime: float = LIFETIME,
+    leaves: bool = False,
 ) -> AsyncIterator[Engine]:
     """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
 
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
     """
-    place = Place(nats, cell, identity, lifetime)
+    place = Place(nats, cell, identity, lifetime, leaves)
     async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
         controller = Controller(store, bus, kinds, pace=pace, identities=identities)
         yield Engine(controller, _service(controller, identities))
@@ -87,12 +90,13 @@ async def door(
     pace: Pace = DEFAULT,
     identity: Path | None = None,
     lifetime: float = LIFETIME,
+    leaves: bool = False,
 ) -> AsyncIterator[Service]:
     """The service alone: what it lets in is carried on by controllers in other processes.
 
     Without an entry, nobody is asked who they are.
     """
-    place = Place(nats, cell, identity, lifetime)
+    place = Place(nats, cell, identity, lifetime, leaves)
     async with _ground(dsn, place, "door", connections) as (store, bus, identities):
         opened = Door(store, bus, KINDS, pace=pace)
         opened.mover.follow(Pokes(bus))
@@ -110,7 +114,7 @@ async def _ground(
         if own is None:
             bus = Bus(place.nats, place.cell, name=name)
         else:
-            identities = Identities(store, own, place.lifetime)
+            identities = Identities(store, own, place.lifetime, leaves=place.leaves)
             bus = Bus(own.description.bus, own.description.cell, name=name, options=own.options)
         async with bus:
             with suppress(Unavailable):  # it goes on trying

@@ -19,6 +19,7 @@ from stead.bus.messages import IdentityReply, RenewIdentity
 from stead.bus.permissions import agent_may
 from stead.bus.subjects import to_token
 from stead.bus.system import System
+from stead.catalog.edge import is_site
 from stead.pki.claims import Permissions, decode
 from stead.pki.identity import Identity
 from stead.pki.issuer import SYSTEM, Issued, Issuer, proven
@@ -85,11 +86,13 @@ class Joined:
 class Identities:
     """Gives identities out, and takes them back."""
 
-    def __init__(self, store: Store, identity: Identity, lifetime: float = LIFETIME) -> None:
+    def __init__(self, store: Store, identity: Identity, lifetime: float = LIFETIME, *, leaves: bool = False) -> None:
+        """With `leaves`, agents of sites may be behind leaf nodes."""
         self.store = store
         self.identity = identity
         self.issuer = Issuer(identity)
         self.lifetime = lifetime
+        self.leaves = leaves
 
     async def invite(self, name: str, lanes: list[str], seconds: float, by: str) -> Invitation:
         """A token with which one agent may join, once, under this name and for these lanes."""
@@ -163,7 +166,8 @@ class Identities:
         return System(self.identity.description.bus, self.identity.options(SYSTEM))
 
     def _issue(self, name: str, lanes: list[str], user_key: str, request: str) -> Issued:
-        may = agent_may(self.identity.description.cell, name, lanes)
+        leaf = self.leaves and all(map(is_site, lanes))
+        may = agent_may(self.identity.description.cell, name, lanes, leaf=leaf)
         return self.issuer.issue(name, user_key, request, Permissions(*may, answers=1), self.lifetime)
 
 

@@ -16,7 +16,7 @@ from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
 from stead.controller.healers.orphans import Orphans
 from stead.controller.looks import Looks
 from stead.controller.mover import Mover, Told
-from stead.controller.trust import Trust
+from stead.controller.presence import Presences
 from stead.lifecycle import events
 from stead.lifecycle.rows import Trigger
 
@@ -33,12 +33,12 @@ FAULTS = ("22", "23", "54")
 class Listener:
     """One controller's ear."""
 
-    def __init__(self, mover: Mover, bus: Bus, looks: Looks, orphans: Orphans, trust: Trust) -> None:
+    def __init__(self, mover: Mover, bus: Bus, looks: Looks, orphans: Orphans, presences: Presences) -> None:
         self.mover = mover
         self.bus = bus
         self.looks = looks
         self.orphans = orphans
-        self.trust = trust
+        self.presences = presences
 
     async def run(self) -> None:
         """For ever."""
@@ -76,13 +76,15 @@ class Listener:
             await delivery.ack()
 
     async def _apply(self, messages: Sequence[FromAgent]) -> None:
-        await self.mover.move(words([message for message in messages if isinstance(message, Report)]))
-        for message in messages:
-            if isinstance(message, Hello):
-                await self.trust.met(message)
-            elif isinstance(message, FullState):
-                await self.looks.apply(_lines(message))
-                await self.orphans.found(message)
+        reports = [message for message in messages if isinstance(message, Report)]
+        await self.mover.move(words([report for report in reports if not report.successor]))
+        await self.mover.move(await self.presences.successors([report for report in reports if report.successor]))
+        await self.presences.greeted([message for message in messages if isinstance(message, Hello)])
+        states = [message for message in messages if isinstance(message, FullState)]
+        if states:
+            # When thousands of sites come back, each tells little: together it is a few statements.
+            await self.looks.apply([line for state in states for line in _lines(state)])
+            await self.orphans.found(states)
 
 
 def at_fault(error: Exception) -> bool:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import batched
 
 from stead.bus import Bus, BusError
-from stead.bus.messages import Look, StateLine
+from stead.bus.messages import Logs, LogsReply, Look, StateLine
 from stead.controller.carrier import member_of
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.events import Report
@@ -86,6 +86,16 @@ class Looks:
         missing = Unsure.NO_PROVIDER if reply.why else Unsure.MOVING
         lines = {line.path: line for line in reply.objects}
         return {path: lines.get(path, missing) for path in paths}
+
+    async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | Unsure:
+        """What a resource wrote, where it is; or why nobody can say."""
+        if not row.lane:
+            return Unsure.UNASKED
+        try:
+            return await self.bus.logs(Logs(row.lane, member_of(row), lines, since), patience)
+        except BusError as error:
+            log.debug("nobody tells logs: %s", error)
+            return Unsure.NO_AGENT
 
     async def refresh(self, below: str) -> int:
         """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import batched
 from typing import Any
 
+from stead.controller import around
 from stead.controller.notes import note_of
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide import decide
@@ -167,13 +168,13 @@ class Mover:
                 answers[i] = answer
                 continue
             wrote = not _unchanged(brief, answer, said)
-            if wrote and taken.meets(said, answer):
+            if wrote and taken.meets(said, answer, row):
                 later.append(i)
                 continue
             answers[i] = Moved(brief, answer, wrote)
             if wrote:
                 places.append(i)
-                changes.append(_change(brief, answer, said, row))
+                changes.append(_change(brief, answer, self._amended(brief, said, row), row))
         if changes or expansion:
             widened = expansion(answers) if expansion is not None else None
             written = await self.store.commit(changes, self.clock(), widened)
@@ -206,7 +207,17 @@ class Mover:
             rows |= await self.store.read_many(full)
         briefs = await self.store.briefs(brief) if brief else {}
         rows |= {path: row for path, row in new.items() if path not in rows and path not in briefs}
+        asked = [(s.path, s.event, s.spec or {}) for s in told if isinstance(s.event, Request) and not s.event.within]
+        await around.set_in(self.store, self.kinds, rows, asked)
         return briefs | {path: row.brief for path, row in rows.items()}, rows
+
+    def _amended(self, brief: Brief, said: Told, row: Row | None) -> Told:
+        """With what it brings laid over what is there, where that is how the action goes."""
+        asked = said.event.action if isinstance(said.event, Request) else ""
+        action = self.kinds[brief.kind].action(asked) if asked and row is not None and brief.id else None
+        if row is None or action is None or not action.amends:
+            return said
+        return replace(said, spec={**row.spec, **(said.spec or {})})
 
     def _judge(self, brief: Brief, snapshot: Snapshot | None, said: Told) -> Template | Refusal:
         """What `decide` says; and a timer that another has armed anew meanwhile is not due."""
@@ -229,7 +240,7 @@ class Mover:
         answer = decide(lifecycle, snapshot, event)
         if isinstance(answer, Refusal):
             return answer
-        if _within(event):  # its group's operation holds the claim
+        if _within(event) and begin is None:  # its group's operation holds the claim
             answer = replace(answer, claims=())
         new = event.operation if isinstance(event, Request | Due | Connected) else ""
         asks = self._asks(lifecycle, answer, event, begin)
@@ -268,11 +279,11 @@ class Taken:
         """Whether nobody has changed it in this round."""
         return path not in self.paths
 
-    def meets(self, said: Told, answer: Template) -> bool:
+    def meets(self, said: Told, answer: Template, row: Row | None) -> bool:
         """Whether it has to wait for another; otherwise it is counted in."""
         claims = answer.body["claim"] == "take"
         above = ancestors(said.path) if claims else ()
-        keys = _keys(said)
+        keys = _keys(said, row)
         if not self.keys.isdisjoint(keys):
             return True
         if claims and (said.path in self.above or not self.claimed.isdisjoint(above)):
@@ -285,9 +296,11 @@ class Taken:
         return False
 
 
-def _keys(said: Told) -> set[tuple[str, str]]:
-    """What only one in a round may have: an idempotency key, and a turn in a queue."""
+def _keys(said: Told, row: Row | None) -> set[tuple[str, str]]:
+    """What only one in a round may have: an idempotency key, a turn in a queue, and room where there is a quota."""
     begin = said.begin
+    if row is not None and row.around is not None and "makes" in row.around:
+        return _keys(said, None) | {("quota", ancestors(said.path)[1])}
     if begin is None:
         return set()
     keys = {("queue", begin.queue)} if begin.queue else set()
@@ -316,9 +329,11 @@ def _alike(event: Event, brief: Brief) -> Event:
         return _TAKES[event.fence == brief.fence]
     if isinstance(event, Report):
         fence = FIRST if event.fence == brief.fence else OLD
-        return _report(event.kind, fence, event.seen, event.revision, event.actor, event.notify)
+        revision = brief.revision_of(event.revision)
+        return _report(event.kind, fence, event.seen, revision, event.actor, event.notify)
     if isinstance(event, FullState):
-        return replace(event, fence=FIRST if event.fence == brief.fence else OLD)
+        fence = FIRST if event.fence == brief.fence else OLD
+        return replace(event, fence=fence, revision=brief.revision_of(event.revision))
     return event
 
 
@@ -349,4 +364,5 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None) -> Ch
         detail=said.detail,
         new=new,
         custody=said.custody,
+        around=row.around if row is not None else None,
     )

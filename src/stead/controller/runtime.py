@@ -12,50 +12,49 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from stead.bus import Bus, BusState
-from stead.bus.garbage import Seldom
 from stead.bus.messages import (
     IdentityReply,
     OpenLane,
     Poke,
-    Presence,
     Renew,
     RenewIdentity,
     RenewReply,
-    Roster,
-    RosterReply,
     Take,
     TakeReply,
 )
-from stead.controller.carrier import member_of
+from stead.controller.cascading import PLANS, Cascading
 from stead.controller.clock import Clock
 from stead.controller.door import SOON, Door
+from stead.controller.draining import Draining
 from stead.controller.groups import Groups
 from stead.controller.healers import Healer
+from stead.controller.healers.attachments import Attachments
 from stead.controller.healers.drift import Drift
 from stead.controller.healers.following import Following
+from stead.controller.healers.learning import Learning
 from stead.controller.healers.numbering import Numbering
 from stead.controller.healers.orphans import Orphans
 from stead.controller.healers.partitions import Partitions
 from stead.controller.healers.redispatch import Redispatch
 from stead.controller.healers.revocations import Revocations
+from stead.controller.healers.scaling import Scaling
 from stead.controller.identities import Identities
 from stead.controller.listener import Listener
 from stead.controller.preparing import Preparing
+from stead.controller.presence import Presences
+from stead.controller.rosters import Rosters
 from stead.controller.sharing import Sharing
-from stead.controller.steps import Steps
+from stead.controller.steps import Steps, Work
 from stead.controller.takes import Takes
 from stead.controller.trust import Trust
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
-from stead.lifecycle.rows import ABSENT, HOUR
+from stead.lifecycle.rows import HOUR
 from stead.lifecycle.snapshot import Fence
-from stead.store import Row, Store
+from stead.store import Store
 from stead.store.change import Custody, Written
 
 log = logging.getLogger(__name__)
-
-PAGE = 500
-"""Members on one page of a roster."""
 
 
 class Controller(Door):
@@ -74,20 +73,27 @@ class Controller(Door):
         super().__init__(store, bus, kinds, clock, pace)
         self.identities = identities
         self.trust = Trust(store, bus.garbage, clock, known=identities is not None)
-        self._unnoted = Seldom()
         mover = self.mover
         self.groups = Groups(mover)
-        self.steps = Steps(mover, {("mci", "Preparing"): partial(Preparing, self.admission, bus)})
+        works: dict[tuple[str, str], Callable[[], Work]] = {
+            ("mci", "Preparing"): partial(Preparing, self.admission, bus),
+            ("node", "PUTTING_IN_MAINTENANCE"): partial(Draining, self.admission),
+            **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
+        }
+        self.steps = Steps(mover, works)
         self.sharing = Sharing(self.admission)
         mover.follow(self._begin)
         self.takes = Takes(mover, pace)
+        self.rosters = Rosters(mover, self.trust)
         self.clock = Clock(mover)
         orphans = Orphans(mover, bus, pace)
-        self.listener = Listener(mover, bus, self.looks, orphans, self.trust)
+        self.presences = Presences(mover, bus, self.trust, pace)
+        self.listener = Listener(mover, bus, self.looks, orphans, self.presences)
         self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus), _told)
         self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), _told)
         self.healers: tuple[Healer, ...] = (
             self.redispatch,
+            Healer("presence", 1.0, self.presences, _told),
             Healer("clock", 0.5, self.clock.tick, _told),
             Healer("grants", 2.0, self.grants.heal, _told),
             Healer("groups", 2.0, self.groups.heal, _told),
@@ -95,6 +101,9 @@ class Controller(Door):
             Healer("sharing", 10.0, self.sharing.heal, _told),
             Healer("drift", 1.0, Drift(self.looks), _told),
             Healer("orphans", 5.0, orphans, _told),
+            Healer("scaling", 1.0, Scaling(self.admission), _told),
+            Healer("attachments", 1.0, Attachments(self.admission), _told),
+            Healer("learning", 5.0, Learning(store, kinds), _told),
             self.numbering,
             Healer("partitions", HOUR, Partitions(store), _told),
         )
@@ -126,9 +135,10 @@ class Controller(Door):
         """Until cancelled. Without a bus, and without a database, it goes on as soon as they are back."""
         await self.bus.serve_take(self._take)
         await self.bus.serve_renew(self._renew)
-        await self.bus.serve_roster(self._roster)
+        await self.bus.serve_roster(self.rosters)
         await self.bus.serve_lanes(self._opens)
-        await self.bus.on_presence(self._presence)
+        await self.bus.on_presence(self.presences.hear)
+        await self.bus.serve_greet(self.presences.greet)
         await self.bus.on_poke(self._poked)
         if self.identities is not None:
             await self.bus.serve_identity(self._renew_identity)
@@ -150,34 +160,11 @@ class Controller(Door):
         lost = await self.takes.renew(Custody(renew.agent, renew.epoch), renew.fences)
         return RenewReply(ok=not lost, custody=self.pace.custody_of_agent, lost=sorted(lost))
 
-    async def _roster(self, roster: Roster) -> RosterReply:
-        """What there may be on a lane: all but what is settled and gone."""
-        await self.trust.check(roster.agent, [roster.lane])
-        now = self.mover.clock()
-        paths = await self.store.roster(roster.lane, roster.after, PAGE)
-        rows = await self.store.read_many(paths)
-        there = [rows[path] for path in paths if path in rows and self._may_be(rows[path])]
-        taken = [row.path for row in there if row.snapshot.taken]
-        return RosterReply(list(map(member_of, there)), paths[-1] if len(paths) == PAGE else "", now, taken)
-
     async def _opens(self, asked: OpenLane) -> None:
         await self.trust.check(asked.agent, [asked.lane])
 
-    def _may_be(self, row: Row) -> bool:
-        moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
-        return moving or self.mover.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
-
     async def _poked(self, poke: Poke) -> None:
         await self._begin(Written({}, [], poke.recount, poke.expanding, steps=poke.steps, gone=poke.gone))
-
-    async def _presence(self, presence: Presence) -> None:
-        try:
-            if await self.trust.met(presence):
-                for lane in set(presence.throttled) & set(presence.lanes):
-                    await self.store.throttled(lane, presence.throttled[lane])
-        except Exception as error:
-            if times := self._unnoted():
-                log.info("%s is there, and that could not be noted (%d times): %s", presence.agent, times, error)
 
     async def _renew_identity(self, renew: RenewIdentity) -> IdentityReply:
         assert self.identities is not None

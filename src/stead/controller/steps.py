@@ -14,10 +14,11 @@ from uuid import UUID
 
 from stead.controller.errands import Errands
 from stead.controller.mover import Mover, Told
+from stead.lifecycle.decision import Outcome
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
-from stead.store import Row
+from stead.store import Row, Store
 from stead.store.change import Written
 
 SOON, LATER = 0.1, 2.0
@@ -50,6 +51,33 @@ type Answer = Done | Failed | Waits
 
 type Work = Callable[[Row, UUID], Awaitable[Answer]]
 """Does what is missing for a resource and the operation on it: again and again, and by several at once."""
+
+
+WELL = ("", Outcome.DONE, Outcome.DISPLACED)
+"""How an operation has ended, or not yet, where that is nothing to worry about."""
+
+
+class Requested:
+    """Operations on others that a step has asked for, each by its path."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._asked: dict[str, list[str]] = {}
+
+    def add(self, path: str, operation: str) -> None:
+        """One more."""
+        self._asked.setdefault(path, []).append(operation)
+
+    async def bad(self) -> dict[str, list[str]]:
+        """By path, those that did not go well, where the last is one of them."""
+        known = await self.store.outcomes([id for ids in self._asked.values() for id in ids])
+        bad = {p: [i for i in ids if i in known and known[i][0] not in WELL] for p, ids in self._asked.items()}
+        return {path: ids for path, ids in bad.items() if ids and ids[-1] == self._asked[path][-1]}
+
+    async def why(self, operation: str) -> str:
+        """What there is to say of one that did not go well."""
+        record = await self.store.operation(UUID(operation))
+        return f": {record['says']}" if record is not None and record["says"] else ""
 
 
 class Steps:

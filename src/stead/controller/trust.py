@@ -55,12 +55,11 @@ class Trust:
         if own is not None and not own.issuperset(lanes):
             raise BadMessage(f"{agent[:100]} speaks for lanes that are not its own")
 
-    async def met(self, said: Hello | Presence) -> bool:
-        """Note that an agent is there, unless what it says of itself cannot be."""
+    async def believes(self, said: Hello | Presence) -> bool:
+        """Whether what an agent says of itself can be."""
         try:
             await self.check(said.agent, said.lanes, said.epoch)
         except BadMessage as error:
             self.garbage.note(f"what {said.agent[:100]} said", str(error))
             return False
-        await self.store.hello(said.agent, said.epoch, said.lanes, said.version)
         return True

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -44,6 +44,8 @@ class Member(Struct, frozen=True, kw_only=True):
     facts: Mapping[str, Any] = {}
     """What earlier calls returned: the provider's id, if it is known."""
     kind: str = VM
+    revision: int = 0
+    """Of the spec. Who can, keeps it with what is there and tells it with every look; 0 where nobody said."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -73,6 +75,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     facts: Mapping[str, Any] = {}
     revision: int | None = None
     """Of the spec that is in force there, where that can be told."""
+    error: str = ""
+    """Where it is broken: why, if that can be told."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -85,6 +89,15 @@ class Found(Struct, frozen=True, kw_only=True):
     """The resource it was made for, as the tag has it."""
     facts: Mapping[str, Any] = {}
     kind: str = VM
+
+
+class Tail(Struct, frozen=True, kw_only=True):
+    """The end of what something wrote."""
+
+    lines: list[str] = []
+    """The oldest first."""
+    position: str = ""
+    """From where to go on; in the driver's own words."""
 
 
 class Driver(Protocol):
@@ -121,6 +134,14 @@ class Driver(Protocol):
 
     async def close(self) -> None:
         """Let go of connections. Harmless when repeated."""
+
+
+@runtime_checkable
+class Logs(Protocol):
+    """A driver that knows what the things it made have written. Not every one does."""
+
+    async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
+        """The last so many lines; with `since`, of those that came after a position that was told before."""
 
 
 class Error(Exception):

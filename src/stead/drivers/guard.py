@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import VM, Driver, Error, Found, Member, Result, Seen
+from stead.drivers.base import VM, Driver, Error, Found, Logs, Member, Result, Seen, Tail
 from stead.secrets import KNOWN, scrub
 
 
@@ -54,6 +54,23 @@ class Guarded:
     async def close(self) -> None:
         """As the driver does it."""
         await self.driver.close()
+
+
+class GuardedLogs(Guarded):
+    """A driver that knows logs, without secrets in them."""
+
+    def __init__(self, driver: Driver, logs: Logs) -> None:
+        super().__init__(driver)
+        self._logs = logs
+
+    async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
+        """As the driver does it."""
+        return await _clean(self._logs.logs(member, lines, since))
+
+
+def guarded(driver: Driver) -> Guarded:
+    """A driver without secrets in what it says, which knows logs if the driver does."""
+    return GuardedLogs(driver, driver) if isinstance(driver, Logs) else Guarded(driver)
 
 
 async def _clean[T](asked: Awaitable[T]) -> T:

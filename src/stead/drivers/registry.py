@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from stead.drivers.base import Driver
-from stead.drivers.guard import Guarded
+from stead.drivers.guard import guarded
 
 Factory = Callable[[Mapping[str, Any]], Driver]
 """Makes a driver from its configuration, which names the place (`provider`, `region`) and whatever else it needs.
@@ -20,8 +20,11 @@ Raises `ValueError` where the configuration is wrong."""
 
 _BUILT_IN = {
     "ec2": "stead.drivers.ec2.driver:from_config",
+    "libvirt": "stead.drivers.libvirt.driver:from_config",
     "lxd": "stead.drivers.lxd.driver:from_config",
     "openstack": "stead.drivers.openstack.driver:from_config",
+    "podman": "stead.drivers.podman.driver:from_config",
+    "process": "stead.drivers.process.driver:from_config",
     "sim": "stead.drivers.sim.driver:from_config",
 }
 
@@ -40,7 +43,7 @@ def names() -> list[str]:
 
 def make(name: str, config: Mapping[str, Any]) -> Driver:
     """The driver of that name for one place; nothing secret leaves it."""
-    return Guarded(_factory(name)(config))
+    return guarded(_factory(name)(config))
 
 
 def _factory(name: str) -> Factory:

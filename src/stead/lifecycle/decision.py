@@ -56,6 +56,8 @@ class Code(StrEnum):
     """What the resource belongs to is in a state in which it accepts no changes below it."""
     NOT_EMPTY = "not-empty"
     """The action is for something empty, and there are children."""
+    QUOTA = "quota"
+    """What the resource belongs to has as much of that as it may have."""
     NOT_FORCEABLE = "not-forceable"
     """The action cannot be forced, and force was asked for."""
     NEEDS_REASON = "needs-reason"

@@ -51,6 +51,9 @@ class Lifecycle:
     queue_of: str = ""
     """The field of its spec or facts that has the path of another object, in whose queue its actions wait their turn.
     """
+    holds: str = ""
+    """The kind of what is on it without lying below it: each names it in the field of its spec that is called as this
+    kind is."""
     presence: bool = False
     """Its agent connects and disconnects, with notify-ids."""
     pace: Pace = DEFAULT

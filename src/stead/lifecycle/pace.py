@@ -31,6 +31,8 @@ class Pace:
     """Between looks at what hardly ever does."""
     survey: int = 30 * MINUTE
     """Between full states of a lane, which show what nobody owns."""
+    away: int = 30
+    """Until an agent that has not been heard of counts as disconnected."""
     hold: int = DAY
 
     @property

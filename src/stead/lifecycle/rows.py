@@ -118,6 +118,12 @@ class Need:
 
     kind: str
     states: tuple[str, ...]
+    there: bool = False
+    """The ancestor has to be there at all."""
+    named: str = ""
+    """It is no ancestor, but what this field of the spec has the path of; and it counts whoever asks."""
+    only: tuple[str, ...] = ()
+    """The actions that need it; none: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +209,8 @@ class Action:
     """Its work begins with a check that may say no; then nothing has changed and the state is as before."""
     respec: bool = False
     """It brings a new spec, which becomes the resource's when it is done and is dropped when it is undone."""
+    amends: bool = False
+    """What it brings is laid over the spec that there is, instead of taking its place."""
     empty_only: bool = False
     """Refused while the resource has children."""
     queues: bool = False

@@ -134,7 +134,9 @@ class Snapshot:
     children: int = 0
     """How many resources lie below it."""
     above: tuple[tuple[str, str], ...] = ()
-    """Its ancestors' kinds and states, where the lifecycle needs them."""
+    """Its ancestors' kinds and states, where the lifecycle needs them; no state where one is not there."""
+    over: str = ""
+    """What there is too little room for where it belongs, in words."""
     blocked: Holder | None = None
     """Another operation's claim on this path, above it or below it."""
     kept: tuple[str, str] | None = None

@@ -166,7 +166,9 @@ def _reports(lc: Lifecycle, action: Action, state: State, follows: str, origins:
 def truth(lc: Lifecycle, action: Action, origin: str, follows: str, seen: str, state: State) -> str:
     """Where an observation leads a resource that was on its way: to what is true, or to failure."""
     follows = origin if follows == BACK else follows
-    if lc.state(follows).seen == seen:
+    # Where others go on, and nothing shows that they do, all that can be seen is the end.
+    shows = lc.state(follows).seen or lc.state(follows).cls is not StateClass.MOVING or action.ends == BACK
+    if lc.state(follows if shows else action.ends).seen == seen:
         return follows
     was_there = lc.state(origin).cls is not StateClass.ABSENT
     if was_there and lc.state(origin).seen == seen:
@@ -203,7 +205,7 @@ def _steps(action: Action, state: State, follows: str, origins: tuple[str, ...])
 
 
 def _clock(action: Action, state: State, origins: tuple[str, ...]) -> Iterator[Move]:
-    for target in resolve(action, action.silent, origins, state):
+    for target in resolve(action, state.fails or action.silent, origins):
         if target != state.name:
             yield Move(state.name, Trigger.SILENT, action.name, Actor.CLOCK, target)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Awaits, StateClass
-from stead.lifecycle.snapshot import Phase, Snapshot
+from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,14 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
     elif op.phase is Phase.ACTING:
         moving = state.cls is StateClass.MOVING
         found["deadline"] = Running((state.deadline if moving else None) or pace.unseen_work, since)
-        if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not lc.presence):
+        if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not _welcomes(lc, op)):
             found["next"] = Running(0, since)
         if moving and state.awaits is Awaits.STEP:
             found["step"] = Running(pace.step, snap.fence)
     return found
+
+
+def _welcomes(lc: Lifecycle, op: Operation) -> bool:
+    """Whether the operation is about an agent that has to be there for it to go on."""
+    action = lc.action(op.action)
+    return lc.presence and action is not None and bool(action.verbs)

@@ -45,6 +45,10 @@ class Brief(NamedTuple):
     next_spec: str | None = None
     """As JSON."""
     lane: str = ""
+    revision: int = 0
+    """Of the spec that is in force."""
+    next_revision: int = 0
+    """Of the one that is on its way."""
 
     def known(self) -> dict[str, Any]:
         """What the provider said of it."""
@@ -60,6 +64,14 @@ class Brief(NamedTuple):
     def likeness(self) -> tuple[str, str, str, bool]:
         """What it has in common with others of its class."""
         return (self.kind, self.state, self.condition, self.respec)
+
+    def revision_of(self, told: int | None) -> int | None:
+        """The revision of a spec as decisions know it: 1 is the one on its way, 0 the one in force, 2 any other."""
+        if not told:  # nobody can tell, or an agent was never told
+            return None
+        if self.respec and told == self.next_revision:
+            return 1
+        return 0 if told == self.revision else 2
 
 
 def brief_of(record: asyncpg.Record) -> Brief:
@@ -79,6 +91,8 @@ def brief_of(record: asyncpg.Record) -> Brief:
         record["timers"],
         record["next_spec"],
         record["lane"],
+        record["revision"],
+        record["next_revision"],
     )
 
 

@@ -40,6 +40,8 @@ class Change:
     """Where there is no record yet: fence, lane, token and spec."""
     custody: Custody | None = None
     """Who takes the order."""
+    around: Mapping[str, Any] | None = None
+    """What has to be so around the resource, where it takes a claim."""
 
     def common(self, at: float) -> dict[str, Any]:
         """What it shares with whoever has the same template."""
@@ -76,6 +78,8 @@ class Change:
             extra["next"] = dict(self.spec or {})
         if self.template.body["claim"] == "take":
             extra["take"] = [{"path": self.brief.path, "mode": "x"}]
+            if self.around is not None:
+                extra["around"] = self.around
         change |= self._respecified()
         if change:
             extra["change"] = change

@@ -11,6 +11,9 @@ from stead.store.brief import Brief, brief_of
 from stead.store.row import Row, row_of
 from stead.store.statements import Statements
 
+MOST_PARTS = 1000
+"""Parts of something that are read at a time."""
+
 
 class Count(NamedTuple):
     """Members of a group in one state."""
@@ -45,6 +48,10 @@ class Groups(Statements):
         """
         rows = await self.fetch("count_classes", kind, below, UUID(failed) if failed else None)
         return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
+
+    async def parts(self, path: str, kind: str, states: Sequence[str], *, back: bool) -> list[Mapping[str, Any]]:
+        """What is below a path and at work or in one of the states; `back`: what was brought there with it."""
+        return [dict(r) for r in await self.fetch("list_parts", path, kind, list(states), back, MOST_PARTS)]
 
     async def expansion(self, operation: str) -> Mapping[str, Any] | None:
         """What an operation still asks of the members of its group."""

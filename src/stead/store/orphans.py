@@ -15,9 +15,9 @@ class Orphans(Statements):
         """What was found on a lane and nobody owns."""
         await self.fetch("note_orphans", lane, [dict(one) for one in found])
 
-    async def forget_orphans(self, lane: str, before: float) -> int:
-        """What was found before that time and not since is no longer there, or somebody's."""
-        return len(await self.fetch("forget_orphans", lane, before))
+    async def forget_orphans(self, told: Mapping[str, float]) -> int:
+        """What was found on a lane before its time and not since is no longer there, or somebody's."""
+        return len(await self.fetch("forget_orphans", list(told), list(told.values())))
 
     async def orphans(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
         """What was found at least twice."""

@@ -35,6 +35,8 @@ class Row:
     changed_at: datetime | None = None
     created_at: datetime | None = None
     told: Brief | None = None
+    around: Mapping[str, Any] | None = None
+    """What has to be so around it when something is written that it was asked."""
 
     @property
     def brief(self) -> Brief:
@@ -51,8 +53,10 @@ class Row:
 def row_of(record: asyncpg.Record) -> Row:
     """A row from a record of `read_resources`."""
     brief = brief_of(record)
-    since = record["op_since"].isoformat() if record["op_since"] else ""
-    alike = named(snapshot_of(brief.likeness), str(brief.operation), str(brief.hidden), record["op_by"], since)
+    alike = named(snapshot_of(brief.likeness), str(brief.operation), str(brief.hidden), *_begun(record, "op"))
+    if alike.hidden is not None:
+        by, since = _begun(record, "hidden")
+        alike = replace(alike, hidden=replace(alike.hidden, by=by, since=since))
     return Row(
         path=brief.path,
         kind=brief.kind,
@@ -85,6 +89,11 @@ def holder_of(written: Mapping[str, Any] | None, of: str) -> Holder | None:
         since=_text(written["since"]),
         below=written["path"].startswith(f"{of}/"),
     )
+
+
+def _begun(record: asyncpg.Record, which: str) -> tuple[str, str]:
+    """Who asked for an operation of a resource, and when it began, where the statement tells it."""
+    return record.get(f"{which}_by") or "", _text(record.get(f"{which}_since"))
 
 
 def _text(when: datetime | str | None) -> str:

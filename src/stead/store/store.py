@@ -14,14 +14,20 @@ import msgspec
 
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.store.access import Accesses
+from stead.store.attachments import Attachments
 from stead.store.brief import Brief, brief_of
 from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
+from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
+from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
 from stead.store.queues import Queues
+from stead.store.quotas import Quotas
 from stead.store.row import Row, holder_of, row_of
+from stead.store.scaling import Scalings
+from stead.store.sites import Sites
 from stead.together import Together
 
 _encode = msgspec.json.Encoder().encode
@@ -29,11 +35,16 @@ _encode = msgspec.json.Encoder().encode
 MOST_MEMBERS = 100
 """Members in one order: as many as one call to a provider usually takes."""
 
+SETTINGS = {"jit": "off"}
+"""Statements are many and short: compiling one takes longer than running it a thousand times."""
+
 TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
 
 
-class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
+class Store(
+    Groups, Queues, Orphans, Overviews, Accesses, Identities, Scalings, Sites, Nodes, Attachments, Durations, Quotas
+):
     """All statements, on a pool of connections."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
@@ -47,7 +58,7 @@ class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
     async def open(cls, dsn: str, *, connections: int = 10) -> AsyncIterator[Store]:
         """A store on a database whose schema is there already."""
         async with asyncpg.create_pool(
-            dsn, min_size=1, max_size=connections, init=speak_json, reset=_nothing
+            dsn, min_size=1, max_size=connections, init=speak_json, reset=_nothing, server_settings=SETTINGS
         ) as pool:
             store = cls(pool)
             await store.cell()
@@ -78,6 +89,14 @@ class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
         """Resources by path in brief; those that do not exist are left out."""
         return {r["path"]: brief_of(r) for r in await self.fetch("read_briefs", list(paths))}
 
+    async def states(self, paths: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """By path, what is there, and its state."""
+        return {r["path"]: (r["kind"], r["state"]) for r in await self.fetch("read_states", list(paths))}
+
+    async def below(self, paths: Sequence[str]) -> dict[str, int]:
+        """Of some paths, those that something lies below, and how much, up to a hundred."""
+        return {r["path"]: r["things"] for r in await self.fetch("count_below", list(paths))}
+
     async def due(self, now: float, limit: int) -> list[Brief]:
         """Resources with a timer that is due."""
         return [brief_of(r) for r in await self.fetch("due_resources", now, limit)]
@@ -101,9 +120,13 @@ class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
         """They were looked at, and all is as it was believed to be."""
         await self.fetch("mark_seen", list(paths), pause)
 
-    async def roster(self, lane: str, after: str, limit: int) -> list[str]:
-        """Paths of resources on a lane, in order."""
-        return [r["path"] for r in await self.fetch("list_lane", lane, after, limit)]
+    async def rosters(self, asked: Sequence[tuple[str, str]], limit: int) -> list[list[Row]]:
+        """For each lane and path, the resources on that lane after that path, in order; without claims on them."""
+        lanes, after = zip(*asked, strict=True)
+        pages: list[list[Row]] = [[] for _ in asked]
+        for record in await self.fetch("list_rosters", list(lanes), list(after), limit):
+            pages[record["number"] - 1].append(row_of(record))
+        return pages
 
     # The cell, its agents and its lanes
 
@@ -134,10 +157,6 @@ class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
         """Orders by number, as agents are told of them."""
         orders: list[Mapping[str, Any]] = await self._pool.fetchval("SELECT orders_as_told($1)", list(numbers))
         return orders
-
-    async def hello(self, agent: str, epoch: int, lanes: Sequence[str], version: str) -> bool:
-        """An agent is there; whether this run of it is the latest that was heard of."""
-        return bool(await self.fetch("meet_agent", agent, epoch, list(lanes), version))
 
     async def throttled(self, lane: str, calls: int) -> None:
         """A provider has refused so many calls on a lane because there were too many."""
@@ -276,6 +295,11 @@ class Store(Groups, Queues, Orphans, Overviews, Accesses, Identities):
     async def journal(self, after: int, *, path: str | None = None, limit: int = 100) -> list[Mapping[str, Any]]:
         """Lines of the journal from after a position on."""
         return [dict(r) for r in await self.fetch("read_journal", after, path, limit)]
+
+    async def steps(self, id: UUID, path: str, since: datetime) -> tuple[int | None, bool]:
+        """The first position of an operation in the journal, and whether some of its lines have none yet."""
+        (record,) = await self.fetch("find_steps", id, path, since)
+        return record["first"], record["unnumbered"]
 
     async def last_errors(self, paths: Sequence[str]) -> dict[str, str]:
         """By path, the last error that was told of each, where there was one."""

@@ -9,9 +9,11 @@ may just have come to an end.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import Any
 
 from stead.bus import Bus, BusError
-from stead.bus.messages import FullState, Survey
+from stead.bus.messages import FullState, StateLine, Survey
 from stead.controller.mover import Mover
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import ABSENT
@@ -39,22 +41,30 @@ class Orphans:
             log.debug("%s is not surveyed: %s", lane, error)
         return 1
 
-    async def found(self, message: FullState) -> None:
-        """What an agent has that is on nobody's roster."""
+    async def found(self, messages: Sequence[FullState]) -> None:
+        """What agents have that is on nobody's roster."""
         store = self.mover.store
-        strays = {line.token: line for line in message.objects if line.token and not line.path}
-        if strays:
-            owners = await store.owners(list(strays))
-            orphans = [s for token, s in strays.items() if token not in owners or not self._may_have(owners[token])]
-            noted = [
-                {"token": s.token, "path": str(s.facts.get("path", "")), "state": s.seen, "facts": s.facts}
-                for s in orphans
-            ]
-            await store.note_orphans(message.lane, noted)
-        if message.end:
-            await store.forget_orphans(message.lane, message.began)
+        strays = [(m.lane, {s.token: s for s in m.objects if s.token and not s.path}) for m in messages]
+        tokens = {token for _, some in strays for token in some}
+        owners = await store.owners(sorted(tokens)) if tokens else {}
+        for lane, some in strays:
+            orphans = [s for token, s in some.items() if token not in owners or not self._may_have(owners[token])]
+            if orphans:
+                await store.note_orphans(lane, [_noted(orphan) for orphan in orphans])
+        told = {message.lane: message.began for message in messages if message.end}
+        if told:
+            await store.forget_orphans(told)
 
     def _may_have(self, row: Row) -> bool:
         """Whether there may be something at the provider for it: unless it is settled, and gone."""
         state = self.mover.kinds[row.kind].state(row.snapshot.state)
         return row.snapshot.operation is not None or row.snapshot.hidden is not None or state.seen != ABSENT
+
+
+def _noted(stray: StateLine) -> dict[str, Any]:
+    return {
+        "token": stray.token,
+        "path": str(stray.facts.get("path", "")),
+        "state": stray.seen,
+        "facts": stray.facts,
+    }

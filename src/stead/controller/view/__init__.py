@@ -3,6 +3,7 @@
 from stead.access.caller import Caller
 from stead.controller.identities import Identities, Invitation, Joined, Member, NotInvited
 from stead.controller.identities import Taken as NameTaken
+from stead.controller.view.logs import Silent, Written
 from stead.controller.view.permission import NotPermitted
 from stead.controller.view.reading import AWAY, View
 from stead.controller.view.seen import Seen
@@ -58,9 +59,11 @@ __all__ = [
     "Running",
     "Seen",
     "Service",
+    "Silent",
     "Standing",
     "Taken",
     "Truth",
     "Unfit",
     "View",
+    "Written",
 ]

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from stead.access.caller import Caller
+from stead.controller import around
+from stead.controller.admission import may_be_new
+from stead.controller.placing import found_for
 from stead.controller.view.reading import View, aims_at
 from stead.controller.view.things import (
     Asked,
@@ -76,10 +79,20 @@ async def find(view: View, asked: Asked) -> Row | Missing:
     if lifecycle is None:
         return Missing(f"there is no kind {asked.kind}" if asked.kind else f"there is nothing at {asked.path}")
     action = lifecycle.action(asked.action)
-    if action is not None and lifecycle.initial.name not in action.starts:
+    if action is not None and (
+        lifecycle.initial.name not in action.starts or not may_be_new(lifecycle, asked.action)
+    ):
         return Missing(f"there is no {asked.kind} {asked.path}")
     snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await view.holders(asked.path)), None))
     return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
+
+
+async def _set_in(view: View, row: Row, request: Request, asked: Asked) -> Row:
+    """The same with what lies around it, as far as that matters for what is asked."""
+    rows = {row.path: row}
+    found = await found_for(view.store, row.kind, row, request.action, asked.spec, asked.lane)
+    await around.set_in(view.store, view.kinds, rows, [(row.path, request, {**asked.spec, **found})])
+    return rows[row.path]
 
 
 async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Missing:
@@ -87,7 +100,9 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
     row = await find(view, asked)
     if isinstance(row, Missing):
         return row
-    lifecycle, snap, request = view.kinds[row.kind], row.snapshot, request_of(asked, caller)
+    request = request_of(asked, caller)
+    row = await _set_in(view, row, request, asked)
+    lifecycle, snap = view.kinds[row.kind], row.snapshot
     standing = await _standing(view, row)
     answer = await _decided(view, standing, request, asked)
     refusal = answer if isinstance(answer, Refusal) else None
@@ -143,6 +158,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
     if isinstance(row, Missing):
         return row
     request = request_of(asked, caller)
+    row = await _set_in(view, row, request, asked)
     standing = await _standing(view, row)
     answer = await _decided(view, standing, request, asked)
     if isinstance(answer, Refusal):
@@ -311,9 +327,13 @@ def _remedies(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> 
                 yield Remedy("reason", "say why it is to be forced")
             case Code.NOT_EMPTY:
                 yield Remedy("empty", f"remove the {snap.children} below it first")
+            case Code.QUOTA:
+                yield Remedy("quota", "destroy something there, or have an admin raise the quota")
             case Code.PARENT:
+                above = dict(snap.above)
                 for need in lc.needs:
-                    yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
+                    if above.get(need.kind, need.states[0]) not in need.states:
+                        yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
             case Code.MOVING | Code.HELD:
                 yield from _after_holder(lc, snap, req, refusal)
             case Code.WRONG_STATE:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from stead.catalog import infrastructure
+from stead.catalog import edge, infrastructure
 from stead.catalog.infrastructure import RESERVED, Wrong
 from stead.controller.view.things import Asked, Unfit
 from stead.lifecycle.definition import Lifecycle
@@ -14,11 +14,19 @@ from stead.store import Store
 
 _LANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
+_SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+"""Of namespaces and sites: both are part of the name of a lane."""
+
+EDGE = {"cloudlet": "/ns/site", "clusterinst": "/ns/site/cluster", "appinst": "/ns/site/cluster/app"}
+"""Where what is of the edge family lies."""
+
 SCALES = ("scale-out", "scale-in")
 
 
 async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> Asked | Unfit:
     """What is asked for, with what follows from it; or what is wrong with it."""
+    if asked.kind in EDGE:
+        return _at_site(asked)
     asked = with_lane(asked)
     if asked.lane and not _LANE.fullmatch(asked.lane):
         return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
@@ -33,6 +41,19 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     if not asked.lane and action.verbs:
         return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
     return asked
+
+
+def _at_site(asked: Asked) -> Asked | Unfit:
+    """A site, or what is on one: the lane follows from the path."""
+    names = asked.path.split("/")[1:]
+    if len(names) != EDGE[asked.kind].count("/"):
+        return Unfit("path", f"a {asked.kind} lies at a path like {EDGE[asked.kind]}")
+    if not all(map(_SITE.fullmatch, names[:2])):
+        return Unfit("path", "namespaces and sites have names of letters, digits, dashes, at most 40, and no dots")
+    lane = edge.lane_of(asked.path)
+    if asked.lane not in ("", lane):
+        return Unfit("lane", f"{lane} leads to it, and no other lane")
+    return replace(asked, lane=lane)
 
 
 def with_lane(asked: Asked) -> Asked:

@@ -45,7 +45,13 @@ def bad_states(lifecycle: Lifecycle) -> frozenset[str]:
     """The states at rest that failure, silence or a broken object lead to."""
     named = {lifecycle.broken, UNDEFINED}
     named |= {name for action in lifecycle.actions for name in (action.fails, action.silent)}
-    named |= {state.fails for state in lifecycle.states}
+    # Where failure on the way leads to the same end as success, there is nothing bad about it.
+    named |= {
+        state.fails
+        for action in lifecycle.actions
+        for state in map(lifecycle.state, action.through)
+        if state.fails != action.ends
+    }
     if lifecycle.fold is Fold.WORST:
         named |= set(lifecycle.order[:1])
     resting = {s.name for s in lifecycle.states if s.cls in (StateClass.SETTLED, StateClass.FINAL)}

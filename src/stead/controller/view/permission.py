@@ -17,11 +17,13 @@ from stead.access.policies import (
     AGENTS,
     ALLOWED,
     CELL,
+    DEMAND,
     FOR_ADMINS,
     LIMIT,
     NAMESPACE,
     ORPHANS,
     QUEUE,
+    SCALING,
     VIEW,
     Thing,
     Verdict,
@@ -43,6 +45,8 @@ IN_WORDS = {
     ORPHANS: "dealing with orphans",
     AGENTS: "letting agents in",
     ACCESS: "giving access",
+    SCALING: "saying how demand is followed",
+    DEMAND: "telling demand",
 }
 """What the actions are that are no lifecycle's."""
 

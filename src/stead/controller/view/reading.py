@@ -15,6 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from stead.controller.view.health import Healths
+from stead.controller.view.lasting import Lasting, Lastings, Usual
 from stead.controller.view.pulse import Pulse
 from stead.controller.view.things import (
     Claim,
@@ -65,6 +66,7 @@ class View:
         self.kinds = kinds
         self.healths = Healths(kinds)
         self.pulse = Pulse(store)
+        self.usual = Usual(store, kinds)
         self._end = 0
 
     async def ping(self) -> None:
@@ -78,7 +80,7 @@ class View:
         row = await self.store.read(path)
         if row is None:
             return None
-        (shown,) = await self._with_members([self.shown(row)])
+        (shown,) = await self._with_members([self.shown(row, await self.usual.of([row]))])
         return shown
 
     async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
@@ -113,12 +115,13 @@ class View:
         # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
         paths = await self.store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
         rows = await self.store.read_many(paths[:limit])
-        items = await self._with_members([self.shown(rows[path]) for path in paths[:limit] if path in rows])
+        lasts = await self.usual.of(rows.values())
+        items = await self._with_members([self.shown(rows[path], lasts) for path in paths[:limit] if path in rows])
         more = len(paths) > limit
         return Listed(tuple(items), paths[limit - 1] if more else None, more)
 
-    def shown(self, row: Row) -> Resource:
-        """A row, as it is shown."""
+    def shown(self, row: Row, lasts: Lastings | None = None) -> Resource:
+        """A row, as it is shown; with how long what is under way has lasted, where that was asked for."""
         lifecycle, snap = self.kinds[row.kind], row.snapshot
         return Resource(
             path=row.path,
@@ -130,8 +133,8 @@ class View:
             spec=row.spec,
             next_spec=row.next_spec,
             facts=row.facts or {},
-            operation=_running(lifecycle, snap.operation),
-            hidden=_running(lifecycle, snap.hidden),
+            operation=_running(lifecycle, row.path, snap.operation, lasts or {}),
+            hidden=_running(lifecycle, row.path, snap.hidden, lasts or {}),
             timers={name: datetime.fromtimestamp(at, UTC) for name, at in sorted((row.timers or {}).items())},
             seen_at=row.seen_at,
             changed_at=row.changed_at,
@@ -197,7 +200,8 @@ class View:
         records = await asyncio.gather(*(self.store.operation(id) for id in ids))
         found = [_operation(record) for record in records if record is not None]
         rows = await self.store.read_many([op.path for op in found if op.outcome is None])
-        return [_with_progress(op, rows.get(op.path)) for op in found]
+        lasts = await self.usual.of(rows.values())
+        return [_with_progress(op, rows.get(op.path), lasts.get((op.path, op.id))) for op in found]
 
     async def claims(self, below: str, limit: int) -> Listed[Claim]:
         """Claims on a path and below it, in order of path."""
@@ -294,7 +298,7 @@ def aims_at(lifecycle: Lifecycle, action: str, origin: str) -> str:
     return origin if known is None or known.ends == BACK else known.ends
 
 
-def _running(lifecycle: Lifecycle, op: parts.Operation | None) -> Running | None:
+def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts: Lastings) -> Running | None:
     if op is None:
         return None
     return Running(
@@ -307,6 +311,7 @@ def _running(lifecycle: Lifecycle, op: parts.Operation | None) -> Running | None
         by=op.by,
         since=datetime.fromisoformat(op.since) if op.since else None,
         cancelled=op.cancelled,
+        lasts=lasts.get((path, op.id)),
     )
 
 
@@ -326,7 +331,7 @@ def operation_of(row: Row, record: Mapping[str, Any] | None) -> Operation | None
     return _with_progress(_operation({**record, **begun, "position": None, "reasons": []}), row)
 
 
-def _with_progress(op: Operation, row: Row | None) -> Operation:
+def _with_progress(op: Operation, row: Row | None, lasts: Lasting | None = None) -> Operation:
     """An operation with how far it has come, if it is still its resource's."""
     if op.queued:
         return replace(op, state=row.snapshot.state if row is not None else None, phase=QUEUED)
@@ -340,6 +345,7 @@ def _with_progress(op: Operation, row: Row | None) -> Operation:
                 phase=running.phase,
                 attempt=running.attempt,
                 cancelled=running.cancelled,
+                lasts=lasts,
             )
     return op
 

@@ -15,10 +15,12 @@ from uuid import UUID
 
 from stead.access.caller import Caller
 from stead.access.policies import NAMESPACE, VIEW, Thing, labels_of
+from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
 from stead.controller.view.past import past
 from stead.controller.view.permission import THE_CELL
 from stead.controller.view.standing import Standing, standing
+from stead.controller.view.stuck import Stuck, stuck
 from stead.controller.view.things import (
     Claim,
     Lane,
@@ -35,6 +37,7 @@ from stead.controller.view.things import (
 from stead.controller.view.timeline import Timeline, timeline
 from stead.controller.view.tree import Node, tree
 from stead.controller.view.truth import truth
+from stead.store.quotas import Quota
 
 if TYPE_CHECKING:
     from stead.controller.view.service import Service
@@ -106,6 +109,11 @@ class Seen:
         thing = Thing(found.path, found.kind, labels_of(found.spec))
         return found if self.service.permission.sees(self.caller, thing) else None
 
+    async def logs(self, path: str, lines: int, since: str) -> Written | Silent | None:
+        """The last that a resource wrote, asked of its agent; or why nobody can say."""
+        found = await self.resource(path)
+        return None if found is None else await written(self.service.view, self.service.looks, path, lines, since)
+
     async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
         """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
         if refresh and self.service.looks is not None and await self._sees_path(path):
@@ -172,6 +180,17 @@ class Seen:
     async def queued(self, path: str, limit: int) -> Listed[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
         return await self._visible(await self.service.view.queued(path, limit))
+
+    async def quotas(self, path: str) -> list[Quota] | None:
+        """How much something has, and may have."""
+        store = self.service.view.store
+        there = await self._sees_path(path) and await store.states([path])
+        return await store.quotas(path) if there else None
+
+    async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Listed[Stuck]:
+        """What does not come to its end, and what was settled since a time though nobody had reported."""
+        below = await self._below(below)
+        return await self._visible(await stuck(self.service.view, below, since, after, limit))
 
     # The journal
 

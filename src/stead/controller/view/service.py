@@ -36,6 +36,7 @@ from stead.lifecycle.decision import Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
 from stead.store import Row
+from stead.store.quotas import Quota
 
 type Check = Callable[[], Awaitable[None]]
 """Raises where something is not as it should be."""
@@ -249,6 +250,15 @@ class Service:
         self.permission.require(caller, LIMIT)
         assert self.grants is not None, "nobody gives room here"
         await self.grants.limit_provider(name, members, regions)
+
+    async def set_quotas(self, path: str, most: Mapping[str, int | None], caller: Caller) -> list[Quota] | Missing:
+        """From now on something may have so much of each; what is not named stays as it is."""
+        row = await self.view.store.read(path)
+        if row is None or not self.permission.sees(caller, thing_of(row)):
+            return Missing(f"there is nothing at {path}")
+        self.permission.require(caller, LIMIT)
+        await self.view.store.set_quotas(path, most)
+        return await self.view.store.quotas(path)
 
     async def agents(self) -> list[Member]:
         """All agents that have an identity, and all that were heard of."""

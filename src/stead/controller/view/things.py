@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from stead.controller.view.lasting import Lasting
 from stead.lifecycle.decision import Reason
 from stead.lifecycle.snapshot import Holder
 
@@ -51,6 +52,8 @@ class Running:
     since: datetime | None
     cancelled: bool = False
     """Somebody wants it to end."""
+    lasts: Lasting | None = None
+    """For how long it has been where it is, and how long that usually takes; None where nobody asked for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,8 @@ class Operation:
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put, and so calls that a provider takes for all of them."""
+    lasts: Lasting | None = None
+    """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
     @property
     def queued(self) -> bool:

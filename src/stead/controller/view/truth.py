@@ -49,7 +49,7 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure) -> Truth:
     if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.MOVING:
         why = Unsure.MOVING
     elif isinstance(sight, StateLine):
-        seen = judged(snap, sight.seen, sight.revision)
+        seen = judged(snap, sight.seen, row.brief.revision_of(sight.revision))
         why = None if state.seen else Unsure.UNSAID
     return Truth(
         path=row.path,

@@ -110,7 +110,9 @@ class LxdDriver:
             await self._check_project(call)
             moves = await call.under_way()
             if len(wanted) <= FEW:
-                there = {name: found for name in wanted if (found := await call.instance(name)) is not None}
+                # LXD says nothing of an instance that is being started until it has: what moves is not asked for.
+                asked = wanted - moves.keys()
+                there = {name: found for name in asked if (found := await call.instance(name)) is not None}
             else:
                 there = {instance.name: instance for instance in await call.instances()}
             return [self._seen(call, member, there, moves) for member in members]

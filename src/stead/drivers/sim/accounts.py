@@ -75,15 +75,16 @@ def summary(ledger: Ledger) -> dict[str, Any]:
 
 def instances(ledger: Ledger, after: int, limit: int, token: str) -> dict[str, Any]:
     """Every instance there ever was, with all that happened to it, oldest first."""
-    query = "SELECT seq, id, provider, region, kind, token, state, spec, tags, made_at FROM instance WHERE seq > ?"
+    query = "SELECT seq, id, provider, region, kind, token, state, spec, tags, made_at, revision FROM instance"
+    query += " WHERE seq > ?"
     query += " AND token = ?" if token else ""
     with ledger.transaction():
         values = (after, token, limit + 1) if token else (after, limit + 1)
         rows = ledger.db.execute(f"{query} ORDER BY seq LIMIT ?", values).fetchall()
         told: dict[int, dict[str, Any]] = {}
-        for seq, id, provider, region, kind, its_token, state, spec, tags, made_at in rows[:limit]:
+        for seq, id, provider, region, kind, its_token, state, spec, tags, made_at, revision in rows[:limit]:
             told[seq] = {"id": id, "provider": provider, "region": region, "kind": kind, "token": its_token}
-            told[seq]["state"] = state
+            told[seq] |= {"state": state, "revision": revision}
             told[seq] |= {"spec": msgspec.json.decode(spec), "tags": msgspec.json.decode(tags), "made_at": made_at}
             told[seq]["history"] = []
         deeds = ledger.db.execute(

@@ -1,4 +1,6 @@
-"""The driver of the simulated cloud, for VMs and what they share.
+"""The driver of the simulated cloud: for VMs and what they share, or for clusters and the apps in them.
+
+A provider of the name `edge` has sites for regions, and a site has clusters and apps and nothing else.
 
 It shows what a driver of a real cloud has to get right: what was made is found by token, an error tells whether the
 deed may have been done, and a call ends within its time whatever the other side does.
@@ -32,6 +34,7 @@ from stead.drivers.base import (
 )
 from stead.drivers.sim import rules
 from stead.drivers.sim.wire import (
+    BREAKS,
     COLLECTIONS,
     ORDER_HEADER,
     OWNER_TAG,
@@ -62,11 +65,26 @@ WORDS = {
 AVAILABLE = "Available"
 """The lifecycle's word for what VMs share, where a VM runs."""
 
+READY = "Ready"
+"""The lifecycle's word for what is at a site, where a VM runs."""
+
 ENDS = {"create": rules.CREATE.ends} | {name: verb.ends for name, verb in rules.VERBS.items()}
 """The state that each verb is to lead to."""
 
+MACHINES = {verb: verb for verb in ("create", "suspend", "resume", "reboot", "terminate")}
+"""What is done to VMs, and the cloud's verb for it."""
+
 SHARED = {"create": "create", "delete": "terminate"}
-"""What is done to things that VMs share, and the cloud's verb for it."""
+"""The same of things that VMs share."""
+
+INSTALLED = SHARED | {verb: verb for verb in rules.RESPEC}
+"""The same of clusters and apps."""
+
+EDGE = "edge"
+"""The provider whose regions are sites."""
+
+SITE = frozenset({"clusterinst", "appinst"})
+"""The kinds that a site has, and no other place."""
 
 PLACES = {kind: place for place, kind in COLLECTIONS.items()}
 """Where the cloud has what is of a kind."""
@@ -120,8 +138,8 @@ class SimDriver:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """All of them."""
-        return frozenset(PLACES)
+        """All that are of such a place."""
+        return SITE if self._config.provider == EDGE else frozenset(PLACES) - SITE
 
     @property
     def longest_call(self) -> float:
@@ -130,26 +148,25 @@ class SimDriver:
 
     def batch_limit(self, verb: str, kind: str = VM) -> int:
         """The same for all."""
-        if verb not in (PROBE, *(ENDS if kind == VM else SHARED)):
+        if kind not in self.kinds or verb not in (PROBE, *verbs_of(kind)):
             raise ValueError(f"the simulated cloud does not know {verb} of a {kind}")
         return LIMIT
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         """One call; what it makes is tagged with its owner and its path."""
+        if not members:
+            return []
         check_batch(self, verb, members)
         if verb == PROBE:
             raise ValueError("a probe is answered by describe")
-        if not members:
-            return []
         body: CreateBody | ActBody
         kind = members[0].kind
         path = f"{self._path}/{PLACES[kind]}"
-        verb = verb if kind == VM else SHARED[verb]
+        verb = verbs_of(kind)[verb]
         if verb == "create":
-            tags = [{OWNER_TAG: self._config.owner, PATH_TAG: member.path} for member in members]
-            body = CreateBody([Ask(m.token, dict(m.spec), tag) for m, tag in zip(members, tags, strict=True)])
+            body = CreateBody([Ask(m.token, dict(m.spec), self._tags(m), m.revision) for m in members])
         else:
-            body = ActBody([Pick(member.facts.get("id", ""), member.token) for member in members])
+            body = ActBody([self._pick(verb, member) for member in members])
             path = f"{path}/{verb}"
         content = msgspec.json.encode(body)
         answers = (await self._call(Answers, "POST", path, content=content, headers={ORDER_HEADER: token})).answers
@@ -157,11 +174,20 @@ class SimDriver:
             raise TryAgain("the provider's answer makes no sense", unknown=True, detail=f"{len(answers)} answers")
         return [_result(verb, member, answer) for member, answer in zip(members, answers, strict=True)]
 
+    def _tags(self, member: Member) -> dict[str, str]:
+        return {OWNER_TAG: self._config.owner, PATH_TAG: member.path}
+
+    def _pick(self, verb: str, member: Member) -> Pick:
+        id = member.facts.get("id", "")
+        if verb not in rules.RESPEC:
+            return Pick(id, member.token)
+        return Pick(id, member.token, dict(member.spec), member.revision, self._tags(member))
+
     async def describe(self, members: Sequence[Member]) -> list[Seen]:
         """One call, which asks for ids and tokens together: an id that is wrong or lost does no harm."""
-        check_batch(self, PROBE, members)
         if not members:
             return []
+        check_batch(self, PROBE, members)
         ids = [member.facts["id"] for member in members if member.facts.get("id")]
         # One page has them all: a member is found twice at most, by an id that is not its own and by its token.
         params = {"ids": ids, "tokens": [member.token for member in members], "limit": 2 * LIMIT}
@@ -175,7 +201,7 @@ class SimDriver:
         """Page by page. What comes or goes meanwhile may be listed or not; what stays is listed."""
         found: list[Found] = []
         for kind, place in PLACES.items():
-            after = "0"
+            after = "0" if kind in self.kinds else ""
             while after:
                 params = {"owner": self._config.owner, "after": after}
                 page = await self._call(Page, "GET", f"{self._path}/{place}", params=params)
@@ -241,8 +267,10 @@ def _result(verb: str, member: Member, answer: Answer) -> Result:
     if verb == "create" and answer.state in rules.GOING:
         # Its token is spent: whoever removed it meant this very creation.
         return Result(path=member.path, ok=False, facts=facts, error="it was made, and has been removed since")
-    if verb == "create" and answer.state == rules.BROKEN:
-        return Result(path=member.path, ok=False, facts=facts, error="it was made, and is broken")
+    if verb in ("create", *rules.RESPEC) and answer.state == rules.BROKEN:
+        deed = "made" if verb == "create" else "changed"
+        error = ": ".join(filter(None, [f"it was {deed}, and is broken", _said(member.spec)]))
+        return Result(path=member.path, ok=False, facts=facts, error=error)
     end = ENDS[verb]
     pending = "" if answer.state in ("", end) else word(member.kind, end)
     return Result(path=member.path, ok=True, pending=pending, facts=facts)
@@ -250,13 +278,31 @@ def _result(verb: str, member: Member, answer: Answer) -> Result:
 
 def word(kind: str, state: str) -> str:
     """The lifecycle's word for the state of something of a kind."""
-    return AVAILABLE if kind != VM and state == rules.RUNNING else WORDS.get(state, BROKEN)
+    if state == rules.RUNNING and kind != VM:
+        return READY if kind in SITE else AVAILABLE
+    return WORDS.get(state, BROKEN)
+
+
+def verbs_of(kind: str) -> Mapping[str, str]:
+    """What is done to things of a kind, and the cloud's verb for it."""
+    return MACHINES if kind == VM else INSTALLED if kind in SITE else SHARED
 
 
 def _seen(member: Member, instance: Instance | None) -> Seen:
     if instance is None:
         return Seen(path=member.path, state=ABSENT)
-    return Seen(path=member.path, state=word(member.kind, instance.state), facts={"id": instance.id})
+    return Seen(
+        path=member.path,
+        state=word(member.kind, instance.state),
+        facts={"id": instance.id},
+        revision=instance.revision if member.kind in SITE else None,
+        error=_said(instance.spec) if instance.state == rules.BROKEN else "",
+    )
+
+
+def _said(spec: Mapping[str, Any]) -> str:
+    """What something that is broken says of that; nothing, where it was not its spec that broke it."""
+    return str(spec.get(BREAKS, ""))
 
 
 def _found(kind: str, instance: Instance) -> Found:

@@ -31,8 +31,8 @@ class Call(Struct, frozen=True):
     provider: str
     region: str
     verb: str
-    """create, describe, list, or one of the verbs on instances; of what VMs share with the kind after it, as in
-    create-network. Or offers."""
+    """create, describe, list, or one of the verbs on instances; of everything but VMs with the kind after it, as in
+    create-network or update-appinst. Or offers."""
     order: str = ""
     """The token of the order it was made for, if the caller said."""
     kind: str = "vm"
@@ -116,6 +116,10 @@ class Slow(Where, frozen=True, kw_only=True, tag="slow"):
     jitter: Seconds = 0.0
 
 
+class Spoil(Where, frozen=True, kw_only=True, tag="spoil"):
+    """What is made or changed comes out broken; it takes as long as it takes, and the call is answered as ever."""
+
+
 class Stale(Where, frozen=True, kw_only=True, tag="stale"):
     """Looks lag behind: a new instance is invisible and a changed one looks unchanged for so many seconds."""
 
@@ -128,7 +132,7 @@ class Quota(Where, frozen=True, kw_only=True, tag="quota"):
     limit: Count
 
 
-Fault = Latency | Drop | Hang | Throttle | Fail | Late | Lost | Slow | Stale | Quota
+Fault = Latency | Drop | Hang | Throttle | Fail | Late | Lost | Slow | Spoil | Stale | Quota
 
 
 class Faults(Struct, frozen=True, forbid_unknown_fields=True):
@@ -190,6 +194,8 @@ class Plan:
     spoil: Callable[[str], Error | None] = lambda token: None
     """What goes wrong with the instance of that token, if anything does."""
     slow: float = 0.0
+    broken: bool = False
+    """What is made or changed comes out broken."""
     stale: float = 0.0
     quota: int | None = None
     after: Pause | None = None
@@ -251,6 +257,7 @@ class Weather:
             plan,
             spoil=lambda token: self._spoiled(call, token),
             slow=self._varied(slow.fault) if slow else 0.0,
+            broken=self._strike(call, Spoil) is not None,
             stale=stale.fault.seconds if stale else 0.0,
             quota=quota.fault.limit if quota else None,
             after=Pause(late.fault.seconds, late.over) if late else None,

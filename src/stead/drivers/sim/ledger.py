@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -22,27 +22,39 @@ from typing import Any
 import msgspec
 
 from stead.drivers.sim.faults import Call, Plan
-from stead.drivers.sim.rules import CREATE, DRIFTS, TERMINATED, VERBS, Verb
-from stead.drivers.sim.wire import OWNER_TAG, Answer, Ask, Drift, Error, Instance, Page, Pick
+from stead.drivers.sim.rules import BROKEN, CREATE, DRIFTS, MAKES, RESPEC, RUNNING, TERMINATED, VERBS, Verb
+from stead.drivers.sim.wire import BREAKS, OWNER_TAG, PATH_TAG, Answer, Ask, Drift, Error, Instance, Page, Pick
 
-PREFIXES = {"vm": "i", "network": "net", "securitygroup": "sg", "sshkey": "key"}
+PREFIXES = {
+    "vm": "i",
+    "network": "net",
+    "securitygroup": "sg",
+    "sshkey": "key",
+    "clusterinst": "cluster",
+    "appinst": "app",
+}
 """What the ids of each kind begin with."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
 _MARK = "UPDATE instance SET state = ?, next_state = ?, due_at = ?, shown_state = ?, shown_until = ? WHERE seq = ?"
 _MAKE = """INSERT INTO instance
-    (seq, id, provider, region, kind, token, spec, tags, state, next_state, due_at, visible_at, made_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (seq, id, provider, region, kind, token, spec, revision, tags, state, next_state, due_at, visible_at, made_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_RESPEC = "UPDATE instance SET first = coalesce(first, spec), spec = ?, revision = ? WHERE seq = ?"
+_INSIDE = f"""SELECT count(*) FROM instance AS cluster JOIN instance AS app
+    ON app.provider = cluster.provider AND app.region = cluster.region
+    WHERE cluster.seq = ? AND cluster.kind = 'clusterinst' AND app.kind = 'appinst' AND app.state <> 'terminated'
+    AND instr(app.tags ->> '$.{PATH_TAG}', (cluster.tags ->> '$.{PATH_TAG}') || '/') = 1"""
 _DEED = "INSERT INTO deed (instance, at, verb, before, after, call, order_token) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _CALL = """INSERT INTO call (seq, at, provider, region, verb, order_token, outcome, reply, size, members)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_BY_ID = """SELECT seq, id, token, spec, state, shown_state, shown_until FROM instance
+_BY_ID = """SELECT seq, id, token, spec, state, shown_state, shown_until, revision, first FROM instance
     WHERE id IN (SELECT value FROM json_each(?)) AND provider = ? AND region = ?"""
-_BY_TOKEN = """SELECT seq, id, token, spec, state, shown_state, shown_until FROM instance
+_BY_TOKEN = """SELECT seq, id, token, spec, state, shown_state, shown_until, revision, first FROM instance
     WHERE provider = ? AND region = ? AND token IN (SELECT value FROM json_each(?))"""
-_LOOK = """SELECT seq, id, token, CASE WHEN shown_until > :now THEN shown_state ELSE state END, spec, tags, made_at
-    FROM instance WHERE provider = :provider AND region = :region AND kind = :kind AND seq > :after
+_LOOK = """SELECT seq, id, token, CASE WHEN shown_until > :now THEN shown_state ELSE state END, spec, tags, made_at,
+    revision FROM instance WHERE provider = :provider AND region = :region AND kind = :kind AND seq > :after
     AND visible_at <= :now"""
 _THESE = """ AND seq IN (
     SELECT seq FROM instance WHERE id IN (SELECT value FROM json_each(:ids))
@@ -59,6 +71,8 @@ class _Row:
     state: str
     shown_state: str | None
     shown_until: float
+    revision: int
+    first: str | None = None
 
 
 class Ledger:
@@ -83,7 +97,6 @@ class Ledger:
             room = None if plan.quota is None else plan.quota - self._count(call)
             seq = self._next("instance")
             number = self._next("call")
-            state, next_state, due_at = _course(CREATE, now, plan.slow)
             made: list[tuple[Any, ...]] = []
             repeated: list[tuple[int]] = []
             deeds: list[tuple[Any, ...]] = []
@@ -99,13 +112,12 @@ class Ledger:
                     error = Error("InstanceLimitExceeded", f"{call.provider} {call.region} has room for {plan.quota}")
                     answers.append(Answer("failed", token=ask.token, error=error))
                 else:
-                    row = known[ask.token] = _Row(
-                        seq, f"{PREFIXES[call.kind]}-{seq:012x}", ask.token, spec, state, None, 0
-                    )
+                    state, next_state, due_at = _course(CREATE, now, plan, ask.spec)
+                    id = f"{PREFIXES[call.kind]}-{seq:012x}"
+                    row = known[ask.token] = _Row(seq, id, ask.token, spec, state, None, 0, ask.revision)
                     place = (call.provider, call.region, call.kind, ask.token)
-                    tags = _json(ask.tags)
                     course = (state, next_state, due_at, now + plan.stale, now)
-                    made.append((row.seq, row.id, *place, spec, tags, *course))
+                    made.append((row.seq, row.id, *place, spec, ask.revision, _json(ask.tags), *course))
                     deeds.append((row.seq, now, "create", "", state, number, call.order))
                     answers.append(Answer("made", id=row.id, token=row.token, state=state))
                     seq += 1
@@ -125,20 +137,25 @@ class Ledger:
             number = self._next("call")
             marks: list[tuple[Any, ...]] = []
             deeds: list[tuple[Any, ...]] = []
+            specs: list[tuple[Any, ...]] = []
             answers: list[Answer] = []
-            state, next_state, due_at = _course(verb, now, plan.slow)
             for pick in picks:
                 row = by_id.get(pick.id) or by_token.get(pick.token)
-                answer = _judge(call.deed, verb, pick, row, plan)
-                if row is not None and answer is None:
+                answer = _judge(call.deed, verb, pick, row, plan) or self._in_use(verb, row)
+                if answer is None:
+                    row = row or self._room(call, pick, now + plan.stale, now)
+                    state, next_state, due_at = _course(verb, now, plan, pick.spec)
                     shown = row.shown_state if row.shown_until > now else row.state
                     marks.append((state, next_state, due_at, shown, now + plan.stale, row.seq))
                     deeds.append((row.seq, now, call.deed, row.state, state, number, call.order))
                     row.state = state
+                    if call.deed in RESPEC:
+                        row.spec, row.revision = _json(pick.spec), pick.revision
+                        specs.append((row.spec, row.revision, row.seq))
                     answer = Answer("done", id=row.id, token=row.token, state=state)
-                assert answer is not None
                 answers.append(answer)
             self.db.executemany(_MARK, marks)
+            self.db.executemany(_RESPEC, specs)
             self.db.executemany(_DEED, deeds)
             self._record(number, now, call, answers, reply=plan.reply)
         return answers
@@ -156,8 +173,8 @@ class Ledger:
             values |= {"owner": owner, "after": after, "limit": limit + 1, "ids": _json(ids), "tokens": _json(tokens)}
             rows = self.db.execute(f"{query} ORDER BY seq LIMIT :limit", values).fetchall()
             seen = [
-                Instance(id, token, state, msgspec.json.decode(spec), msgspec.json.decode(tags), made_at)
-                for _, id, token, state, spec, tags, made_at in rows[:limit]
+                Instance(id, token, state, msgspec.json.decode(spec), msgspec.json.decode(tags), made_at, revision)
+                for _, id, token, state, spec, tags, made_at, revision in rows[:limit]
             ]
             members: list[Answer] = []
             if named:
@@ -185,6 +202,25 @@ class Ledger:
             deeds = [(row.seq, now, f"drift:{drift.do}", row.state, state, None, "") for row in rows]
             self.db.executemany(_DEED, deeds)
             return [row.id for row in rows]
+
+    def _room(self, call: Call, pick: Pick, visible_at: float, now: float) -> _Row:
+        """Where something that is not there is going to be."""
+        seq = self._next("instance")
+        row = _Row(seq, f"{PREFIXES[call.kind]}-{seq:012x}", pick.token, _json(pick.spec), "", None, 0, pick.revision)
+        place = (call.provider, call.region, call.kind, pick.token)
+        course = (TERMINATED, None, None, visible_at, now)
+        self.db.execute(_MAKE, (seq, row.id, *place, row.spec, row.revision, _json(pick.tags), *course))
+        return row
+
+    def _in_use(self, verb: Verb, row: _Row | None) -> Answer | None:
+        """The answer where something is to go that others are in."""
+        if row is None or verb.ends != TERMINATED:
+            return None
+        (inside,) = self.db.execute(_INSIDE, (row.seq,)).fetchone()
+        if not inside:
+            return None
+        error = Error("DependencyViolation", f"{inside} apps are in the cluster")
+        return Answer("failed", id=row.id, token=row.token, state=row.state, error=error)
 
     @contextmanager
     def transaction(self) -> Iterator[float]:
@@ -218,9 +254,9 @@ class Ledger:
         verb, spec, tags = CREATE, _json(drift.spec), _json(drift.tags)
         ids = []
         for seq in range(first, first + drift.count):
-            ids.append(f"i-{seq:012x}")
-            place = (drift.provider, drift.region, "vm", f"drift-{seq:012x}")
-            self.db.execute(_MAKE, (seq, ids[-1], *place, spec, tags, verb.ends, None, None, now, now))
+            ids.append(f"{PREFIXES[drift.kind]}-{seq:012x}")
+            place = (drift.provider, drift.region, drift.kind, f"drift-{seq:012x}")
+            self.db.execute(_MAKE, (seq, ids[-1], *place, spec, 0, tags, verb.ends, None, None, now, now))
             self.db.execute(_DEED, (seq, now, "drift:create", "", verb.ends, None, ""))
         return ids
 
@@ -264,13 +300,14 @@ def _rows(cursor: sqlite3.Cursor) -> list[_Row]:
     return [_Row(*row) for row in cursor]
 
 
-def _course(verb: Verb, now: float, slow: float) -> tuple[str, str | None, float | None]:
+def _course(verb: Verb, now: float, plan: Plan, spec: Mapping[str, Any]) -> tuple[str, str | None, float | None]:
     """The state right after the verb, where that leads, and when."""
-    return (verb.through, verb.ends, now + slow) if slow > 0 else (verb.ends, None, None)
+    ends = BROKEN if (plan.broken or BREAKS in spec) and verb.ends == RUNNING else verb.ends
+    return (verb.through, ends, now + plan.slow) if plan.slow > 0 else (ends, None, None)
 
 
 def _made_before(row: _Row, spec: str) -> Answer:
-    if row.spec != spec:
+    if spec not in (row.spec, row.first):
         error = Error("IdempotentParameterMismatch", "the token was used before, for a different request")
         return Answer("failed", token=row.token, error=error)
     return Answer("found", id=row.id, token=row.token, state=row.state)
@@ -283,11 +320,18 @@ def _judge(name: str, verb: Verb, pick: Pick, row: _Row | None, plan: Plan) -> A
         return Answer("failed", id=id, token=token, state=state, error=spoiled)
     if row is None and verb.ends == TERMINATED:
         return Answer("gone", id=id, token=token)
+    if row is None and name == MAKES:
+        return None
     if row is None:
         return Answer("failed", id=id, token=token, error=Error("NotFound", "there is no such instance"))
-    if state in verb.idle:
+    if state in verb.idle or (name in RESPEC and _is_so(row, verb, pick)):
         return Answer("idle", id=id, token=token, state=state)
     if state not in verb.starts:
         error = Error("IncorrectState", f"cannot {name} an instance that is {state}")
         return Answer("failed", id=id, token=token, state=state, error=error)
     return None
+
+
+def _is_so(row: _Row, verb: Verb, pick: Pick) -> bool:
+    """Whether something is, or is about to be, as it is to be changed to."""
+    return row.state in (verb.through, verb.ends) and (row.spec, row.revision) == (_json(pick.spec), pick.revision)

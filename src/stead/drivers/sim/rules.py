@@ -10,11 +10,12 @@ STOPPING = "stopping"
 STOPPED = "stopped"
 STARTING = "starting"
 REBOOTING = "rebooting"
+UPDATING = "updating"
 SHUTTING_DOWN = "shutting-down"
 TERMINATED = "terminated"
 BROKEN = "error"
 
-MOVING = frozenset({PENDING, STOPPING, STARTING, REBOOTING, SHUTTING_DOWN})
+MOVING = frozenset({PENDING, STOPPING, STARTING, REBOOTING, UPDATING, SHUTTING_DOWN})
 GOING = frozenset({SHUTTING_DOWN, TERMINATED})
 
 
@@ -34,8 +35,17 @@ VERBS = {
     "resume": Verb(frozenset({STOPPED}), frozenset({PENDING, STARTING, RUNNING}), STARTING, RUNNING),
     # Never idle: a reboot carries no token, so one more request is one more reboot.
     "reboot": Verb(frozenset({RUNNING, REBOOTING}), frozenset(), REBOOTING, RUNNING),
+    # Idle only where it is as it is to be, which the state alone does not tell.
+    "update": Verb(frozenset({RUNNING, BROKEN}), frozenset(), UPDATING, RUNNING),
+    "restore": Verb(frozenset({RUNNING, BROKEN, *GOING}), frozenset(), UPDATING, RUNNING),
     "terminate": Verb(MOVING - GOING | {RUNNING, STOPPED, BROKEN}, GOING, SHUTTING_DOWN, TERMINATED),
 }
+
+RESPEC = ("update", "restore")
+"""Verbs that come with a spec."""
+
+MAKES = "restore"
+"""The one of them that makes what is not there."""
 
 DRIFTS = {"stop": STOPPED, "start": RUNNING, "break": BROKEN, "delete": TERMINATED}
 """What can happen to an instance without anybody having asked for it."""

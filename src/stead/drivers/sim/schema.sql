@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS instance (
     kind        TEXT NOT NULL DEFAULT 'vm',
     token       TEXT NOT NULL,
     spec        TEXT NOT NULL,   -- with sorted keys, so that equal requests are equal texts
+    first       TEXT,            -- the spec that it was made with, where that has changed since
     tags        TEXT NOT NULL,
     state       TEXT NOT NULL,
     next_state  TEXT,            -- in a moving state: where it leads
@@ -17,6 +18,7 @@ CREATE TABLE IF NOT EXISTS instance (
     shown_state TEXT,            -- what looks still show
     shown_until REAL NOT NULL DEFAULT 0,
     made_at     REAL NOT NULL,
+    revision    INTEGER NOT NULL DEFAULT 0,  -- of the spec, as the caller counts
     asked       INTEGER NOT NULL DEFAULT 1,  -- how many creations have named its token
     UNIQUE (provider, region, token)
 );

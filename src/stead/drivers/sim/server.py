@@ -1,9 +1,9 @@
 """The simulated cloud as a server.
 
 The provider's interface lies under `/v1/{provider}/{region}/`: `instances`, what they share beside them (`networks`,
-`securitygroups`, `sshkeys`), and what there is to be had, `offers`. Any provider and region there is, unless the
-server was started with a list of places. What is about the simulation itself lies under `/v1/_…`: the ledger, the
-calls, the faults in force, and drift.
+`securitygroups`, `sshkeys`), what sites have (`clusterinsts`, `appinsts`), and what there is to be had, `offers`. Any
+provider and region there is, unless the server was started with a list of places. What is about the simulation itself
+lies under `/v1/_…`: the ledger, the calls, the faults in force, and drift.
 """
 
 from __future__ import annotations

@@ -16,13 +16,19 @@ ORDER_HEADER = "x-order-token"
 OWNER_TAG = "owner"
 PATH_TAG = "path"
 
+BREAKS = "breaks"
+"""The field of a spec with which an instance comes out broken; in it stands what it says of that."""
+
 COLLECTIONS = {
     "instances": "vm",
     "networks": "network",
     "securitygroups": "securitygroup",
     "sshkeys": "sshkey",
+    "clusterinsts": "clusterinst",
+    "appinsts": "appinst",
 }
-"""What there is under a region, and the kind that it is. What VMs share is made and removed as they are."""
+"""What there is under a region, and the kind that it is. What VMs share is made and removed as they are, and so are
+clusters and the apps in them, which besides can be changed."""
 
 MOST_AT_ONCE = 1000
 """Instances in one request, and on one page."""
@@ -52,6 +58,8 @@ class Ask(Struct, frozen=True, forbid_unknown_fields=True):
     token: str
     spec: dict[str, Any] = {}
     tags: dict[str, str] = {}
+    revision: int = 0
+    """Of the spec, as the caller counts; it is kept and shown."""
 
 
 class CreateBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +73,11 @@ class Pick(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
     id: str = ""
     token: str = ""
+    spec: dict[str, Any] = {}
+    """With `update` and `restore`: what it is to be like."""
+    revision: int = 0
+    tags: dict[str, str] = {}
+    """With `restore`: of what is made because it is not there."""
 
 
 class ActBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,6 +115,7 @@ class Instance(Struct, frozen=True):
     spec: dict[str, Any]
     tags: dict[str, str]
     made_at: float
+    revision: int = 0
 
 
 class Page(Struct, frozen=True, omit_defaults=True):
@@ -131,6 +145,8 @@ class Drift(Struct, frozen=True, forbid_unknown_fields=True):
     """With `create`: how many instances appear that nobody asked for."""
     spec: dict[str, Any] = {}
     tags: dict[str, str] = {}
+    kind: str = "vm"
+    """With `create`: of what kind they are."""
 
 
 class Drifted(Struct, frozen=True):

@@ -139,6 +139,10 @@ class Draft:
         action, state = self.action, self.lc.state(self.now.state)
         if self.op.cancelled:
             self._begin_nothing()
+        elif self.awaits is Awaits.CHILDREN and state.asks and not self.lc.members:
+            target, _ = self.follows()  # there is nobody below to be asked
+            self.set_op(phase=Phase.ACTING)
+            self.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
         elif self.awaits is Awaits.CHILDREN:
             self.set_op(phase=Phase.ACTING)
             self.members = state.asks or action.members
@@ -261,7 +265,7 @@ class Draft:
             self.finish(Outcome.UNKNOWN)
             return
         action = self.action
-        targets = resolve(action, action.silent, (self.op.origin,), self.lc.state(self.now.state))
+        targets = resolve(action, self.lc.state(self.now.state).fails or action.silent, (self.op.origin,))
         target = targets[0] if targets else self.now.state
         if target == action.fails:
             self.fail(Trigger.SILENT, action.name, Actor.CLOCK, Outcome.UNKNOWN)
@@ -287,8 +291,11 @@ class Draft:
         if op.cancelled and not op.undoes and outcome in (Outcome.FAILED, Outcome.UNKNOWN):
             outcome = Outcome.CANCELLED
         self.ended.append(Ended(op.action, outcome, op.id))
+        if self.now.hidden is not None and outcome is not Outcome.DONE:
+            self.drop_spec()
         if outcome is Outcome.DONE and action.respec:
-            self.set(previous=self.now.revision)
+            # What was seen before was seen under another spec, and is not to be judged by this one.
+            self.set(previous=self.now.revision, fence=self.now.fence.raised())
         # After the agent's own word the fence stays: it knows this one, and may tell what it has under it. Where an
         # order was given up, the answer that may still come was made too early to be believed.
         if self.gave_up:

@@ -134,21 +134,32 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Ref
     if req.force and action.forceable and not req.reason:
         reasons.append(Reason(Code.NEEDS_REASON, "force needs a reason"))
     if action.empty_only and snap.children:
-        reasons.append(Reason(Code.NOT_EMPTY, f"{snap.children} {lc.members or 'children'} remain below it"))
-    reasons += _needs(lc, snap, req)
-    if not reasons:
+        reasons.append(Reason(Code.NOT_EMPTY, _remain(lc, snap.children)))
+    if snap.over:
+        reasons.append(Reason(Code.QUOTA, snap.over))
+    unmet = _needs(lc, snap, req)
+    if not reasons and not unmet:
         return None
-    return Refusal(tuple(reasons), snap.state, allowed(lc, snap, req.actor), snap.blocked)
+    others = allowed(lc, snap, req.actor) if not unmet else ()
+    return Refusal((*reasons, *unmet), snap.state, others, snap.blocked)
+
+
+def _remain(lc: Lifecycle, count: int) -> str:
+    """What is still in something, or on it."""
+    if lc.holds:
+        return f"{count} {lc.holds}{'s' if count != 1 else ''} remain on it"
+    return f"{count} {lc.members or 'children'} remain below it"
 
 
 def _needs(lc: Lifecycle, snap: Snapshot, req: Request) -> list[Reason]:
-    """Ancestors that are not as they have to be for a change to be accepted."""
-    if req.within or req.actor is Actor.CONTROLLER:
-        return []
+    """What is not as it has to be for a change to be accepted: ancestors, and what the spec names."""
+    trusted = req.within or req.actor is Actor.CONTROLLER
     above = dict(snap.above)
-    unmet = [n for n in lc.needs if n.kind in above and above[n.kind] not in n.states]
     says = "its {} is {}; changes are accepted while that is {}"
-    return [Reason(Code.PARENT, says.format(n.kind, above[n.kind], " or ".join(n.states))) for n in unmet]
+    needs = [n for n in lc.needs if (n.named or not trusted) and (not n.only or req.action in n.only)]
+    unmet = [n for n in needs if n.kind in above and above[n.kind] not in n.states]
+    told = [(n.kind, above[n.kind] or "not there", " or ".join(n.states)) for n in unmet]
+    return [Reason(Code.PARENT, says.format(*words)) for words in told]
 
 
 def _its_actor(lc: Lifecycle, snap: Snapshot, action: Action, actor: Actor) -> bool:

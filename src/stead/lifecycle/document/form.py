@@ -83,10 +83,15 @@ class NeedForm(_Form):
 
     kind: Name = Field(description="The ancestor's kind.")
     states: Names = Field(description="The states of that kind in which a change is accepted.")
+    there: bool = Field(default=False, description="Whether it has to be there at all.")
+    named: NameOrNone = Field(
+        default="", description="The field of the spec that has its path, where it is no ancestor."
+    )
+    only: Names = Field(default=(), description="The actions that need it; none: all.")
 
     def row(self) -> Need:
         """The row it stands for."""
-        return Need(self.kind, self.states)
+        return Need(self.kind, self.states, self.there, self.named, self.only)
 
 
 class StateForm(_Form):
@@ -178,6 +183,7 @@ class ActionForm(_Form):
         False,
         description="Brings a new spec, the resource's when it is done and dropped when it is undone.",
     )
+    amends: Flag = Field(False, description="What it brings is laid over the spec instead of taking its place.")
     empty_only: Flag = Field(False, description="Refused while the resource has children.")
     queues: Flag = Field(
         False, description="On conflict the request waits its turn, unless the caller says otherwise."
@@ -244,6 +250,11 @@ class LifecycleForm(_Form):
         "", description="Where an object goes that is seen broken without anybody having asked."
     )
     misses: Count = Field(3, description="How many looks in a row must miss an object before it counts as gone.")
+    holds: NameOrNone = Field(
+        default="",
+        description="The kind of what is on it without lying below it: a field of their specs, called as this kind "
+        "is, has its path.",
+    )
     queue_of: NameOrNone = Field(
         "",
         description="The field of spec or facts with the path of another object, in whose queue its actions wait.",

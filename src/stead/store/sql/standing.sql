@@ -2,8 +2,8 @@
 -- below it, with that one's lane, as the numbered journal has it. One question, since it is asked all the time; who
 -- else has a claim is not part of it.
 SELECT r.id, r.path, r.kind, r.state, r.condition::text, cell.incarnation, r.fence, r.version, r.operation, r.hidden,
-       r.facts::text, r.timers::text, r.next_spec::text, r.order_id, r.lane, r.token, r.spec, r.seen_at, r.changed_at,
-       r.created_at, coalesce(o.principal, '') AS op_by, o.created_at AS op_since, NULL::jsonb AS blocked,
+       r.facts::text, r.timers::text, r.next_spec::text, r.revision, r.next_revision, r.order_id, r.lane, r.token, r.spec,
+       r.seen_at, r.changed_at, r.created_at, coalesce(o.principal, '') AS op_by, o.created_at AS op_since, NULL::jsonb AS blocked,
        CASE WHEN o.id IS NOT NULL THEN
            jsonb_build_object('id', o.id, 'action', o.action, 'kind', o.kind, 'path', o.path, 'principal', o.principal,
                               'reason', o.reason, 'request', o.request, 'total', o.total, 'remaining', o.remaining,

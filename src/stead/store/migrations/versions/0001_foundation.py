@@ -11,5 +11,5 @@ down_revision = None
 
 def upgrade() -> None:
     """Make the schema and the functions."""
-    functions = ("claims", "orders", "commit", "slots", "operations", "queues")
+    functions = ("types", "claims", "orders", "commit", "slots", "operations", "queues")
     run_files("migrations/versions/0001_foundation.sql", *(f"sql/functions/{name}.sql" for name in functions))

@@ -1,7 +1,7 @@
 -- Claims: whole ones are written; those on ancestors are implied.
 
 -- Shared on every ancestor, exclusive on the path (shared for a use), in one order for everybody.
-CREATE FUNCTION lock_paths(taking jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION lock_paths(taking jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     paths text[] := '{}';
     whole boolean[] := '{}';
@@ -26,7 +26,7 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE FUNCTION ancestors_of(path text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION ancestors_of(path text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
     parts text[] := string_to_array(substr(path, 2), '/');
     spot  text := '';
@@ -39,10 +39,11 @@ BEGIN
     RETURN above;
 END $$;
 
--- Whoever has a claim in the way of these, `except_for` apart: an exclusive one above, or any on the path or below it.
+-- Whoever has a claim in the way of these, `except_for` and those that it is `under` apart: an exclusive one above, or any
+-- on the path or below it.
 -- It sees what its caller sees: beside a row that is read, the claims of the same instant; in a commit, where every
 -- statement sees anew, what was committed before the locks were granted.
-CREATE FUNCTION holder_of(taking jsonb, except_for uuid) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION holder_of(taking jsonb, except_for uuid, under uuid[] DEFAULT '{}') RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     t    jsonb;
     held record;
@@ -59,7 +60,7 @@ BEGIN
              WHERE t ->> 'mode' = 'x'
                AND path > rtrim(t ->> 'path', '/') || '/' AND path < rtrim(t ->> 'path', '/') || '0'
           ) h LEFT JOIN operations o ON o.id = h.operation
-         WHERE h.operation IS DISTINCT FROM except_for
+         WHERE h.operation IS DISTINCT FROM except_for AND h.operation <> ALL (under)
          LIMIT 1;
         IF FOUND THEN
             RETURN jsonb_build_object('operation', held.operation, 'action', held.action, 'path', held.path,
@@ -71,7 +72,7 @@ END $$;
 
 -- A resource whose operation prepares it begins to use others: all of them or none. Answers with what stands in the way,
 -- or with nothing; and with what is not so any more, where the operation is not at that point any more.
-CREATE FUNCTION use_paths(who text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION use_paths(who text, op uuid, paths text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     taking jsonb := (SELECT jsonb_agg(jsonb_build_object('path', p, 'mode', 'i')) FROM unnest(paths) p);
     holder jsonb;

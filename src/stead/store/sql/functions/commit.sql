@@ -7,59 +7,7 @@
 -- A function of several statements, because a check must see what was committed before its lock was granted, and one
 -- statement sees only what was there when it began.
 
--- What a decision does to every resource of one class.
-CREATE TYPE template AS (
-    kind      text,
-    state     text,
-    condition jsonb,
-    raises    integer,     -- by how much the fence rises
-    operation text,        -- afterwards: the 'same', 'none' or a 'new' one
-    hidden    text,        -- likewise
-    new       uuid,        -- the new one
-    drops     text[],      -- timers that no longer run
-    arms      jsonb,       -- timers that start, with when they are due
-    again     boolean,     -- the order is sent anew; each time it is waited twice as long
-    look      float8,      -- when it is to be looked at
-    lines     jsonb,       -- what the journal tells
-    stays     jsonb,       -- what it tells where nothing moves and facts have changed
-    principal text,
-    verb      text,        -- of the order that is given
-    attempt   integer,
-    closes    boolean,     -- the order that stood is done with
-    takes     boolean,     -- the order that stands is taken
-    agent     text,        -- by whom
-    epoch     bigint,
-    ends      jsonb,       -- operations that end, each with its outcome
-    claim     text,        -- 'take' one, or what was held 'hands' over
-    spec      text,        -- the 'next' one is in force, or is to be 'dropped', or is 'set'
-    leaves    boolean,     -- the record goes
-    gone      boolean,     -- it is gone for good, whether the record goes or not
-    moved     boolean,
-    begins    jsonb,       -- the operation that begins
-    expands   jsonb        -- what the operation asks of the members below
-);
-
--- One resource on the way through a commit.
-CREATE TYPE work AS (
-    n         bigint,
-    t         integer,
-    id        bigint,
-    path      text,
-    lane      text,
-    operation uuid,
-    hidden    uuid,
-    order_id  bigint,
-    now_op    uuid,        -- afterwards
-    now_hid   uuid,
-    timers    jsonb,
-    new_order bigint,
-    granted   boolean,     -- its order may be sent at once
-    waits     jsonb,       -- otherwise: timers that start when it may
-    told      jsonb,       -- what of it the journal tells beside the moves
-    extra     jsonb
-);
-
-CREATE FUNCTION commit_sets(
+CREATE OR REPLACE FUNCTION commit_sets(
     templates jsonb, which integer[], ids bigint[], versions bigint[], own jsonb, at float8, expands jsonb,
     batch integer
 ) RETURNS jsonb LANGUAGE plpgsql
@@ -103,7 +51,7 @@ BEGIN
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
          WHERE x.claim = 'take' OR x.begins ?| ARRAY['key', 'queue']
     LOOP
-        stands := meets(m.begins, CASE WHEN m.claim = 'take' THEN m.extra -> 'take' END, m.own);
+        stands := meets(m.begins, CASE WHEN m.claim = 'take' THEN m.extra -> 'take' END, m.own, m.extra -> 'around');
         IF stands IS NOT NULL THEN
             conflicts := conflicts || (stands || jsonb_build_object('n', m.n));
             bad := bad || m.n;
@@ -131,9 +79,9 @@ BEGIN
 
     -- Those that are not there yet.
     IF array_position(ids, NULL) IS NOT NULL AND NOT (whole AND cardinality(bad) > 0) THEN
-        INSERT INTO resources (path, kind, state, fence, lane, token, spec)
+        INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
         SELECT u.extra ->> 'path', (ts[u.t]).kind, '', (u.extra ->> 'fence')::bigint, u.extra ->> 'lane',
-               (u.extra ->> 'token')::uuid, u.extra -> 'spec'
+               (u.extra ->> 'token')::uuid, u.extra -> 'spec', (u.extra ->> 'fence')::bigint
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
          WHERE u.id IS NULL AND u.n <> ALL (bad) ORDER BY u.extra ->> 'path'
         ON CONFLICT (path) DO NOTHING;
@@ -187,6 +135,8 @@ BEGIN
         operation = w.now_op, hidden = w.now_hid,
         spec = CASE WHEN x.spec = 'next' THEN r.next_spec ELSE r.spec END,
         next_spec = CASE WHEN x.spec IS NULL THEN r.next_spec WHEN x.spec = 'set' THEN w.extra -> 'next' END,
+        revision = CASE WHEN x.spec = 'next' THEN r.next_revision ELSE r.revision END,
+        next_revision = CASE WHEN x.spec = 'set' THEN r.fence + x.raises ELSE r.next_revision END,
         facts = CASE WHEN w.extra ? 'facts' THEN r.facts || (w.extra -> 'facts') ELSE r.facts END,
         timers = w.timers, due = CASE WHEN w.timers <> '{}' THEN first_of(w.timers) END, look_at = to_timestamp(x.look),
         sends = CASE WHEN x.verb IS NULL THEN r.sends WHEN x.again THEN least(r.sends + 1, 100) ELSE 0 END,
@@ -270,6 +220,12 @@ BEGIN
            LATERAL jsonb_to_recordset(CASE WHEN jsonb_array_length(x.lines) > 0 OR w.told IS NULL THEN x.lines
                                            ELSE x.stays END)
                AS l (trigger text, word text, actor text, source text, target text, "of" text, last boolean);
+
+    -- What went wrong on the way is kept: what is undone ends well, and yet somebody wants to know why.
+    IF EXISTS (SELECT FROM unnest(works) w WHERE w.told ? 'error') THEN
+        UPDATE operations o SET says = w.told ->> 'error' FROM unnest(works) w
+         WHERE o.id = w.now_op AND o.path = w.path AND w.told ? 'error';
+    END IF;
 
     -- Operations that end. One that is of this very resource is over; of one above it, a member is done.
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.ends IS NOT NULL) THEN

@@ -1,7 +1,8 @@
 -- Operations: what stands in the way of one, its beginning, the members it asks, and its end.
 
--- What stands in the way of an operation that is to begin: the same key, others in its queue, or somebody's claim.
-CREATE FUNCTION meets(begins jsonb, taking jsonb, own uuid) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- What stands in the way of an operation that is to begin: the same key, others in its queue, somebody's claim; or what
+-- lies around it is not what it was decided on. With the claims seen to, what is above it and below it is what it is.
+CREATE OR REPLACE FUNCTION meets(begins jsonb, taking jsonb, own uuid, around jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     known  idempotency_keys%ROWTYPE;
     holder jsonb;
@@ -26,15 +27,37 @@ BEGIN
         END IF;
     END IF;
     IF taking IS NOT NULL THEN
-        holder := holder_of(taking, own);  -- what an operation has already is not in its own way
+        -- What an operation has already is not in its own way, nor is what those have in whose course it was asked for.
+        holder := holder_of(taking, own, ARRAY(SELECT jsonb_array_elements_text(begins -> 'request' -> 'under')::uuid));
         IF holder IS NOT NULL THEN
             RETURN jsonb_build_object('conflict', 'claim', 'holder', holder);
         END IF;
     END IF;
+    -- Of what there is a quota, one at a time is taken.
+    PERFORM FROM quotas q, jsonb_array_elements(taking) t
+      WHERE around ? 'makes' AND q.path = ANY (ancestors_of(t ->> 'path')) ORDER BY q.path, q.what FOR UPDATE OF q;
+    -- What is named is nobody's to claim: whoever changes it at this moment is waited for.
+    PERFORM FROM resources r, jsonb_array_elements(around -> 'beside') b
+      WHERE r.path = b ->> 'path' ORDER BY r.path FOR SHARE OF r;
+    IF EXISTS (SELECT FROM jsonb_array_elements(around -> 'above') a
+                WHERE NOT EXISTS (SELECT FROM resources r WHERE r.path = a ->> 'path' AND a -> 'states' ? r.state))
+       OR EXISTS (SELECT FROM jsonb_array_elements(around -> 'beside') b
+                   WHERE NOT EXISTS (SELECT FROM resources r WHERE r.path = b ->> 'path' AND b -> 'states' ? r.state))
+       OR (around ? 'makes'
+           AND EXISTS (SELECT FROM jsonb_array_elements(taking) t,
+                                   room_for(around -> 'makes' ->> 'kind', t ->> 'path', around -> 'makes' -> 'spec') r
+                        WHERE r.used + r.wanted > r.most))
+       OR ((around ->> 'vacant')::boolean
+           AND EXISTS (SELECT FROM jsonb_array_elements(taking) t, machines_on(t ->> 'path')))
+       OR ((around ->> 'empty')::boolean
+           AND EXISTS (SELECT FROM resources r, jsonb_array_elements(taking) t
+                        WHERE r.path > (t ->> 'path') || '/' AND r.path < (t ->> 'path') || '0')) THEN
+        RETURN jsonb_build_object('conflict', 'version');
+    END IF;
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION begin_operations(begins jsonb[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION begin_operations(begins jsonb[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO operations (id, action, kind, path, principal, reason, request)
     SELECT (b ->> 'id')::uuid, b ->> 'action', b ->> 'kind', b ->> 'path', b ->> 'principal', b ->> 'reason', b -> 'request'
@@ -48,7 +71,7 @@ END $$;
 
 -- Ends operations of resources, and counts members of operations above them. Answers with the paths of groups whose
 -- last member this was: `remaining` reaches zero once, whoever else counts at the same time.
-CREATE FUNCTION end_operations(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION end_operations(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     recount text[];
 BEGIN
@@ -61,6 +84,8 @@ BEGIN
         RETURNING o.*, said.outcome, said.error
     ), released AS (
         DELETE FROM claims c USING gone WHERE c.operation = gone.id
+    ), unasked AS (  -- whoever was not asked yet is not asked any more
+        DELETE FROM expansions e USING gone WHERE e.operation = gone.id
     )
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, total, remaining, failed,
                                   created_at, outcome, ended_at, says, orders)
@@ -94,7 +119,7 @@ END $$;
 
 -- Operations on groups begin to ask their members, or to cancel what they asked of them: then whoever was not asked yet
 -- is not asked any more, and counts as one that did not do it.
-CREATE FUNCTION begin_expansions(works work[], ts template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION begin_expansions(works work[], ts template[]) RETURNS uuid[] LANGUAGE plpgsql AS $$
 DECLARE
     begun uuid[];
 BEGIN
@@ -118,7 +143,7 @@ BEGIN
 END $$;
 
 -- An operation on a group has asked some more of its members, or all.
-CREATE FUNCTION expand_operation(expands jsonb) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION expand_operation(expands jsonb) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     this operations%ROWTYPE;
 BEGIN

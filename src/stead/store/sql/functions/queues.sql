@@ -2,17 +2,17 @@
 
 -- Whether something keeps those who wait for a path from leaving a queue that they share with others: whoever left it
 -- last is still under way, or the object whose queue it is. What goes on at the path itself is for `decide` to judge.
-CREATE FUNCTION queue_busy(which text, own text) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION queue_busy(which text, own text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (SELECT FROM queues q JOIN operations o ON o.id = q.running WHERE q.path = which AND o.path <> own)
         OR (own <> which AND EXISTS (SELECT FROM claims c WHERE c.path = which AND c.mode = 'x'))
 $$;
 
-CREATE FUNCTION place_of(waits queued) RETURNS bigint LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION place_of(waits queued) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT count(*) FROM queued w WHERE w.queue = waits.queue AND (w.turn, w.operation) <= (waits.turn, waits.operation)
 $$;
 
 -- The last of its queue from now on. The row of the queue is locked first, so turns are given in the order of arrival.
-CREATE FUNCTION enqueue(what jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION enqueue(what jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
     stops boolean;
     known idempotency_keys%ROWTYPE;
@@ -42,7 +42,7 @@ BEGIN
 END $$;
 
 -- The journal's line about one that waits; the resource stays as it is.
-CREATE FUNCTION note_queued(waits queued, who text, as_actor text, what text, more jsonb) RETURNS void LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION note_queued(waits queued, who text, as_actor text, what text, more jsonb) RETURNS void LANGUAGE sql AS $$
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, refused)
     SELECT waits.path, waits.kind, waits.operation, who, as_actor, what, waits.action, coalesce(r.state, ''),
            coalesce(r.state, ''), jsonb_build_object('queue', waits.queue) || more, (what = 'refused')::int
@@ -50,7 +50,7 @@ CREATE FUNCTION note_queued(waits queued, who text, as_actor text, what text, mo
 $$;
 
 -- One that waits ends without having begun: cancelled, refused, or done where there was nothing to do.
-CREATE FUNCTION leave_queue(id uuid, how text, why jsonb, who text, as_actor text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION leave_queue(id uuid, how text, why jsonb, who text, as_actor text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     mine queued%ROWTYPE;
 BEGIN
@@ -69,7 +69,7 @@ BEGIN
 END $$;
 
 -- Takes a queue away that takes nothing more, once all that was in it is carried out.
-CREATE FUNCTION close_queue(which text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION close_queue(which text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM queues q WHERE q.path = which AND q.stopping FOR UPDATE;
     IF NOT FOUND THEN
@@ -82,7 +82,7 @@ BEGIN
 END $$;
 
 -- The queues in which somebody waits for what a commit has ended. That of an object that is gone for good stops.
-CREATE FUNCTION queues_left(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION queues_left(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     found text[];
 BEGIN

@@ -1,7 +1,7 @@
 -- Room on lanes: so many members at once in a region, so many regions at once at a provider.
 
 -- The limits of the lanes that orders are given on; lanes without a limit are left out.
-CREATE FUNCTION caps_of(works work[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION caps_of(works work[]) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_object_agg(d.lane, coalesce(l.members, p.members, 1000000)), '{}')
       FROM (SELECT DISTINCT w.lane FROM unnest(works) w) d
@@ -15,7 +15,7 @@ END $$;
 -- Regions take turns by time: one that has had its share lets those that wait for a region go first.
 --
 -- Whoever gives room holds the lane's row, so that two cannot give the same; whoever only frees some need not.
-CREATE FUNCTION grant_orders(names text[], at float8) RETURNS bigint[] LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION grant_orders(names text[], at float8) RETURNS bigint[] LANGUAGE plpgsql
   SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     share     constant interval := '2 seconds';
@@ -75,7 +75,7 @@ BEGIN
 END $$;
 
 -- Whether somebody waits for room that becomes free on a lane.
-CREATE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted)
         OR EXISTS (SELECT FROM providers p JOIN orders o ON o.lane > p.name || '.' AND o.lane < p.name || '/'
@@ -83,7 +83,7 @@ BEGIN
 END $$;
 
 -- Regions of a provider in which something is being done.
-CREATE FUNCTION regions_taken(provider text) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION regions_taken(provider text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (SELECT count(*) FROM lanes l
      WHERE l.name > provider || '.' AND l.name < provider || '/'
@@ -91,14 +91,14 @@ BEGIN
 END $$;
 
 -- The turn after which an operation's next order on a lane comes.
-CREATE FUNCTION turn_of(lane_name text, op uuid) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+CREATE OR REPLACE FUNCTION turn_of(lane_name text, op uuid) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN greatest((SELECT served FROM lanes WHERE name = lane_name),
                     (SELECT max(turn) FROM orders WHERE lane = lane_name AND operation = op AND NOT granted), 0);
 END $$;
 
 -- Timers so many seconds later.
-CREATE FUNCTION shifted(timers jsonb, by float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION shifted(timers jsonb, by float8) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(jsonb_object_agg(key, value::float8 + by), '{}') FROM jsonb_each_text(timers));
 END $$;

@@ -1,0 +1,179 @@
+"""An agent is replaced by one of another version, while both run.
+
+The old one starts the new one. The new one says hello; when the controller has let it in, and it can say what the
+site has, it ends the old one and says that it has taken over. Until then the old one goes on serving, and where the
+new one does not come that far the old one ends it and says why. Only one of them can end the other: they take turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stead import __version__
+from stead.agent.versions import NoVersion, Versions
+from stead.bus import BusError
+from stead.bus.messages import Greet, Hello, Presence, Report, ReportResult, SiteKnown
+from stead.lifecycle.snapshot import FIRST
+
+if TYPE_CHECKING:
+    from stead.agent.agent import Agent
+
+log = logging.getLogger(__name__)
+
+LET_IN = "InitOk"
+"""The state of a site whose controller has answered the new agent."""
+
+PATIENCE = 60.0
+"""Seconds for the new agent to take over."""
+
+GOING = 10.0
+"""Seconds for the old one to end when it is told to; then it is killed."""
+
+POLL = 0.3
+
+WITH_PARENT = "STEAD_WITH_PARENT"
+"""In the environment of a process that ends with the one that has started it."""
+
+TAIL = 500
+"""Characters of what a failed agent said last."""
+
+
+class NotExpected(Exception):
+    """A new agent was not let in."""
+
+
+class Succession:
+    """How agents of a machine replace each other."""
+
+    def __init__(self, folder: Path, arguments: Sequence[str], succeeds: int = 0, patience: float = PATIENCE) -> None:
+        """`arguments` are those that an agent is started with; `succeeds` is the process that this one replaces."""
+        self.versions = Versions(folder)
+        self.arguments = list(arguments)
+        self.succeeds = succeeds
+        self.patience = patience
+
+    async def hand_over(self, version: str) -> str:
+        """Start an agent of another version and be ended by it; otherwise, why it did not come to that."""
+        try:
+            program = self.versions.program(version)
+        except NoVersion as error:
+            return str(error)
+        said = self.versions.folder / f"{version}.log"
+        with said.open("wb") as out:
+            try:
+                child = await asyncio.create_subprocess_exec(
+                    program, *self.arguments, "--succeeds", str(os.getpid()),
+                    stdout=out, stderr=out, start_new_session=True, env=_alone(),
+                )  # fmt: skip
+            except OSError as error:
+                return f"the agent of version {version} could not be started: {error}"
+        try:
+            why = await self._outcome(child, version, said)
+            await self._end(child, GOING)
+        except asyncio.CancelledError:  # told to end, perhaps by the new one, whose turn it is then
+            await asyncio.shield(self._end(child, 0.0))
+            raise
+        return why
+
+    async def _outcome(self, child: asyncio.subprocess.Process, version: str, said: Path) -> str:
+        """What became of the new agent; this one goes on only where it failed."""
+        try:
+            code = await asyncio.wait_for(child.wait(), self.patience)
+        except TimeoutError:
+            return f"the agent of version {version} did not take over in {self.patience:g} s: {_tail(said)}"
+        return f"the agent of version {version} ended with {code}: {_tail(said)}"
+
+    async def _end(self, child: asyncio.subprocess.Process, patience: float) -> None:
+        """End the new agent, unless it is about to end this one."""
+        async with self.versions.turn(patience) as ours:
+            if ours and child.returncode is None:
+                with suppress(ProcessLookupError):
+                    child.kill()
+                await child.wait()
+
+    async def take_over(self, agent: Agent) -> None:
+        """Be let in as the new agent, end the old one, and say so."""
+        word = asyncio.create_task(_be_there(agent))
+        try:
+            sites = await self._let_in(agent)
+            for lane in sites:
+                await agent.lanes[lane].work.driver.inventory()
+            async with self.versions.turn(GOING) as ours:
+                if not ours:
+                    raise NotExpected("the old agent has given this one up")
+                await _end_parent(self.succeeds)
+                self.succeeds = 0
+                self.versions.choose(__version__)
+                _tell_init()
+        finally:
+            word.cancel()
+        for lane, site in sites.items():
+            await agent.bus.publish_report(
+                Report(
+                    agent=agent.name, epoch=agent.epoch, order=0, lane=lane, successor=True,
+                    results=[ReportResult(site.path, FIRST, "done", facts={"version": __version__})],
+                )
+            )  # fmt: skip
+
+    async def _let_in(self, agent: Agent) -> dict[str, SiteKnown]:
+        """The sites that have let this agent in, once one has."""
+        await agent.bus.publish_report(Hello(agent.name, agent.epoch, list(agent.lanes), __version__, successor=True))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience):
+                while True:
+                    with suppress(BusError):
+                        known = (await agent.bus.greet(Greet(agent=agent.name, lanes=list(agent.lanes)))).sites
+                        sites = {site.lane: site for site in known if site.state == LET_IN}
+                        if sites:
+                            return sites
+                    await asyncio.sleep(POLL)
+        raise NotExpected("no controller has let the new agent in")
+
+
+async def _be_there(agent: Agent) -> None:
+    """Say that the new agent is there, until it is the only one."""
+    while True:
+        with suppress(BusError):
+            await agent.bus.announce(
+                Presence(agent.name, agent.epoch, list(agent.lanes), __version__, successor=True)
+            )
+        await asyncio.sleep(agent.presence)
+
+
+async def _end_parent(pid: int) -> None:
+    """End the process that started this one; a number alone could by now be somebody else's."""
+    loop = asyncio.get_running_loop()
+    began, killed = loop.time(), False
+    while pid and os.getppid() == pid:
+        if loop.time() == began or (not killed and loop.time() - began > GOING):
+            killed = loop.time() > began
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL if killed else signal.SIGTERM)
+        await asyncio.sleep(0.05)
+
+
+def _tell_init() -> None:
+    """Where systemd keeps the agent: from now on this is the process to keep."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+            notify.connect(f"\0{address[1:]}" if address.startswith("@") else address)
+            notify.send(f"MAINPID={os.getpid()}".encode())
+
+
+def _alone() -> dict[str, str]:
+    """The environment of a process that is to outlive the one that starts it."""
+    return {name: value for name, value in os.environ.items() if name != WITH_PARENT}
+
+
+def _tail(file: Path) -> str:
+    text = file.read_text(errors="replace").strip()
+    return " ".join(text[-TAIL:].split()) or "it said nothing"

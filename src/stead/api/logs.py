@@ -1,0 +1,47 @@
+"""What things wrote, at the places where they are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from stead.api.identity import Judged, Who
+from stead.api.models import Wire
+from stead.api.problems import Trouble
+from stead.api.resources import Where
+from stead.controller.view import Service, Silent
+
+
+class Log(Wire):
+    """The end of what a resource wrote."""
+
+    path: str
+    lines: list[str]
+    """The oldest first."""
+    position: str
+    """For `since`, to go on from here."""
+
+
+def router(service: Service) -> APIRouter:
+    """The route of logs."""
+    routes = APIRouter(tags=["resources"], route_class=Judged)
+
+    @routes.get("/v1/logs/{path:path}")
+    async def read_logs(
+        caller: Who,
+        path: Where,
+        lines: Annotated[int, Query(ge=1, le=10_000, description="So many at most, the last ones.")] = 100,
+        since: Annotated[
+            str, Query(max_length=200, description="Only those after this position, which an answer told.")
+        ] = "",
+    ) -> Log:
+        """The last lines that an app wrote. Its agent is asked for them; they are kept nowhere else."""
+        found = await service.seen(caller).logs(f"/{path}", lines, since)
+        if found is None:
+            raise Trouble("not-found", f"there is nothing at /{path}")
+        if isinstance(found, Silent):
+            raise Trouble("agent-away" if found.away else "no-logs", found.says)
+        return Log.model_validate(found)
+
+    return routes

@@ -1,0 +1,116 @@
+"""The progress of one operation as a stream: each step once, in order, and at the end how it ended.
+
+A step is a line of the journal, and its position is where whoever lost the stream comes back to, at this server or at
+another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from stead.api.feed import PAGE, Feed
+from stead.api.identity import Judged, Who
+from stead.api.journal import RECONNECT
+from stead.api.models import Line, Operation
+from stead.api.problems import FieldError, Trouble
+from stead.controller.view import Line as Found
+from stead.controller.view import Operation as Shown
+from stead.controller.view import Seen, Service
+
+OFTEN = 1.0
+"""Seconds between two looks at whether an operation has ended, where the journal does not say."""
+
+
+def router(service: Service, heartbeat: float) -> APIRouter:
+    """The route of progress."""
+    routes = APIRouter(tags=["operations"], route_class=Judged)
+    feed = Feed(service.view)
+
+    @routes.get(
+        "/v1/operations/{id}/events",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def follow_operation(
+        id: UUID,
+        caller: Who,
+        request: Request,
+        after: Annotated[int | None, Query(ge=0, le=2**62, description="Only steps after this position.")] = None,
+        last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
+    ) -> StreamingResponse:
+        """The steps of an operation as server-sent events, from its beginning or from after a position on.
+
+        `step` has a line of the journal, of the operation's own path or of a member of it; the event's id is its
+        position. When all were given and the operation has ended, `ended` has the operation, and the stream is over.
+        A stream that was lost is resumed with `Last-Event-ID`: no step is missed, and none is given twice.
+        """
+        seen = service.seen(caller)
+        found = await seen.operation(id)
+        if found is None:
+            raise Trouble("not-found", f"there is no operation {id}")
+        end = await seen.end()
+        start = last_event_id if last_event_id is not None else after
+        if start is not None and start > end:
+            says = f"the journal ends at {end}"
+            raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        if start is None:
+            first, _ = await service.view.store.steps(id, found.path, found.created_at)
+            start = end if first is None else first - 1
+        request.app.state.limits.stream(request)
+        events = _Steps(service, seen, feed, found, start)
+        return StreamingResponse(events.run(min(heartbeat, OFTEN)), media_type="text/event-stream")
+
+    return routes
+
+
+class _Steps:
+    def __init__(self, service: Service, seen: Seen, feed: Feed, operation: Shown, after: int) -> None:
+        self.service = service
+        self.seen = seen
+        self.feed = feed
+        self.operation = operation
+        self.after = after
+
+    async def run(self, quiet: float) -> AsyncIterator[str]:
+        yield f"retry: {RECONNECT}\nid: {self.after}\n\n"
+        async for found, reached in self.feed.follow(self.after, self.operation.path, quiet):
+            if not await self.seen.still():
+                return  # whoever comes back has to say again who they are
+            for text in await self._told(found):
+                yield text
+            self.after = reached
+            ended = await self._ended()
+            if ended is None:
+                yield f": alive\nid: {reached}\n\n"
+                continue
+            async for text in self._rest():
+                yield text
+            yield f"id: {self.after}\nevent: ended\ndata: {Operation.model_validate(ended).model_dump_json()}\n\n"
+            return
+
+    async def _told(self, found: list[Found]) -> list[str]:
+        mine = [line for line in found if line.operation == self.operation.id]
+        return [
+            f"id: {line.position}\nevent: step\ndata: {Line.model_validate(line).model_dump_json()}\n\n"
+            for line in await self.seen.lines(mine)
+        ]
+
+    async def _ended(self) -> Shown | None:
+        """The operation, once it has ended and all its steps have their positions."""
+        now = await self.service.view.operation(UUID(self.operation.id))
+        if now is None or not now.outcome:
+            return None
+        _, unnumbered = await self.service.view.store.steps(UUID(now.id), now.path, now.created_at)
+        return None if unnumbered else now
+
+    async def _rest(self) -> AsyncIterator[str]:
+        """What was numbered before the end was seen, and not read yet."""
+        while found := await self.service.view.journal(self.after, self.operation.path, PAGE):
+            for text in await self._told(found):
+                yield text
+            self.after = found[-1].position

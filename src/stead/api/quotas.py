@@ -1,0 +1,69 @@
+"""Quotas: how much an account or a cloudspace has, and may have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from stead.api.identity import Judged, Who
+from stead.api.models import Wire
+from stead.api.problems import Trouble, trouble
+from stead.api.resources import Where
+from stead.controller.view import Missing, Service
+
+Most = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class Quota(Wire):
+    """Of one thing."""
+
+    what: str
+    """`machines`, `cpus`, `memory` (MiB), `disks` or `storage` (MiB)."""
+    used: int
+    """What is there: it counts from when it begins to be made until it is destroyed."""
+    most: int | None
+    """What may be there; null: as much as there is."""
+
+
+class Quotas(Wire):
+    """Of all things."""
+
+    path: str
+    items: list[Quota]
+
+
+class QuotaChange(Wire):
+    """What may be there from now on; null: as much as there is. What is left out stays as it is."""
+
+    machines: Most | None = None
+    cpus: Most | None = None
+    memory: Most | None = None
+    """MiB."""
+    disks: Most | None = None
+    storage: Most | None = None
+    """MiB."""
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of quotas."""
+    routes = APIRouter(tags=["quotas"], route_class=Judged)
+
+    @routes.get("/v1/quotas/{path:path}")
+    async def read_quotas(caller: Who, path: Where) -> Quotas:
+        """How much something has, and may have."""
+        found = await service.seen(caller).quotas(f"/{path}")
+        if found is None:
+            raise Trouble("not-found", f"there is nothing at /{path}")
+        return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
+
+    @routes.put("/v1/quotas/{path:path}")
+    async def set_quotas(caller: Who, path: Where, change: QuotaChange) -> Quotas:
+        """Say how much something may have. What is there already stays, also where that is more."""
+        found = await service.set_quotas(f"/{path}", change.model_dump(exclude_unset=True), caller)
+        if isinstance(found, Missing):
+            raise trouble(found)
+        return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
+
+    return routes

@@ -1,0 +1,42 @@
+"""`stead bin`: what lies in the recycle bin, and until when."""
+
+from __future__ import annotations
+
+from heapq import merge
+
+from stead.catalog import KINDS
+from stead.cli.listing import Columns, write
+from stead.cli.looking import listed
+from stead.cli.output import ListFormat
+from stead.cli.paths import Under
+from stead.cli.remote import Output, Server, clock, reach
+from stead.client import DEFAULT_SERVER, Resource
+
+BINNED = tuple(
+    name
+    for name, kind in KINDS.items()
+    if any(state.expires is not None and state.expires.action == "destroy" for state in kind.states)
+)
+"""Kinds of which something may lie there."""
+
+EXPIRY = "expiry"
+"""The timer that ends it."""
+
+BIN: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda one: one.path),
+        ("KIND", lambda one: one.kind),
+        ("STATE", lambda one: one.state),
+        ("SINCE", lambda one: clock(one.changed_at)),
+        ("DESTROYED AT", lambda one: clock(one.timers.get(EXPIRY))),
+    ),
+    wide=(("LANE", lambda one: one.lane),),
+    name=lambda one: one.path,
+)
+
+
+def bin_(below: Under = "/", output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """What was deleted and can still be restored, in order of path, and when the clock destroys it."""
+    with reach(server) as client:
+        found = [[one for one in listed(client, kind, below) if EXPIRY in one.timers] for kind in BINNED]
+    write(merge(*found, key=lambda one: one.path), BIN, output)

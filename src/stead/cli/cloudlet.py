@@ -1,0 +1,159 @@
+"""`stead cloudlet`: edge sites, each with an agent of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stead.catalog.edge import lane_of
+from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.listing import Columns
+from stead.cli.looking import add_list, add_show
+from stead.cli.output import Code, ListFormat, fail, line, note
+from stead.cli.paths import CloudletPath
+from stead.cli.remote import Output, Server, Timeout, clock, reach
+from stead.cli.settings import Settings, set_fields
+from stead.cli.times import duration
+from stead.cli.verbs import add_verb
+from stead.client import DEFAULT_SERVER, NotFound, ProblemError, Resource
+from stead.lifecycle.files.times import seconds
+
+KIND = "cloudlet"
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Edge sites, each with an agent of its own.")
+
+SITES: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda site: site.path),
+        ("STATE", lambda site: site.state),
+        ("SINCE", lambda site: clock(site.changed_at)),
+        ("AGENT", lambda site: str(site.facts.get("agent", ""))),
+        ("VERSION", lambda site: str(site.facts.get("version", ""))),
+        ("OPERATION", lambda site: f"{site.operation.action} to {site.operation.aims_at}" if site.operation else ""),
+    ),
+    wide=(
+        ("LANE", lambda site: site.lane),
+        ("BY", lambda site: site.operation.by if site.operation else ""),
+        ("CREATED", lambda site: clock(site.created_at)),
+    ),
+    name=lambda site: site.path,
+)
+
+
+@app.command(short_help="Make a site.", epilog="Example: stead cloudlet create lab/berlin --wait --timeout 10m")
+def create(
+    path: CloudletPath,
+    settings: Settings = None,
+    reason: Why = "",
+    wait: Annotated[
+        bool, typer.Option("--wait/--detach", help="Follow it until its agent is connected, or return at once.")
+    ] = False,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Make a site. It is ready when its agent has connected; without --wait the command returns before that."""
+    how = How(output, wait, timeout, dry_run, key)
+    change(server, path, "create", how, kind=KIND, spec=set_fields(settings), reason=reason)
+    if not wait and not dry_run:
+        note(f"It waits for its agent: stead cloudlet invite {path.removeprefix('/')}")
+
+
+@app.command(short_help="Let a site's agent join.", epilog="Example: stead cloudlet invite lab/berlin --for 30m")
+def invite(
+    path: CloudletPath,
+    name: Annotated[
+        str, typer.Option("--name", help="The agent's name. Without it: the namespace's and the site's.")
+    ] = "",
+    lasting: Annotated[
+        str, typer.Option("--for", metavar="TIME", callback=duration, help="How long the token holds: 90s, 10m, 1h.")
+    ] = "1h",
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Print a token with which one agent may join, once, for this one site, and say what to type there.
+
+    The token is printed here and kept nowhere. Hand it over as you would a password.
+    """
+    lane = lane_of(path)
+    with reach(server) as client:
+        try:
+            client.resource(path)
+        except NotFound:
+            note(f"there is no site {path} yet; make it: stead cloudlet create {path.removeprefix('/')}")
+        try:
+            made = client.invite_agent(name or agent_of(path), [lane], seconds(lasting))
+        except ProblemError as error:
+            if error.problem.code != "no-identities":
+                raise
+            fail(
+                f"{error.problem.detail}; nobody needs a token here. On the site:\n"
+                f"  stead agent run --nats URL --cell CELL --lane {lane} --name {agent_of(path)} {DRIVER}",
+                Code.REFUSED,
+            )
+    note(f"{made.name} may join until {clock(made.expires_at)}, for {path}. On the site:")
+    note(f"  stead agent join --server {server} --token TOKEN --identity {made.name}")
+    note(f"  stead agent run --identity {made.name} {DRIVER}")
+    note("The token, which is shown only now:")
+    line(made.token)
+
+
+DRIVER = "--driver process --set root=/var/lib/stead"
+"""What an agent is told that makes clusters and apps on its own machine."""
+
+
+def agent_of(path: str) -> str:
+    """The name of a site's agent."""
+    return "-".join(path.split("/")[1:3])
+
+
+@app.command(
+    short_help="Replace a site's agent by one of another version.",
+    epilog="Example: stead cloudlet upgrade lab/berlin --to 1.2.0 --timeout 1h",
+)
+def upgrade(
+    path: CloudletPath,
+    to: Annotated[str, typer.Option("--to", metavar="VERSION", help="The version that it is to have.")],
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Have a site's agent start one of another version, which takes its place. Until then nothing changes there."""
+    how = How(output, wait, timeout, dry_run, key)
+    wishes = {"spec": {"version": to}, "reason": reason, "on_conflict": on_conflict(queue)}
+    change(server, path, "upgrade", how, kind=KIND, **wishes)
+
+
+@app.command(
+    short_help="Declare a failed upgrade dealt with.",
+    epilog='Example: stead cloudlet resolve lab/berlin --reason "the disk was full"',
+)
+def resolve(
+    path: CloudletPath,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it stays with the operation.")],
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Say that a failed upgrade is dealt with: what is on the site may be changed again. It is for admins."""
+    change(server, path, "resolve", How(output, True, None, dry_run, key), kind=KIND, reason=reason)
+
+
+add_verb(app, KIND, CloudletPath, "delete", "Forget a site on which nothing is left.", "lab/berlin")
+add_list(app, KIND, SITES, "Sites", "stead cloudlet list lab --watch")
+add_show(
+    app,
+    KIND,
+    CloudletPath,
+    "A site, as it is or as it was.",
+    "A site: its state and since when, its agent, and what that can make.",
+    "stead cloudlet show lab/berlin -o yaml",
+)

@@ -1,0 +1,83 @@
+"""`stead cloudspace`: private networks in which an account's machines live."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stead.cli.datacenter import File, busy, datacenter_of, lane_of, make, spec_of
+from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why
+from stead.cli.listing import Columns, counts
+from stead.cli.looking import add_list, add_show
+from stead.cli.output import ListFormat
+from stead.cli.paths import CloudspacePath
+from stead.cli.remote import Output, Server, Timeout, clock
+from stead.cli.settings import Settings
+from stead.cli.verbs import add_verb
+from stead.client import DEFAULT_SERVER, Resource
+
+KIND = "cloudspace"
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Private networks in which an account's machines live."
+)
+
+CLOUDSPACES: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda one: one.path),
+        ("STATE", lambda one: one.state),
+        ("DATACENTER", lambda one: datacenter_of(one.lane)),
+        ("OPERATION", busy),
+    ),
+    wide=(
+        ("MEMBERS", lambda one: counts(one.members or {})),
+        ("LANE", lambda one: one.lane),
+        ("CHANGED", lambda one: clock(one.changed_at)),
+        ("SEEN", lambda one: clock(one.seen_at)),
+        ("CREATED", lambda one: clock(one.created_at)),
+    ),
+    name=lambda one: one.path,
+)
+
+
+@app.command(short_help="Set up a cloudspace.", epilog="Example: stead cloudspace deploy acme/space --datacenter dc")
+def deploy(
+    path: CloudspacePath,
+    datacenter: Annotated[str, typer.Option("--datacenter", metavar="NAME", help="Where.")],
+    file: File = None,
+    settings: Settings = None,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Set up a cloudspace of an account in a datacenter. Machines and disks are made in it from then on."""
+    how, spec = How(output, wait, timeout, dry_run, key), spec_of(file, settings)
+    make(server, path, KIND, "deploy", how, spec, lane=lane_of(datacenter), reason=reason, queue=queue)
+
+
+for _action, _says in (
+    ("disable", "Switch a cloudspace off for its users."),
+    ("enable", "Switch a cloudspace on again."),
+    ("pause", "Stop a cloudspace's firewall. It is for admins."),
+    ("resume", "Start a cloudspace's firewall. It is for admins."),
+    ("reset", "Set a cloudspace's firewall up anew. It is for admins."),
+    ("delete", "Move a cloudspace to the recycle bin."),
+    ("restore", "Take a cloudspace out of the recycle bin."),
+    ("destroy", "Remove a deleted cloudspace for good."),
+):
+    add_verb(app, KIND, CloudspacePath, _action, _says, "acme/space")
+add_list(app, KIND, CLOUDSPACES, "Cloudspaces", "stead cloudspace list acme")
+add_show(
+    app,
+    KIND,
+    CloudspacePath,
+    "A cloudspace, as it is or as it was.",
+    "A cloudspace: its state, what is going on, its spec, and what the datacenter said of it.",
+    "stead cloudspace show acme/space -o yaml",
+)

@@ -1,0 +1,187 @@
+"""`stead scaling`: policies that make and delete instances of an app as demand has it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from stead.cli.listing import Columns, printable, write
+from stead.cli.output import Code, ListFormat, data, fail, line, note, table
+from stead.cli.paths import any_path
+from stead.cli.remote import Output, Server, clock, plain, reach
+from stead.cli.settings import read_spec
+from stead.client import DEFAULT_SERVER, Scaling, SteadError, SyncClient
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Policies that follow demand.")
+
+POLICIES: Columns[Scaling] = Columns(
+    narrow=(
+        ("POLICY", lambda one: f"{one.namespace}/{one.name}"),
+        ("APP", lambda one: str(one.policy.get("app", ""))),
+        ("PLACES", lambda one: str(len(one.policy.get("places", ())))),
+        ("BOUNDS", lambda one: f"{one.policy.get('minimum', 0)}-{one.policy.get('maximum', '')}"),
+        ("VERDICT", lambda one: one.code),
+    ),
+    wide=(
+        ("SINCE", lambda one: clock(one.judged_at)),
+        ("BY", lambda one: one.changed_by),
+        ("SAYS", lambda one: one.says),
+    ),
+    name=lambda one: f"{one.namespace}/{one.name}",
+    right=("PLACES",),
+)
+
+
+def _complete(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The policies there are, by asking the server; none where it does not answer."""
+    try:
+        with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
+            found = [f"{one.namespace}/{one.name}" for one in client.scaling_page(limit=200).items]
+    except SteadError:
+        return []
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def _checked(value: str) -> str:
+    parts = any_path(value).split("/")[1:]
+    if len(parts) != 2:
+        raise typer.BadParameter(f"{value!r} is no policy: say it as namespace/name")
+    return "/".join(parts)
+
+
+Policy = Annotated[
+    str,
+    typer.Argument(
+        metavar="NS/NAME", help="A policy.", callback=_checked, autocompletion=_complete, show_default=False
+    ),
+]
+
+
+@app.callback()
+def scaling() -> None:
+    """Policies that follow demand."""
+
+
+@app.command(short_help="Put a policy in force.", epilog="Example: stead scaling put shop/web -f web.yaml")
+def put(
+    policy: Policy,
+    file: Annotated[str, typer.Option("--file", "-f", help="A file in YAML or JSON; - for stdin.")],
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Put a policy in force, in the place of the one of that name.
+
+    The file says `app`, `places` (clusters), `up_above` and `down_below` (demand for each instance), `maximum`, and
+    whatever else is to be otherwise than usual.
+    """
+    with reach(server) as client:
+        client.put_scaling(*_names(policy), read_spec(file))
+    line(f"{policy} is in force")
+
+
+@app.command("list", short_help="Policies.", epilog="Example: stead scaling list --namespace shop")
+def list_(
+    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only of this namespace.")] = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """The policies in force, and what each came to when it last looked."""
+    with reach(server) as client:
+        write(client.scalings(namespace=namespace), POLICIES, output)
+
+
+@app.command(short_help="A policy, and why it does what it does.", epilog="Example: stead scaling show shop/web")
+def show(policy: Policy, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """A policy: what it found last and why it does nothing, the demand it knows, its instances, what it did."""
+    with reach(server) as client:
+        found = client.scaling(*_names(policy))
+    if output in (ListFormat.JSON, ListFormat.YAML):
+        data(plain(found), output)
+        return
+    if output is ListFormat.NAME:
+        write([found], POLICIES, output)
+        return
+    for sentence in _sentences(found):
+        line(printable(sentence))
+    if found.instances:
+        line()
+        rows = [(one.path, one.state, "the policy" if one.own else "others") for one in found.instances]
+        table(("INSTANCE", "STATE", "MADE BY"), rows)
+    if found.acts:
+        line()
+        columns = ("PLACE", "ACTION", "AT", "ENDED", "OPERATION")
+        acts = [
+            (act.place, act.action, clock(act.at), _ended(act.ended_at, act.failed), act.operation or "")
+            for act in found.acts
+        ]
+        table(columns, acts)
+
+
+@app.command(short_help="Take a policy away.", epilog="Example: stead scaling delete shop/web")
+def delete(policy: Policy, server: Server = DEFAULT_SERVER) -> None:
+    """Take a policy away. What it made stays as it is."""
+    with reach(server) as client:
+        client.remove_scaling(*_names(policy))
+    line(f"{policy} is no longer in force; its instances stay")
+
+
+@app.command(short_help="Tell a policy the demand.", epilog="Example: stead scaling demand shop/web 250")
+def demand(
+    policy: Policy,
+    value: Annotated[float, typer.Argument(metavar="N", help="How much is asked for.", show_default=False)],
+    place: Annotated[
+        str | None, typer.Option("--place", metavar="PATH", help="At which cluster, where it follows each place.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIME", help="When it was measured, such as 2026-01-31T12:00:00Z.")
+    ] = None,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Tell a policy the demand, in the unit that its thresholds are in. The latest figure counts.
+
+    Exit code 0: it counts, or a newer one does.
+    """
+    where = any_path(place) if place is not None else None
+    with reach(server) as client:
+        taken = client.tell_demand(*_names(policy), [(where, value, _time(at))])
+    if taken.late:
+        note("a newer figure is known: this one changes nothing")
+    line(f"{policy} {'knows' if taken.news else 'knew'} the demand{f' at {where}' if where else ''}")
+
+
+def _names(policy: str) -> tuple[str, str]:
+    namespace, _, name = policy.partition("/")
+    return namespace, name
+
+
+def _time(at: str | None) -> datetime | None:
+    if at is None:
+        return None
+    try:
+        time = datetime.fromisoformat(at)
+    except ValueError:
+        fail(f"{at!r} is no time: say it as 2026-01-31T12:00:00Z", Code.USAGE)
+    if time.tzinfo is None:
+        fail(f"{at!r} does not say the offset from UTC, such as Z", Code.USAGE)
+    return time
+
+
+def _ended(at: datetime | None, failed: bool) -> str:
+    return f"{clock(at)}{' failed' if failed else ''}" if at is not None else "under way"
+
+
+def _sentences(found: Scaling) -> list[str]:
+    """What there is to say of it, for a person."""
+    policy, serving = found.policy, len(found.instances)
+    bounds = f"{policy.get('minimum', 0)} to {policy.get('maximum')}"
+    places = ", ".join(policy.get("places", ()))
+    said = [
+        f"{found.namespace}/{found.name}: {found.code}, {clock(found.judged_at) or 'not looked at yet'}",
+        f"because: {found.says}",
+        f"instances of {policy.get('app')}: {serving}, of {bounds}, at {places}",
+    ]
+    for figure in found.demand:
+        where = f"at {figure.place}" if figure.place else "over all places"
+        said.append(f"demand {where}: {figure.value:g}, measured {clock(figure.at)}, told by {figure.told_by}")
+    return said

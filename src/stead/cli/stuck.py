@@ -1,0 +1,79 @@
+"""`stead stuck`: what does not come to its end, and what to do about it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from stead.cli.lasting import allowed, lasted, usual
+from stead.cli.listing import Columns, write
+from stead.cli.output import ListFormat, note
+from stead.cli.paths import Below
+from stead.cli.remote import Output, Server, clock, reach, seconds_of
+from stead.cli.times import duration
+from stead.client import DEFAULT_SERVER, Stuck
+
+
+def _steps(item: Stuck) -> str:
+    """What one may do, as far as it is a command."""
+    commands = []
+    for step in item.steps:
+        match step.what:
+            case "cancel" | "retry":
+                commands.append(f"stead operation {step.what} {step.operation}")
+            case "agent":
+                commands.append("stead lane list")
+            case "ask":
+                commands.append(f"{item.kind} {'|'.join(step.actions)}")
+    return "; ".join(commands)
+
+
+STUCK: Columns[Stuck] = Columns(
+    narrow=(
+        ("PATH", lambda item: item.path),
+        ("STATE", lambda item: item.state),
+        ("ACTION", lambda item: item.action),
+        ("FOR", lambda item: lasted(item.since) if item.outcome is None else f"{lasted(item.since)} ago"),
+        ("USUALLY", lambda item: usual(item.lasts)),
+        ("AT MOST", lambda item: allowed(item.lasts)),
+        ("WHY", lambda item: "; ".join(f"{why.code}: {why.says}" for why in item.why)),
+        ("DECIDED", lambda item: item.decided),
+        ("WHAT TO DO", _steps),
+    ),
+    wide=(
+        ("OPERATION", lambda item: item.operation),
+        ("PHASE", lambda item: item.phase or ""),
+        ("OUTCOME", lambda item: item.outcome or ""),
+        ("BY", lambda item: item.by),
+        ("LANE", lambda item: item.lane),
+        ("SINCE", lambda item: clock(item.since)),
+        ("SEEN", lambda item: ", ".join(f"{look.seen} at {clock(look.at)}" for look in item.probed)),
+        ("NEXT", lambda item: "; ".join(step.says for step in item.steps)),
+    ),
+    name=lambda item: item.path,
+)
+
+
+def stuck(
+    below: Below = "/",
+    lately: Annotated[
+        str,
+        typer.Option(metavar="TIME", callback=duration, help="Also what was settled in that time: 90s, 10m, 12h."),
+    ] = "1h",
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 100,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """What lasts longer than it usually does or may, is being looked at, or was settled though nobody reported.
+
+    Each with why, what was seen, what was made of it, and what one may do. First what is under way, the longest
+    first; then what was settled lately, until another operation does something there.
+    """
+    with reach(server) as client:
+        found = client.stuck(below=below, lately=int(seconds_of(lately) or 0), limit=min(limit, 1000))
+        items = list(islice(found, limit + 1))
+    write(items[:limit], STUCK, output)
+    if len(items) > limit:
+        note(f"these are the first {limit}; there are others")

@@ -1,0 +1,130 @@
+"""The part of the client for policies that follow demand, and the values that are answered."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import NoneType
+from typing import Any
+from urllib.parse import quote
+
+from stead.client.transport import Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownDemand:
+    """The latest figure of demand, of a place or of all."""
+
+    value: float
+    at: datetime
+    place: str | None = None
+    told_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingAct:
+    """What a policy did last at a place."""
+
+    place: str
+    action: str
+    at: datetime
+    operation: str | None = None
+    ended_at: datetime | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledInstance:
+    """An instance that counts."""
+
+    path: str
+    state: str
+    own: bool = False
+    """The policy made it, and may delete it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """A policy in force, what it found last, and what it did."""
+
+    namespace: str
+    name: str
+    policy: Mapping[str, Any]
+    code: str = ""
+    """What it came to: `acts`, `rests`, or what holds it back."""
+    says: str = ""
+    judged_at: datetime | None = None
+    changed_by: str = ""
+    changed_at: datetime | None = None
+    demand: tuple[KnownDemand, ...] = ()
+    acts: tuple[ScalingAct, ...] = ()
+    instances: tuple[ScaledInstance, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingPage:
+    """A page of policies."""
+
+    items: tuple[Scaling, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemandTaken:
+    """What became of figures of demand."""
+
+    news: int
+    late: int = 0
+
+
+class Scalings:
+    """Policies that follow demand."""
+
+    _transport: Transport
+
+    async def scaling_page(
+        self, *, namespace: str | None = None, limit: int = 500, cursor: str | None = None
+    ) -> ScalingPage:
+        """One page of policies, without their instances."""
+        query = {"namespace": namespace, "limit": limit, "cursor": cursor}
+        return await self._transport.send(ScalingPage, "GET", "/v1/scaling", query=query)
+
+    async def scalings(self, *, namespace: str | None = None, limit: int = 500) -> AsyncGenerator[Scaling]:
+        """All policies, page by page."""
+        cursor: str | None = None
+        while True:
+            page = await self.scaling_page(namespace=namespace, limit=limit, cursor=cursor)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            cursor = page.next
+
+    async def scaling(self, namespace: str, name: str) -> Scaling:
+        """A policy as it stands."""
+        return await self._transport.send(Scaling, "GET", _at(namespace, name))
+
+    async def put_scaling(self, namespace: str, name: str, policy: Mapping[str, Any]) -> Scaling:
+        """Put a policy in force, in the place of the one of that name."""
+        return await self._transport.send(Scaling, "PUT", _at(namespace, name), body=dict(policy))
+
+    async def remove_scaling(self, namespace: str, name: str) -> None:
+        """Take a policy away; what it made stays."""
+        await self._transport.send(NoneType, "DELETE", _at(namespace, name))
+
+    async def tell_demand(
+        self, namespace: str, name: str, figures: Sequence[tuple[str | None, float, datetime | None]]
+    ) -> DemandTaken:
+        """Tell the demand: for each figure the place or None, how much, and when it was measured or None for now."""
+        said = [
+            {"place": place, "value": value, "at": None if at is None else at.isoformat()}
+            for place, value, at in figures
+        ]
+        return await self._transport.send(
+            DemandTaken, "POST", f"{_at(namespace, name)}/demand", body={"figures": said}
+        )
+
+
+def _at(namespace: str, name: str) -> str:
+    return f"/v1/scaling/{quote(namespace, safe='')}/{quote(name, safe='')}"

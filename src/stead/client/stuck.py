@@ -1,0 +1,72 @@
+"""What is stuck, as a server answers with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from stead.client.lasting import Lasting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckLook:
+    """Somebody looked at the object."""
+
+    at: datetime
+    seen: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckWhy:
+    """Why something is listed."""
+
+    code: str
+    """`late`, `overdue`, `probing`, `fencing`, `unattended`, `unknown` or `settled`."""
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckStep:
+    """What one may do about it."""
+
+    what: str
+    """`wait`, `agent`, `cancel`, `retry` or `ask`."""
+    says: str
+    operation: str = ""
+    actions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """Something that does not come to its end as it should, or has come to one that nobody reported."""
+
+    path: str
+    kind: str
+    state: str
+    operation: str
+    action: str
+    since: datetime
+    """Since when it is where it is; of what was settled, when that was."""
+    lane: str = ""
+    by: str = ""
+    phase: str | None = None
+    """What the operation does; None where it is over."""
+    outcome: str | None = None
+    """How it ended for this resource; None while it is under way."""
+    lasts: Lasting | None = None
+    why: tuple[StuckWhy, ...] = ()
+    probed: tuple[StuckLook, ...] = ()
+    """What was seen, as the journal has it."""
+    misses: int = 0
+    """Looks in a row that did not find it."""
+    decided: str = ""
+    """What was made of it; empty while that is open."""
+    steps: tuple[StuckStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckPage:
+    """A page of them. It may be empty and still have a next one."""
+
+    items: tuple[Stuck, ...]
+    next: str | None = None

@@ -1,0 +1,92 @@
+"""What lies around a resource, as far as what is asked of it depends on that.
+
+The states of what it is in and of what its spec names, whether anything is in it or on it, and whether there is room
+for it: they are read when a request is decided on, and looked at again when that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from stead.lifecycle.claims import ancestors
+from stead.lifecycle.decide.group import makes
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Request
+from stead.lifecycle.rows import Actor, Need
+from stead.store import Row, Store
+
+type Spec = Mapping[str, Any]
+
+COUNTED = ("machine", "disk")
+"""Kinds of which accounts and cloudspaces may have a quota."""
+
+
+async def set_in(
+    store: Store, kinds: Mapping[str, Lifecycle], rows: dict[str, Row], asked: Iterable[tuple[str, Request, Spec]]
+) -> None:
+    """Lay what is around resources into what was read of them, where somebody asks for something that needs it.
+
+    Each asks something of a path, and with which spec."""
+    asking = [(rows[path], request, spec) for path, request, spec in asked if path in rows]
+    bound = {row.path: _places(kinds[row.kind], row, request, spec) for row, request, spec in asking}
+    empty = [row.path for row, request, _ in asking if _empty_only(kinds[row.kind], request.action)]
+    paths = sorted({path for places in bound.values() for _, where in places for path in where})
+    states = await store.states(paths) if paths else {}
+    for path, places in bound.items():
+        if places:
+            rows[path] = _in_place(rows[path], places, states)
+    for row, request, spec in asking:
+        if row.kind in COUNTED and not request.within and makes(kinds[row.kind], request.action):
+            await _find_room(store, rows, row.path, spec)
+    held = [path for path in empty if kinds[rows[path].kind].holds]
+    full = await store.below([path for path in empty if path not in held]) if len(held) < len(empty) else {}
+    full |= await store.held(held) if held else {}
+    for path in empty:
+        row = rows[path]
+        around = {**(row.around or {}), "vacant" if path in held else "empty": True}
+        rows[path] = replace(row, snapshot=replace(row.snapshot, children=full.get(path, 0)), around=around)
+
+
+async def _find_room(store: Store, rows: dict[str, Row], path: str, spec: Spec) -> None:
+    """Something that counts is to be made: whether those have room for it that it will belong to."""
+    row = rows[path]
+    wanted = {**row.spec, **spec}
+    quotas = await store.room(row.kind, path, wanted)
+    if quotas:
+        over = next((quota.says for quota in quotas if quota.over), "")
+        around = {**(row.around or {}), "makes": {"kind": row.kind, "spec": wanted}}
+        rows[path] = replace(row, snapshot=replace(row.snapshot, over=over), around=around)
+
+
+def _places(lifecycle: Lifecycle, row: Row, request: Request, spec: Spec) -> list[tuple[Need, Sequence[str]]]:
+    """What is needed for a request, each with the paths at one of which it is."""
+    found: list[tuple[Need, Sequence[str]]] = []
+    for need in lifecycle.needs:
+        if need.only and request.action not in need.only:
+            continue
+        if need.named:
+            named = {**row.spec, **spec}.get(need.named)
+            found.append((need, [named] if isinstance(named, str) else []))
+        elif request.actor is not Actor.CONTROLLER:
+            found.append((need, ancestors(row.path)))
+    return found
+
+
+def _in_place(row: Row, places: Sequence[tuple[Need, Sequence[str]]], states: Mapping[str, tuple[str, str]]) -> Row:
+    above: list[tuple[str, str]] = []
+    checks: dict[str, list[dict[str, Any]]] = {"above": [], "beside": []}
+    for need, where in places:
+        path = next((path for path in where if path in states and states[path][0] == need.kind), None)
+        if path is not None:
+            above.append((need.kind, states[path][1]))
+            checks["beside" if need.named else "above"].append({"path": path, "states": need.states})
+        elif need.there or (need.named and where):
+            above.append((need.kind, ""))
+    return replace(row, snapshot=replace(row.snapshot, above=tuple(above)), around=checks)
+
+
+def _empty_only(lifecycle: Lifecycle, name: str) -> bool:
+    action = lifecycle.action(name)
+    return action is not None and action.empty_only and not lifecycle.members

@@ -1,0 +1,206 @@
+"""Policies that follow demand, as an interface sees them: put in force, told the demand, looked at, taken away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from stead.access.caller import Caller
+from stead.access.policies import DEMAND, NAMESPACE, SCALING, Thing, labels_of
+from stead.catalog import scaling
+from stead.catalog.edge import APPINST
+from stead.catalog.scaling import Told
+from stead.controller.view.service import Service
+from stead.controller.view.things import Listed, Missing, Unfit
+from stead.lifecycle.decision import Refusal
+from stead.store.scaling import ALL, Scaling
+
+
+@dataclass(frozen=True)
+class ToldFigure:
+    """A figure of demand."""
+
+    place: str
+    """Nothing for that of all places together."""
+    value: float
+    at: datetime
+    told_by: str = ""
+
+
+@dataclass(frozen=True)
+class ScalingAct:
+    """What a policy did last at a place."""
+
+    place: str
+    action: str
+    at: datetime
+    operation: str | None
+    ended_at: datetime | None
+    failed: bool
+
+
+@dataclass(frozen=True)
+class ScaledInstance:
+    """An instance that counts."""
+
+    path: str
+    state: str
+    own: bool
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A policy, with what it found last and what it did."""
+
+    namespace: str
+    name: str
+    policy: Mapping[str, Any]
+    changed_by: str
+    changed_at: datetime
+    code: str
+    says: str
+    judged_at: datetime | None
+    demand: tuple[ToldFigure, ...]
+    acts: tuple[ScalingAct, ...]
+    instances: tuple[ScaledInstance, ...]
+
+
+@dataclass(frozen=True)
+class Followers:
+    """What callers do with policies that follow demand."""
+
+    service: Service
+
+    async def put(
+        self, namespace: str, name: str, text: Mapping[str, Any], caller: Caller
+    ) -> Follower | Unfit | Refusal | Missing:
+        """Put a policy in force. It may do no more than whoever puts it could have asked for."""
+        if missing := self._may(caller, SCALING, namespace, name):
+            return missing
+        policy = scaling.read(text)
+        found = [(f"body.{where}", says) for where, says in scaling.wrong(policy, namespace)]
+        if found:
+            (field, says), *more = found
+            return Unfit(field, says, tuple(more))
+        labels = labels_of(scaling.spec_of(policy, scaling.principal(namespace, name)))
+        for place in policy.places:
+            thing = Thing(f"{place}/{policy.app}-1", APPINST.kind, labels)
+            for action in ("create", "delete"):
+                may = self.service.permission.acting(caller, action, thing)
+                if isinstance(may, Refusal):
+                    return may
+        figures = [ALL] if policy.demand is Told.TOTAL else policy.places
+        kept = scaling.written(policy)
+        await self.service.view.store.put_scaling(namespace, name, kept, policy.places, figures, caller.name)
+        return await self.read(namespace, name, caller)
+
+    async def read(self, namespace: str, name: str, caller: Caller) -> Follower | Missing:
+        """A policy as it stands."""
+        seen = self.service.permission.sees(caller, _place(namespace))
+        kept = await self.service.view.store.scaling(namespace, name) if seen else None
+        if kept is None:
+            return _missing(namespace, name)
+        policy = scaling.read(kept.policy)
+        rows = await self.service.view.store.scaled(policy.places, policy.app)
+        maker = scaling.principal(namespace, name)
+        instances = [
+            ScaledInstance(row["path"], row["state"], scaling.made_by(row["spec"]) == maker)
+            for row in sorted(rows, key=lambda row: str(row["path"]))
+            if row["kind"] == APPINST.kind and scaling.is_instance(policy, row["path"].rpartition("/")[2])
+        ]
+        return _follower(kept, instances)
+
+    async def all(
+        self, namespace: str | None, after: tuple[str, str], limit: int, caller: Caller
+    ) -> Listed[Follower]:
+        """Policies in order of namespace and name, without their instances."""
+        kept = await self.service.view.store.scalings(namespace, after, limit)
+        theirs = await self.service.permission.visible(
+            caller, kept, lambda one: f"/{one.namespace}", lambda _: NAMESPACE
+        )
+        last = f"{kept[-1].namespace}/{kept[-1].name}" if len(kept) == limit else None
+        return Listed(tuple(_follower(one, ()) for one in theirs), next=last)
+
+    async def remove(self, namespace: str, name: str, caller: Caller) -> Missing | None:
+        """Take a policy away; what it made stays."""
+        if missing := self._may(caller, SCALING, namespace, name):
+            return missing
+        gone = await self.service.view.store.remove_scaling(namespace, name)
+        return None if gone else _missing(namespace, name)
+
+    async def tell(
+        self, namespace: str, name: str, figures: Sequence[tuple[str, float, datetime | None]], caller: Caller
+    ) -> int | Unfit | Missing:
+        """Tell the demand; how many figures were news, and not older than what is known."""
+        if missing := self._may(caller, DEMAND, namespace, name):
+            return missing
+        store, now = self.service.view.store, time.time()
+        kept = await store.scaling(namespace, name)
+        if kept is None:
+            return _missing(namespace, name)
+        policy = scaling.read(kept.policy)
+        allowed = [ALL] if policy.demand is Told.TOTAL else policy.places
+        for n, (place, _, _) in enumerate(figures):
+            if place not in allowed:
+                says = (
+                    "it follows one figure for all places" if policy.demand is Told.TOTAL else "it has no such place"
+                )
+                return Unfit(f"body.figures.{n}.place", f"{says}: {place or 'a place is to be named'}")
+        if len({place for place, _, _ in figures}) < len(figures):
+            return Unfit("body.figures", "a place is there twice")
+        told = [(place, value, at.timestamp() if at is not None else now) for place, value, at in figures]
+        return await store.tell_demand(namespace, name, told, now, caller.name)
+
+    def _may(self, caller: Caller, action: str, namespace: str, name: str) -> Missing | None:
+        """Raises where they may not; that it is not there, where they may not even see the namespace."""
+        permission, place = self.service.permission, _place(namespace)
+        if not permission.judge(caller, action, place).allowed and not permission.sees(caller, place):
+            return _missing(namespace, name)
+        permission.require(caller, action, place)
+        return None
+
+
+def _place(namespace: str) -> Thing:
+    return Thing(f"/{namespace}", NAMESPACE)
+
+
+def _missing(namespace: str, name: str) -> Missing:
+    return Missing(f"there is no scaling policy {namespace}/{name}")
+
+
+def _time(at: Any) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(float(at), UTC)
+
+
+def _follower(kept: Scaling, instances: Sequence[ScaledInstance]) -> Follower:
+    demand = [
+        ToldFigure(place, said["value"], datetime.fromtimestamp(float(said["at"]), UTC), said["told_by"])
+        for place, said in sorted(kept.demand.items())
+    ]
+    acts = [
+        ScalingAct(
+            act["place"],
+            "create" if act["more"] else "delete",
+            datetime.fromtimestamp(act["at"], UTC),
+            act["operation"] or None,
+            _time(act["ended"]),
+            act["failed"],
+        )
+        for act in sorted(kept.acts, key=lambda act: float(act["at"]), reverse=True)
+    ]
+    return Follower(
+        namespace=kept.namespace,
+        name=kept.name,
+        policy=kept.policy,
+        changed_by=kept.changed_by,
+        changed_at=kept.changed_at,
+        code=str(kept.verdict.get("code", "new")),
+        says=str(kept.verdict.get("says", "nobody has looked at it yet")),
+        judged_at=_time(kept.verdict.get("at")),
+        demand=tuple(demand),
+        acts=tuple(acts),
+        instances=tuple(instances),
+    )

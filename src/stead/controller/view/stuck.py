@@ -1,0 +1,270 @@
+"""What does not come to its end as it should, or did so only because somebody looked: with why, and what to do.
+
+First what is under way: longer than 99 of 100 took, longer than it may, or being looked at since nobody was heard of.
+Then what was settled lately though nobody had reported. All of it comes from indexes of what is under way and of what
+was looked at, so what is at rest costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from stead.controller.view.lasting import Lasting
+from stead.controller.view.reading import View
+from stead.controller.view.things import Listed
+from stead.lifecycle.decision import Outcome
+from stead.lifecycle.rows import Actor, Awaits, Trigger
+from stead.lifecycle.snapshot import Operation, Phase
+from stead.store import Row
+
+GRACE = 10.0
+"""Seconds for which a timer may be late: a controller looks for them twice a second."""
+LINES = 20
+"""Lines of the journal that are read for each."""
+WELL = (Outcome.DONE, Outcome.DISPLACED)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody looked at the object, and what was seen."""
+
+    at: datetime
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why something is listed."""
+
+    code: str
+    """`late`, `overdue`, `probing`, `fencing`, `unattended`, `unknown` or `settled`."""
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one may do about it."""
+
+    what: str
+    """`wait`, `agent`, `cancel`, `retry` or `ask`."""
+    says: str
+    operation: str = ""
+    actions: tuple[str, ...] = ()
+    """With `ask`: which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """Something that does not come to its end, or has come to one that nobody reported."""
+
+    path: str
+    kind: str
+    state: str
+    lane: str
+    operation: str
+    action: str
+    by: str
+    phase: str | None
+    """Of an operation that is under way."""
+    outcome: str | None
+    """Of one that has ended, or is over for this resource."""
+    since: datetime
+    """Since when it is where it is; of what was settled, when that was."""
+    lasts: Lasting | None
+    why: tuple[Cause, ...]
+    probed: tuple[Look, ...]
+    """What was seen, as far as the journal tells it."""
+    misses: int
+    """Looks in a row that did not find it."""
+    decided: str
+    """What was made of it; empty while that is open."""
+    steps: tuple[Step, ...]
+
+
+async def stuck(view: View, below: str, since: datetime, after: str | None, limit: int) -> Listed[Stuck]:
+    """A page of what is stuck, and of what was settled since a time though nobody had reported."""
+    place: list[Any] = json.loads(after) if after is not None else ["now", None, 0]
+    section = place.pop(0)
+    items: list[Stuck] = []
+    if section == "now":
+        first = (_time(place[0]) or datetime.fromtimestamp(0, UTC), place[1])
+        records = await view.store.stuck(below, first, limit + 1, _declared(view), GRACE)
+        items = await _under_way(view, [record["path"] for record in records[:limit]])
+        if len(records) > limit:
+            last = records[limit - 1]
+            return Listed(tuple(items), json.dumps(["now", last["changed_at"].isoformat(), last["id"]]), True)
+        place = [None, 0]
+    room = limit - len(items)
+    latest = (_time(place[0]) or datetime.max.replace(tzinfo=UTC), place[1])
+    records = await view.store.healed(below, since, latest, room + 1)
+    items += await _settled(view, records[:room])
+    if len(records) <= room:
+        return Listed(tuple(items))
+    last_place = [records[room - 1]["at"].isoformat(), records[room - 1]["id"]] if room else place
+    return Listed(tuple(items), json.dumps(["then", *last_place]), True)
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _declared(view: View) -> list[tuple[str, str, float]]:
+    return [(k.kind, s.name, float(s.deadline)) for k in view.kinds.values() for s in k.states if s.deadline]
+
+
+# What is under way
+
+
+async def _under_way(view: View, paths: Sequence[str]) -> list[Stuck]:
+    rows = await view.store.read_many(paths)
+    lasts = await view.usual.of(rows.values())
+    acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
+    known = {path: (op, lasts[path, op.id]) for path, op in acting.items() if op is not None and op.id}
+    lines = await view.store.last_lines([(path, op.id, last.since) for path, (op, last) in known.items()], LINES)
+    found = [_moving(view, rows[path], *known[path], lines[path]) for path in paths if path in known]
+    return [each for each in found if each.why]  # some have gone on since
+
+
+def _moving(view: View, row: Row, op: Operation, lasts: Lasting, lines: Sequence[Mapping[str, Any]]) -> Stuck:
+    now = view.usual.clock()
+    return Stuck(
+        path=row.path,
+        kind=row.kind,
+        state=row.snapshot.state,
+        lane=row.lane,
+        operation=op.id,
+        action=op.action,
+        by=op.by,
+        phase=op.phase,
+        outcome=None,
+        since=lasts.since,
+        lasts=lasts,
+        why=tuple(_causes(row, op, lasts, now)),
+        probed=_looks(lines),
+        misses=row.snapshot.misses,
+        decided="",
+        steps=tuple(_ways(view, row, op, lasts)),
+    )
+
+
+def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[Cause]:
+    state, lasted = row.snapshot.state, span(now - lasts.since.timestamp())
+    if lasts.overdue and lasts.declared is not None:
+        yield Cause(
+            "overdue", f"{state} for {lasted}, and {op.action} is to last {span(lasts.declared)} there at most"
+        )
+    if lasts.late and lasts.p99 is not None and lasts.usual is not None:
+        usual = f"usually {span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
+        yield Cause("late", f"{op.action} lasts {lasted}: {usual}")
+    if op.phase is Phase.FENCING:
+        yield Cause("fencing", "whoever had its order is waited out; then it is looked at")
+    elif op.phase is Phase.PROBING:
+        work, misses = row.snapshot.work, row.snapshot.misses
+        missed = f", {misses} in a row did not find it" if misses else ""
+        asked = (
+            "an agent looks at it" if work is not None and work.taken else "nobody has taken the order to look at it"
+        )
+        yield Cause("probing", f"{asked if work is not None else 'it is looked at again soon'}{missed}")
+    due = min((row.timers or {}).values(), default=now)
+    if due < now - GRACE:
+        yield Cause("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
+
+
+def _ways(view: View, row: Row, op: Operation, lasts: Lasting) -> Iterator[Step]:
+    work = row.snapshot.work
+    if work is not None and not work.taken:
+        yield Step("agent", f"no agent has taken its order: who serves {row.lane or 'its lane'}? (stead lane list)")
+    if lasts.deadline is not None:
+        what = "the look is given up" if op.phase is Phase.PROBING else "it is looked at"
+        if view.kinds[row.kind].state(row.snapshot.state).awaits is Awaits.CHILDREN and op.phase is Phase.ACTING:
+            what = "its members are counted anew"
+        yield Step("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
+    if not op.cancelled:
+        yield Step("cancel", "end it: whoever works on it is waited out, then it is looked at", op.id)
+
+
+# What was settled though nobody had reported
+
+
+async def _settled(view: View, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
+    asked = [(record["path"], str(record["operation"]), record["created_at"]) for record in records]
+    lines = await view.store.last_lines(asked, LINES)
+    rows = await view.store.read_many([path for path, _, _ in asked])
+    return [_healed(view, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
+
+
+def _healed(view: View, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
+    operation = str(record["operation"])
+    unknown = record["trigger"] == Trigger.SILENT or record["outcome"] == Outcome.UNKNOWN
+    return Stuck(
+        path=record["path"],
+        kind=record["kind"],
+        state=row.snapshot.state if row is not None else record["target"],
+        lane=row.lane if row is not None else "",
+        operation=operation,
+        action=record["action"],
+        by=record["principal"],
+        phase=None,
+        outcome=record["outcome"],
+        since=record["at"],
+        lasts=None,
+        why=(Cause("unknown" if unknown else "settled", _reason(record, lines)),),
+        probed=_looks(lines),
+        misses=0,
+        decided=_decision(record, lines),
+        steps=tuple(_after(view, record, row, operation)),
+    )
+
+
+def _reason(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """Why it had to be settled: what was waited for, and what was heard."""
+    came = [line for line in lines if line["target"] == record["source"] and line["at"] < record["at"]]
+    waited = f" after {span((record['at'] - came[-1]['at']).total_seconds())}" if came else ""
+    if record["trigger"] == Trigger.SILENT:
+        error = record["change"].get("error", "")
+        return f"nobody reported{waited}, and nobody could say what is there{f': {error}' if error else ''}"
+    return f"nobody reported{waited}; somebody looked, and saw {record['word']}"
+
+
+def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """What was made of it."""
+    ended = f"; for it, {record['action']} ended {record['outcome']}" if record["outcome"] else ""
+    origin = lines[0]["source"] if lines else ""
+    if record["source"] == record["target"]:
+        return f"left in {record['target']}{ended}"
+    back = "returned to" if record["target"] == origin else "settled to"
+    return f"{back} {record['target']}, from {record['source']}{ended}"
+
+
+def _after(view: View, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[Step]:
+    ended = record["ended"] and record["asked"] == record["path"]
+    if ended and record["outcome"] not in WELL:
+        yield Step("retry", f"ask for {record['action']} once more", operation)
+    kind = view.kinds.get(record["kind"])
+    if row is None or kind is None or row.snapshot.operation is not None:
+        return
+    able = [a for a in kind.actions if row.snapshot.state in a.starts and {Actor.USER, Actor.ADMIN} & set(a.by)]
+    names = tuple(action.name for action in able if not action.steers)
+    if names:
+        yield Step("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
+
+
+def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[Look, ...]:
+    return tuple(Look(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
+
+
+def span(seconds: float) -> str:
+    """So many seconds, as one says it: to a tenth below ten, then to the second, then to the minute."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f}s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 120:
+        return f"{minutes}m{rest}s" if rest and minutes < 10 else f"{minutes}m"
+    return f"{minutes // 60}h{minutes % 60}m" if minutes % 60 else f"{minutes // 60}h"

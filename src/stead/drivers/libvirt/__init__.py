@@ -1,0 +1,1 @@
+"""libvirt, for the private cloud: machines, their disks, cloudspaces, images and the nodes that carry them."""

@@ -1,0 +1,1 @@
+"""Containers on the machine of an edge site, by podman."""

@@ -1,0 +1,216 @@
+"""Containers as what apps are: podman runs the apps, restarts them and keeps what they write.
+
+Nothing of ours stays beside a container: its monitor outlives the agent, and restarts it as podman does. Its health
+is checked by whoever looks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, field
+
+from stead.drivers.base import MOVING, Member, Permanent, Tail, TryAgain
+from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine
+from stead.drivers.process import spec
+from stead.drivers.process.folders import App, Cluster, Wanted
+from stead.drivers.process.keeper import health
+from stead.drivers.process.machine import Machine
+from stead.drivers.process.runner import READY, Sight
+from stead.lifecycle.rows import ABSENT, BROKEN
+
+SOON = 5.0
+"""Seconds in which podman has restarted what it restarts."""
+
+_RESTART = {"always": "always", "on-failure": "on-failure", "never": "no"}
+
+
+class Asked(spec.App, frozen=True, kw_only=True):
+    """The spec of an app that is a container."""
+
+    image: Annotated[str, Meta(pattern="^[A-Za-z0-9][!-~]*$")]
+    command: list[spec.Argument] = field(default_factory=list)
+    """Without it, the image's own."""
+
+
+msgspec.json.Decoder(Asked)  # threads must not be the first to use a type
+
+
+class Containers:
+    """Podman does what stands in the folders."""
+
+    pause = 0.1
+
+    def __init__(self, machine: Machine, engine: Engine, options: list[str], longest_grace: float) -> None:
+        self._machine = machine
+        self._root = machine.root
+        self._engine = engine
+        self._options = options
+        self._longest_grace = longest_grace
+
+    def read(self, said: Mapping[str, Any]) -> spec.App:
+        """An app is an image."""
+        asked = spec.read(Asked, said)
+        if asked.stop.grace > self._longest_grace:
+            raise Permanent(f"a grace of more than {self._longest_grace:g} s needs a longer timeout of the driver")
+        return asked
+
+    def run(self, place: App, cluster: Cluster, member: Member, asked: spec.App) -> dict[str, Any]:
+        """All words for podman."""
+        assert isinstance(asked, Asked)
+        wanted = cluster.wanted()
+        own = wanted is not None and spec.cluster(wanted.spec).net == "own"
+        if own and asked.health is not None and asked.health.command is None:
+            raise Permanent("in a network of its own, health is checked by a command")
+        labels = {SITE: self._root.mark, PATH: member.path, TOKEN: member.token, DIGEST: spec.digest(member.spec)}
+        words = ["--name", self._name(place), "--hostname", place.folder.name[:63]]
+        for name, value in labels.items():
+            words += ["--label", f"{name}={value}"]
+        for name, value in {"APP_PATH": member.path, **asked.env}.items():
+            words += ["--env", f"{name}={value}"]
+        words += ["--network", f"ns:{cluster.net}" if own else "host", "--volume", f"{cluster.tmp}:/tmp"]
+        words += ["--restart", _RESTART[asked.restart], "--stop-signal", f"SIG{asked.stop.signal}"]
+        words += ["--log-driver", "k8s-file", "--log-opt", f"max-size={self._machine.log_size}b"]
+        if self._machine.cgroups is not None:
+            words += ["--cgroup-parent", f"/{self._machine.group(cluster.folder.name)}"]
+        said = {"cpus": asked.cpu, "memory": asked.bytes, "pids-limit": asked.pids, "user": asked.user}
+        words += [f"--{name}={value}" for name, value in said.items() if value is not None]
+        return {
+            "words": [*self._options, *words, asked.image, *asked.command],
+            "stop_grace": asked.stop.grace,
+            "settle": asked.settle,
+            "restart": asked.restart,
+            "health": msgspec.to_builtins(asked.health),
+        }
+
+    def view(self) -> object:
+        """All containers of the site."""
+        return self._engine.all(self._root.mark)
+
+    def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
+        """What podman says of it."""
+        name = self._name(place)
+        found = (view if isinstance(view, dict) else self._engine.containers(name)).get(name)
+        if wanted.absent:
+            return Sight(state=ABSENT if found is None else MOVING, alive=found is not None)
+        if found is None or found.digest != wanted.digest or found.state.status in ("created", "configured"):
+            return Sight(state=BROKEN, fresh=True, error="nobody has started it")
+        if found.state.status in ("running", "stopping"):
+            return self._running(place, wanted, found)
+        return self._ended(place, wanted, found)
+
+    def alive(self, place: App) -> bool:
+        """There is a container."""
+        return bool(self._engine.containers(self._name(place)))
+
+    def start(self, place: App, wanted: Wanted, within: float) -> None:
+        """In place of whatever is there."""
+        end = time.monotonic() + within
+        self._remove(place, wanted.run["stop_grace"])
+        (place.folder / "proven").unlink(missing_ok=True)
+        self._engine.call("run", "--detach", *wanted.run["words"], within=end - time.monotonic())
+
+    def heed(self, place: App) -> None:
+        """What is not wanted any more is removed; all else is done by `start`."""
+        wanted = place.wanted()
+        if wanted is not None and wanted.absent:
+            self._remove(place, wanted.run["stop_grace"])
+
+    def end(self, place: App) -> None:
+        """Remove it."""
+        self._remove(place, 0)
+
+    def drop(self, place: App) -> None:
+        """Podman would restart it for ever."""
+        name = self._name(place)
+        if (found := self._engine.containers(name).get(name)) is not None:
+            self._engine.stop(found.id)
+
+    def kill(self, place: App) -> None:
+        """Remove it at once."""
+        self._remove(place, 0)
+
+    def tail(self, place: App, lines: int, since: str) -> Tail:
+        """From podman's own files; a position is a time."""
+        words = ["logs", "--timestamps", *(["--since", since] if since else ["--tail", str(lines)])]
+        code, text = self._engine.said(*words, self._name(place))
+        if code != 0:
+            raise Permanent("podman has nothing of what it wrote")
+        stamped = [line.partition(" ") for line in text.splitlines()]
+        fresh = [(at, said) for at, _, said in stamped if at > since]
+        return Tail(lines=[said for _, said in fresh][-lines:], position=fresh[-1][0] if fresh else since)
+
+    def _running(self, place: App, wanted: Wanted, found: Container) -> Sight:
+        age = time.time() - found.state.started_at.timestamp()
+        proven = self._proven(place, found)
+        check = wanted.run["health"]
+        if check is None:
+            if found.restart_count and not proven:
+                return self._failed(place, "it ended soon after its start")
+            if age < wanted.run["settle"]:
+                return Sight(state=MOVING, alive=True)
+        elif why := self._ill(found, check, check["failures"] if proven else 1):
+            if proven:
+                return Sight(state=BROKEN, error=f"its health check fails: {why}{self._last_lines(place)}")
+            if age < check["grace"] and not found.restart_count:
+                return Sight(state=MOVING, alive=True)
+            return self._failed(place, f"it did not become well within {check['grace']:g} s: {why}")
+        if not proven:
+            (place.folder / "proven").write_text(found.id)
+        return Sight(state=READY, alive=True)
+
+    def _ended(self, place: App, wanted: Wanted, found: Container) -> Sight:
+        code, restart = found.state.exit_code, wanted.run["restart"]
+        if code == 0 and restart != "always":
+            return Sight(state=READY)
+        recent = time.time() - found.state.finished_at.timestamp() < SOON
+        if restart != "never" and recent and self._proven(place, found):
+            return Sight(state=MOVING, alive=True)
+        return self._failed(place, f"it ended with exit code {code}")
+
+    def _failed(self, place: App, why: str) -> Sight:
+        return Sight(state=BROKEN, failed=True, error=f"{why}{self._last_lines(place)}")
+
+    def _ill(self, found: Container, check: dict[str, Any], tries: int) -> str:
+        """Why it is not well, after so many tries; nothing, where it is."""
+        why = ""
+        for _ in range(min(tries, 3)):
+            if check.get("command"):
+                why = self._exec(found, check["command"], min(check["timeout"], 3))
+            else:
+                why = health.check({**check, "timeout": min(check["timeout"], 1)})
+            if not why:
+                return ""
+        return why
+
+    def _exec(self, found: Container, command: list[str], within: float) -> str:
+        try:
+            code, text = self._engine.said("exec", found.id, *command, within=within)
+        except TryAgain:
+            return f"a check took longer than {within:g} s"
+        return "" if code == 0 else text.strip()[-300:] or f"exit code {code}"
+
+    def _proven(self, place: App, found: Container) -> bool:
+        """It has been up."""
+        try:
+            return (place.folder / "proven").read_text() == found.id
+        except FileNotFoundError:
+            return False
+
+    def _last_lines(self, place: App) -> str:
+        code, text = self._engine.said("logs", "--tail", "5", self._name(place))
+        lines = [line[:300] for line in text.splitlines()] if code == 0 else []
+        return f"; the last it wrote: {' | '.join(lines)}" if lines else ""
+
+    def _remove(self, place: App, grace: float) -> None:
+        self._engine.remove(self._name(place), grace)
+
+    def _name(self, place: App) -> str:
+        """Follows from its folder, so that no path can have two."""
+        whole = os.fspath(place.folder.relative_to(self._root.folder))
+        return f"stead-{self._root.mark}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"

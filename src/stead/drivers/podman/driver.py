@@ -1,0 +1,62 @@
+"""The driver of containers, for the kinds `clusterinst` and `appinst`, by podman."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from stead.drivers import settings
+from stead.drivers.podman.containers import Containers
+from stead.drivers.podman.engine import Engine
+from stead.drivers.process.machine import machine_at
+from stead.drivers.process.site import MARGIN, SiteDriver
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which podman, and where on this machine things are kept.
+
+    Credentials: none.
+    """
+
+    root: str
+    """The folder for what is wanted of clusters and apps, made if need be. Images and containers are podman's."""
+    provider: str = ""
+    """As the lane has it; without meaning here."""
+    region: str = ""
+    """As the lane has it; without meaning here."""
+    program: str = "podman"
+    """The program."""
+    options: str = ""
+    """Words for every call, such as `--runtime runc --cgroup-manager cgroupfs`."""
+    run_options: str = ""
+    """Words for every container, such as `--pull never`."""
+    log_size: Annotated[int, Meta(ge=1000, le=2**30)] = 2**20
+    """Bytes of what an app wrote, after which podman begins anew."""
+    patience: Annotated[float, Meta(ge=0)] = 2.0
+    """Seconds that a call waits for an app to come up; what takes longer is looked at."""
+    timeout: Annotated[float, Meta(ge=4)] = 10.0
+    """Seconds that a call may last."""
+
+
+def from_config(config: Mapping[str, Any]) -> PodmanDriver:
+    """For the registry."""
+    try:
+        return PodmanDriver(settings.read(Config, config))
+    except (ValueError, OSError) as error:
+        raise ValueError(f"the configuration of podman is wrong: {error}") from error
+
+
+class PodmanDriver(SiteDriver):
+    """Runs containers."""
+
+    def __init__(self, config: Config) -> None:
+        machine = machine_at(
+            config.root, isolation=True, patience=config.patience, log_size=config.log_size, log_files=1
+        )
+        engine = Engine(config.program, shlex.split(config.options))
+        grace = config.timeout - MARGIN - 3
+        containers = Containers(machine, engine, shlex.split(config.run_options), max(grace, 0))
+        super().__init__(machine, containers, config.timeout, "the driver of podman")

@@ -1,0 +1,196 @@
+"""Apps: a folder in that of the cluster, and somebody who sees to it that what stands in it is so."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import msgspec
+
+from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, Tail, TryAgain
+from stead.drivers.process import spec
+from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity, is_it
+from stead.drivers.process.machine import Machine
+from stead.drivers.process.runner import READY, Runner, Sight
+from stead.lifecycle.rows import ABSENT, BROKEN
+
+KIND = "appinst"
+
+OVERDUE = 2.0
+"""Seconds beyond an app's grace, after which its keeper is ended by force, and the app with it."""
+
+
+class Apps:
+    """Those on this machine."""
+
+    def __init__(self, machine: Machine, runner: Runner) -> None:
+        self._machine = machine
+        self._runner = runner
+        self._root = machine.root
+
+    def make(self, verb: str, member: Member, order: str, until: float) -> Result:
+        """Create, update and restore: it runs afterwards, as the spec says, or is on its way to that."""
+        asked = self._runner.read(member.spec)
+        above = member.path.rstrip("/").rpartition("/")[0]
+        place = self._root.app(member.path)
+        with (
+            self._root.hold("cluster", above, until, shared=True),
+            self._root.hold("app", member.path, until),
+        ):
+            cluster = self._root.cluster(above)
+            if cluster.wanted() is None:
+                raise Permanent(f"there is no cluster {above} here")
+            wanted = self._want(verb, place, member, order, asked, cluster)
+            facts = {"id": identity(place, wanted.token)}
+            sight = self._runner.look(place, wanted)
+            if verb == "create" and sight.failed and not sight.fresh:
+                return Result(path=member.path, ok=False, facts=facts, error=sight.error)
+            sight = self._lead(place, wanted, min(until, time.monotonic() + self._machine.patience), until)
+            if sight.failed:
+                self._runner.drop(place)
+        if sight.state == BROKEN:
+            return Result(path=member.path, ok=False, facts=facts, error=sight.error)
+        return Result(path=member.path, ok=True, pending="" if sight.state == READY else READY, facts=facts)
+
+    def delete(self, member: Member, until: float) -> Result:
+        """Stop it and remove what is left; its keeper ends it, however long it may take."""
+        place = self._root.app(member.path)
+        with self._root.hold("app", member.path, until):
+            there = place.wanted()
+            if there is None or not is_it(place, there, member):
+                self._root.spend(member.token)
+                return Result(path=member.path, ok=True)
+            facts = {"id": identity(place, there.token)}
+            self._root.spend(there.token)
+            if not there.absent:
+                there = msgspec.structs.replace(there, absent=True)
+                place.write(there)
+            while True:
+                if self._finish(place, there):
+                    return Result(path=member.path, ok=True, facts=facts)
+                self._runner.heed(place)
+                if time.monotonic() > until:
+                    return Result(path=member.path, ok=True, pending=ABSENT, facts=facts)
+                time.sleep(self._runner.pause)
+
+    def look(self, member: Member, view: object = None) -> Seen:
+        """How it is, seen anew or in a view of all."""
+        place = self._root.app(member.path)
+        there = place.wanted()
+        if there is None or not is_it(place, there, member):
+            return Seen(path=member.path, state=ABSENT)
+        sight = self._sight(place, there, view)
+        if sight.state == ABSENT:
+            return Seen(path=member.path, state=ABSENT)
+        return Seen(
+            path=member.path,
+            state=sight.state,
+            facts={"id": identity(place, there.token)},
+            revision=there.revision,
+            error=sight.error,
+        )
+
+    def all(self) -> list[Found]:
+        """What is there."""
+        found = []
+        view = self._runner.view()
+        for place in (app for cluster in self._root.clusters() for app in cluster.apps()):
+            there = place.wanted()
+            sight = self._sight(place, there, view) if there is not None else None
+            if there is None or sight is None or sight.state == ABSENT:
+                continue
+            id = identity(place, there.token)
+            found.append(
+                Found(id=id, token=there.token, state=sight.state, path=there.path, facts={"id": id}, kind=KIND)
+            )
+        return found
+
+    def view(self) -> object:
+        """Of all apps, for many looks at once."""
+        return self._runner.view()
+
+    def tail(self, member: Member, lines: int, since: str) -> Tail:
+        """The last that it wrote."""
+        place = self._root.app(member.path)
+        there = place.wanted()
+        if there is None or not is_it(place, there, member):
+            raise Permanent("it is not there")
+        return self._runner.tail(place, lines, since)
+
+    def _want(self, verb: str, place: App, member: Member, order: str, asked: spec.App, cluster: Cluster) -> Wanted:
+        """What is wanted from now on, written down."""
+        there = place.wanted()
+        digest = spec.digest(member.spec)
+        if there is not None and there.token != member.token:
+            raise Permanent("another app has its place, which has to be deleted first")
+        if verb == "create":
+            if self._root.is_spent(member.token):
+                raise Permanent(REMOVED)
+            if there is not None:
+                if digest not in (there.first, there.digest):
+                    raise Permanent(OTHER_SPEC)
+                return there
+        first = digest if there is None else there.first
+        run = self._runner.run(place, cluster, member, asked)
+        wanted = Wanted(
+            token=member.token,
+            path=member.path,
+            revision=member.revision,
+            digest=digest,
+            first=first,
+            spec=dict(member.spec),
+            order=order,
+            run=run,
+        )
+        place.write(wanted)
+        place.work.mkdir(exist_ok=True)
+        if asked.user is not None:
+            os.chown(place.work, asked.user, asked.user)
+        return wanted
+
+    def _lead(self, place: App, wanted: Wanted, patience: float, until: float) -> Sight:
+        """See to it that a keeper works on what is wanted, and wait a little for what becomes of it."""
+        sight = self._runner.look(place, wanted)
+        while sight.alive and sight.state == BROKEN and time.monotonic() < until:
+            # It was started too often in vain; whoever asks wants it to begin anew.
+            self._runner.end(place)
+            time.sleep(self._runner.pause)
+            sight = self._runner.look(place, wanted)
+        if not sight.alive and sight.state != READY:
+            self._runner.start(place, wanted, until - time.monotonic())
+            sight = self._runner.look(place, wanted)
+        while sight.state == MOVING and time.monotonic() < patience:
+            if sight.fresh:
+                self._runner.heed(place)
+            time.sleep(self._runner.pause)
+            sight = self._runner.look(place, wanted)
+            if sight.state == BROKEN and not (sight.alive or sight.failed):
+                # The keeper gave up what was wanted before, just as it was told of this.
+                self._runner.start(place, wanted, until - time.monotonic())
+                sight = self._runner.look(place, wanted)
+        return sight
+
+    def _sight(self, place: App, there: Wanted, view: object = None) -> Sight:
+        """How it is; a deletion is finished, where the app has ended meanwhile."""
+        sight = self._runner.look(place, there, view)
+        if sight.state not in (ABSENT, BROKEN):
+            return sight
+        try:
+            with self._root.hold("app", there.path, 0):
+                now = place.wanted()
+                if now is None or now.token != there.token or (now.absent and self._finish(place, now)):
+                    return Sight(state=ABSENT)
+                return self._runner.look(place, now)
+        except TryAgain:
+            return Sight(state=MOVING)  # somebody is at it
+
+    def _finish(self, place: App, there: Wanted) -> bool:
+        """Remove what is left, if its keeper is gone; end the keeper by force, if it has had its time."""
+        if self._runner.alive(place):
+            grace = there.run.get("stop_grace", 0.0)
+            if time.time() > place.file.stat().st_mtime + grace + OVERDUE:
+                self._runner.kill(place)
+            return False
+        self._machine.unlimit(self._machine.group(place.folder.parent.parent.name, place.folder.name))
+        self._root.remove(place)
+        return True

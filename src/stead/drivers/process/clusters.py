@@ -1,0 +1,155 @@
+"""Clusters: a folder, a control group, and a network namespace where the spec asks for one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from stead.drivers.base import Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.process import spec
+from stead.drivers.process.folders import OTHER_SPEC, REMOVED, Cluster, Wanted, identity, is_it
+from stead.drivers.process.keeper import isolation
+from stead.drivers.process.machine import Machine
+from stead.drivers.process.processes import PACKAGES, PROGRAM
+from stead.drivers.process.runner import READY
+from stead.lifecycle.rows import ABSENT, BROKEN
+
+KIND = "clusterinst"
+
+
+class Clusters:
+    """Those on this machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._root = machine.root
+
+    def make(self, verb: str, member: Member, order: str, until: float) -> Result:
+        """Create, update and restore: it is there afterwards, as the spec says."""
+        asked = spec.cluster(member.spec)
+        with self._root.hold("cluster", member.path, until):
+            place = self._root.cluster(member.path)
+            there = place.wanted()
+            if there is not None and there.token != member.token:
+                raise Permanent("another cluster has its place, which has to be deleted first")
+            digest = spec.digest(member.spec)
+            if verb == "create":
+                if self._root.is_spent(member.token):
+                    raise Permanent(REMOVED)
+                if there is not None and digest not in (there.first, there.digest):
+                    raise Permanent(OTHER_SPEC)
+            if there is None or verb != "create":
+                if there is not None and there.digest != digest:
+                    self._check_net(place, there, asked)
+                wanted = Wanted(
+                    token=member.token,
+                    path=member.path,
+                    revision=member.revision,
+                    digest=digest,
+                    first=digest if there is None else there.first,
+                    spec=dict(member.spec),
+                    order=order,
+                )
+                place.write(wanted)
+            else:
+                asked = spec.cluster(there.spec)
+            self._furnish(place, asked)
+            return Result(path=member.path, ok=True, facts=_facts(place, member.token))
+
+    def delete(self, member: Member, until: float) -> Result:
+        """With nothing in it."""
+        with self._root.hold("cluster", member.path, until):
+            place = self._root.cluster(member.path)
+            there = place.wanted()
+            if there is None or not is_it(place, there, member):
+                self._root.spend(member.token)
+                return Result(path=member.path, ok=True)
+            facts = _facts(place, there.token)
+            if left := [app.folder.name for app in place.apps() if app.wanted() is not None]:
+                names = ", ".join(left[:5]) + (" and more" if len(left) > 5 else "")
+                return Result(path=member.path, ok=False, facts=facts, error=f"there are apps in it: {names}")
+            self._root.spend(there.token)
+            if place.net.exists():
+                isolation.drop_net(str(place.net))
+            self._machine.unlimit(self._machine.group(place.folder.name))
+            self._root.remove(place)
+            return Result(path=member.path, ok=True, facts=facts)
+
+    def look(self, member: Member, view: object = None) -> Seen:
+        """Whether it is whole."""
+        place = self._root.cluster(member.path)
+        there = place.wanted()
+        if there is None or not is_it(place, there, member):
+            return Seen(path=member.path, state=ABSENT)
+        why = self._missing(place, there)
+        return Seen(
+            path=member.path,
+            state=BROKEN if why else READY,
+            facts=_facts(place, there.token),
+            revision=there.revision,
+            error=why,
+        )
+
+    def all(self) -> list[Found]:
+        """What is there."""
+        wanted = [(place, there) for place in self._root.clusters() if (there := place.wanted()) is not None]
+        return [
+            Found(
+                id=identity(place, there.token),
+                token=there.token,
+                state=BROKEN if self._missing(place, there) else READY,
+                path=there.path,
+                facts=_facts(place, there.token),
+                kind=KIND,
+            )
+            for place, there in wanted
+        ]
+
+    def view(self) -> object:
+        """Single looks cost nothing."""
+        return None
+
+    def _furnish(self, place: Cluster, asked: spec.Cluster) -> None:
+        """What it needs besides its folder; what is there stays."""
+        place.tmp.mkdir(exist_ok=True)
+        place.tmp.chmod(0o1777)
+        self._machine.limit(self._machine.group(place.folder.name), asked)
+        if asked.net == "own" and not _is_net(place.net):
+            if not self._machine.isolation or os.geteuid() != 0:
+                raise Permanent("a network of its own needs isolation, and an agent that is root")
+            place.net.touch()
+            made = subprocess.run(
+                [*PROGRAM, "--net", str(place.net)],
+                env={"PYTHONPATH": PACKAGES},
+                capture_output=True,
+                timeout=5,
+                check=False,
+            )
+            if made.returncode != 0:
+                raise TryAgain(f"its network cannot be made: {made.stderr.decode(errors='replace')[-200:]}")
+
+    def _missing(self, place: Cluster, there: Wanted) -> str:
+        if spec.cluster(there.spec).net == "own" and not _is_net(place.net):
+            return "its network is gone"
+        if self._machine.cgroups is not None:
+            gone = [g for g in self._machine.cgroups.group(self._machine.group(place.folder.name)) if not g.is_dir()]
+            if gone:
+                return "its control group is gone"
+        return ""
+
+    def _check_net(self, place: Cluster, there: Wanted, asked: spec.Cluster) -> None:
+        if asked.net != spec.cluster(there.spec).net and place.apps():
+            raise Permanent("the network of a cluster cannot be changed while apps are in it")
+
+
+def _facts(place: Cluster, token: str) -> dict[str, str]:
+    return {"id": identity(place, token)}
+
+
+def _is_net(file: Path) -> bool:
+    """Whether a network namespace is kept at the file, as only a mount can."""
+    try:
+        return file.stat().st_dev != file.parent.stat().st_dev
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,216 @@
+"""Where everything is: a folder for each cluster, and in it one for each app.
+
+A folder follows from a path, so that no path can have two. Which of all that ever had the path is in it, its token
+says. What is wanted stands in one file, which is put in place whole; an agent that comes later finds all there.
+
+    clusters/NS+SITE+CLUSTER/cluster.json          what is wanted of a cluster
+    clusters/NS+SITE+CLUSTER/apps/APP/app.json     what is wanted of an app
+    clusters/NS+SITE+CLUSTER/apps/APP/state.json   how it is, in the words of its keeper
+    clusters/NS+SITE+CLUSTER/apps/APP/keeper.lock  held for as long as the keeper lives
+    clusters/NS+SITE+CLUSTER/apps/APP/log, log.1   what it wrote
+    clusters/NS+SITE+CLUSTER/apps/APP/work         where it begins
+    locks/                                         held while a call works on a path
+    spent/                                         tokens of what was deleted
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from stead.drivers.base import Member, Permanent, TryAgain
+
+SPENT = 30 * 86_400
+"""Seconds after which no order can come any more for something that was deleted."""
+
+REMOVED = "it was made, and has been removed since"
+OTHER_SPEC = "its token was used for another spec"
+"""What is said of tokens under which nothing can be made."""
+
+_SLOTS = 256
+_PAUSE = 0.02
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is wanted at a place, and for whom."""
+
+    token: str
+    path: str
+    revision: int
+    digest: str
+    """Of the spec."""
+    first: str
+    """Of the spec that it was made with."""
+    spec: dict[str, Any]
+    order: str = ""
+    run: dict[str, Any] = {}
+    """For an app: what its keeper has to know."""
+    absent: bool = False
+    """It is being deleted."""
+
+
+_DECODER = msgspec.json.Decoder(Wanted)  # made here, since threads must not be the first to use a type
+
+
+class Place:
+    """The folder of one cluster or app."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self.file = folder / name
+
+    def wanted(self) -> Wanted | None:
+        """What is wanted here; None where nothing is."""
+        try:
+            return _DECODER.decode(self.file.read_bytes())
+        except FileNotFoundError:
+            return None
+        except msgspec.MsgspecError as error:
+            raise TryAgain(f"{self.file.name} of {self.folder.name} cannot be read", detail=repr(error)) from error
+
+    def write(self, wanted: Wanted) -> None:
+        """From now on this is wanted, even if the machine loses its power."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = self.file.with_suffix(".new")
+        with fresh.open("wb") as file:
+            os.fchmod(file.fileno(), 0o600)  # a spec may have secrets in its environment
+            file.write(msgspec.json.encode(wanted))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self.file)
+
+
+class App(Place):
+    """The folder of an app."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "app.json")
+        self.state = folder / "state.json"
+        self.lock = folder / "keeper.lock"
+        self.log = folder / "log"
+        self.work = folder / "work"
+
+
+class Cluster(Place):
+    """The folder of a cluster."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "cluster.json")
+        self.net = folder / "net"
+        self.tmp = folder / "tmp"
+
+    def apps(self) -> list[App]:
+        """Those that are there, wanted or on their way out."""
+        return [App(folder) for folder in _folders(self.folder / "apps")]
+
+
+class Root:
+    """All that is on the machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.mark = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+        """Tells this root from others on the machine."""
+
+    def cluster(self, path: str) -> Cluster:
+        """The place of a cluster."""
+        return Cluster(self.folder / "clusters" / _named(path.strip("/").split("/")))
+
+    def app(self, path: str) -> App:
+        """The place of an app, in that of its cluster."""
+        above, _, name = path.rstrip("/").rpartition("/")
+        if not above:
+            raise Permanent(f"{path} is in no cluster")
+        return App(self.cluster(above).folder / "apps" / _named([name]))
+
+    def cluster_of(self, app: str) -> Cluster:
+        """The place of an app's cluster."""
+        return self.cluster(app.rstrip("/").rpartition("/")[0])
+
+    def clusters(self) -> list[Cluster]:
+        """All that are there."""
+        return [Cluster(folder) for folder in _folders(self.folder / "clusters")]
+
+    @contextlib.contextmanager
+    def hold(self, kind: str, path: str, until: float, *, shared: bool = False) -> Iterator[None]:
+        """Keep others away from a path, in this process and in any other. Raises `TryAgain` if they do not go."""
+        slot = int(hashlib.sha256(path.encode()).hexdigest(), 16) % _SLOTS
+        locks = self.folder / "locks"
+        locks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(locks / f"{kind}-{slot:02x}", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            while True:
+                try:
+                    fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise TryAgain(f"somebody else is at {path}") from None
+                    time.sleep(_PAUSE)
+            yield
+        finally:
+            os.close(fd)
+
+    def spend(self, token: str) -> None:
+        """Nothing is made under that token any more. Marks too old to matter go."""
+        mark = self._spent(token)
+        mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        mark.touch()
+        if int(mark.name, 16) % 64 == 0:
+            for old in mark.parent.iterdir():
+                with contextlib.suppress(FileNotFoundError):
+                    if old.stat().st_mtime < time.time() - SPENT:
+                        old.unlink()
+
+    def is_spent(self, token: str) -> bool:
+        """Whether what was made under it has been deleted."""
+        return self._spent(token).exists()
+
+    def remove(self, place: Place) -> None:
+        """Nothing is left of it, and at no time a part."""
+        bin_ = self.folder / "bin"
+        bin_.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileNotFoundError):
+            place.folder.rename(bin_ / uuid.uuid4().hex)
+        for left in _folders(bin_):
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _spent(self, token: str) -> Path:
+        return self.folder / "spent" / hashlib.sha256(token.encode()).hexdigest()[:32]
+
+
+def identity(place: Place, token: str) -> str:
+    """What one who has a place is called: another who comes after it is called otherwise."""
+    inner = place.folder.parent.parent.name + "/" if isinstance(place, App) else ""
+    return f"{inner}{place.folder.name}@{hashlib.sha256(token.encode()).hexdigest()[:12]}"
+
+
+def is_it(place: Place, there: Wanted, member: Member) -> bool:
+    """Whether what is there is the member, by its token or by the id that was told."""
+    return there.token == member.token or member.facts.get("id") == identity(place, there.token)
+
+
+def _named(parts: list[str]) -> str:
+    name = "+".join(quote(part, safe="") for part in parts)
+    if not name or name.startswith(".") or len(name) > 200:
+        raise Permanent(f"{'/'.join(parts)[:100]} is no name for a folder")
+    return name
+
+
+def _folders(inside: Path) -> list[Path]:
+    try:
+        return sorted(folder for folder in inside.iterdir() if folder.is_dir())
+    except FileNotFoundError:
+        return []

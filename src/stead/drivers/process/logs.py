@@ -1,0 +1,55 @@
+"""What an app wrote, read from the files in which its keeper keeps it.
+
+A position is a file and a place in it. The file is known by its number on the disk, which stays with it when it gets
+another name; so whoever follows loses nothing when a new file is begun.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from stead.drivers.base import Tail
+from stead.drivers.process.folders import App
+
+MOST = 2**20
+"""Bytes that are read of one file."""
+
+
+class Piece(Struct, frozen=True):
+    """What is in one file, or in the end of it."""
+
+    number: int
+    """Of the file."""
+    begins: int
+    text: bytes
+
+
+def tail(app: App, lines: int, since: str = "") -> Tail:
+    """The last lines; with a position, of those that came after it, if it is still known."""
+    pieces = [piece for name in ("log", *(f"log.{n}" for n in range(1, 10))) if (piece := _read(app.folder / name))]
+    if not pieces:
+        return Tail(position=since)
+    newest = pieces[0]
+    number, _, offset = since.partition(":")
+    at = next((index for index, piece in enumerate(pieces) if str(piece.number) == number), None)
+    if at is not None and offset.isdecimal():
+        first = pieces[at]
+        rest = first.text[max(0, int(offset) - first.begins) :]
+        text = b"".join([rest, *(piece.text for piece in reversed(pieces[:at]))])
+    else:
+        text = b"".join(piece.text for piece in reversed(pieces))
+    found = text.decode(errors="replace").splitlines()
+    return Tail(lines=found[-lines:], position=f"{newest.number}:{newest.begins + len(newest.text)}")
+
+
+def _read(file: Path) -> Piece | None:
+    try:
+        with file.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            begins = log.seek(max(0, size - MOST))
+            return Piece(os.fstat(log.fileno()).st_ino, begins, log.read(MOST))
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,61 @@
+"""The machine of a site: where things are kept on it, and the limits that it can hold them to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from stead.drivers.base import Permanent
+from stead.drivers.process import cgroups
+from stead.drivers.process.cgroups import Cgroups
+from stead.drivers.process.folders import Root
+from stead.drivers.process.spec import Limits
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """The machine, and what is to be had on it."""
+
+    root: Root
+    cgroups: Cgroups | None
+    isolation: bool
+    log_size: int
+    log_files: int
+    patience: float
+
+    def limit(self, group: str, limits: Limits) -> list[str]:
+        """Hold a group to limits; the files through which one enters it. Without limits there may be none."""
+        if self.cgroups is None:
+            if limits.some:
+                raise Permanent("this machine lets the agent make no control groups, so limits cannot be kept")
+            return []
+        try:
+            self.cgroups.limit(group, limits)
+        except OSError as error:
+            raise Permanent(f"the limits cannot be set: {error.strerror}") from error
+        return self.cgroups.entrances(group)
+
+    def unlimit(self, group: str) -> None:
+        """The group goes."""
+        if self.cgroups is not None:
+            self.cgroups.remove(group)
+
+    def group(self, cluster: str, app: str = "") -> str:
+        """The name of the group of a cluster's or an app's folder."""
+        return f"stead/{self.root.mark}/{cluster}/{app}".rstrip("/")
+
+
+def machine_at(root: str, *, isolation: bool, patience: float, log_size: int, log_files: int) -> Machine:
+    """The machine, with a folder for all that is made on it."""
+    folder = Path(root)
+    if not folder.is_absolute():
+        raise ValueError(f"root is a whole path, which {root} is not")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o711)
+    return Machine(
+        root=Root(folder.resolve()),
+        cgroups=cgroups.found(),
+        isolation=isolation,
+        log_size=log_size,
+        log_files=log_files,
+        patience=patience,
+    )

@@ -1,0 +1,239 @@
+"""Processes as what apps are. Each has a keeper: it is started here, looked at, told what to do, and ended.
+
+Whether there is one, its lock says, which nobody can hold by mistake; a number of a process is trusted only together
+with the time at which that process began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+import stead
+from stead.drivers.base import MOVING, Member, Permanent, Tail, TryAgain
+from stead.drivers.process import logs, spec
+from stead.drivers.process.folders import App, Cluster, Wanted
+from stead.drivers.process.keeper.program import ALONE, ENDED, FAILED, FAILING, STARTED, STOPPED, TAKEN, UP
+from stead.drivers.process.machine import Machine
+from stead.drivers.process.runner import READY, Sight
+from stead.lifecycle.rows import ABSENT, BROKEN
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_ASK = struct.pack("@hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+PACKAGES = str(Path(stead.__file__).parent.parent)
+"""Where a program of our own finds its modules."""
+
+PROGRAM = (
+    *(sys.executable, "-S", "-P", "-c"),
+    "import sys; from stead.drivers.process.keeper.program import main; sys.exit(main(sys.argv[1:]))",
+)
+"""A keeper, without what it does not need: there is one for every app."""
+
+
+class State(Struct, frozen=True):
+    """What a keeper said last."""
+
+    keeper: tuple[int, int]
+    phase: str
+    digest: str
+    error: str = ""
+    starts: int = 0
+
+
+_DECODER = msgspec.json.Decoder(State)  # made here, since threads must not be the first to use a type
+
+
+class Processes:
+    """Each app is a process, and its keeper does what stands in the folder."""
+
+    pause = 0.05
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._root = machine.root
+
+    def read(self, said: Mapping[str, Any]) -> spec.App:
+        """An app is a command."""
+        return spec.app(said)
+
+    def run(self, place: App, cluster: Cluster, member: Member, asked: spec.App) -> dict[str, Any]:
+        """What a keeper has to know, without knowing specs."""
+        machine = self._machine
+        if os.geteuid() != 0 and asked.user is not None:
+            raise Permanent("only an agent that is root runs apps as somebody else")
+        group = machine.group(cluster.folder.name, place.folder.name)
+        net = spec.cluster(_spec(cluster)).net
+        return {
+            "command": asked.command,
+            "env": {
+                "PATH": _PATH,
+                "HOME": str(place.work),
+                "APP_PATH": member.path,
+                **asked.env,
+            },
+            "root": str(self._root.folder),
+            "work": str(place.work),
+            "tmp": str(cluster.tmp),
+            "net": str(cluster.net) if net == "own" else "",
+            "host": place.folder.name,
+            "user": asked.user,
+            "namespaces": machine.isolation,
+            "cgroups": machine.limit(group, asked),
+            "health": msgspec.to_builtins(asked.health),
+            "restart": asked.restart,
+            "backoff_first": asked.backoff.first,
+            "backoff_most": asked.backoff.most,
+            "backoff_tries": asked.backoff.tries,
+            "stop_signal": int(signal.Signals[f"SIG{asked.stop.signal}"]),
+            "stop_grace": asked.stop.grace,
+            "settle": asked.settle,
+            "log_size": machine.log_size,
+            "log_files": machine.log_files,
+        }
+
+    def view(self) -> object:
+        """Single looks cost nothing."""
+        return None
+
+    def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
+        """From what its keeper said."""
+        alive = has_keeper(place)  # first: the last words of a keeper are written before its lock is free
+        said = read(place)
+        mine = said is not None and said.digest == wanted.digest
+        if wanted.absent:
+            return Sight(state=MOVING if alive else ABSENT, alive=alive)
+        if said is None or not mine:
+            error = "" if alive else "nobody has started it"
+            return Sight(state=MOVING if alive else BROKEN, alive=alive, fresh=True, error=error)
+        if alive and said.phase == UP:
+            return Sight(state=READY, alive=True)
+        if said.phase in (FAILED, FAILING):
+            return Sight(state=BROKEN, alive=alive, failed=True, error=f"{said.error}{last_lines(place)}")
+        if said.phase == ENDED:
+            return Sight(state=READY, alive=alive)
+        if alive:
+            return Sight(state=MOVING, alive=True)
+        error = "it was stopped by somebody else" if said.phase == STOPPED else "its keeper is gone, and it with it"
+        return Sight(state=BROKEN, error=f"{error}{last_lines(place)}")
+
+    def alive(self, place: App) -> bool:
+        """It has a keeper."""
+        return has_keeper(place)
+
+    def start(self, place: App, wanted: Wanted, within: float) -> None:
+        """Start a keeper. Where there is one already, nothing happens."""
+        place.state.unlink(missing_ok=True)
+        said = place.folder / "keeper.log"
+        with said.open("wb") as file:
+            try:
+                starter = subprocess.run(
+                    [*PROGRAM, str(place.folder)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
+                    cwd="/",
+                    env={"PYTHONPATH": PACKAGES},  # and nothing of the agent's own
+                    start_new_session=True,
+                    timeout=max(within, 0.5),
+                    check=False,
+                )
+            except subprocess.TimeoutExpired as error:
+                raise TryAgain("its keeper does not start", unknown=True) from error
+        if starter.returncode == ALONE:
+            raise Permanent("this machine gives the agent no namespaces: run it as root, or set isolation=no")
+        if starter.returncode not in (0, TAKEN):
+            lines = said.read_text(errors="replace").strip().splitlines()
+            raise TryAgain(f"its keeper cannot be started: {lines[-1] if lines else starter.returncode}")
+
+    def heed(self, place: App) -> None:
+        """Its keeper reads what is wanted."""
+        tell(place, signal.SIGHUP)
+
+    def end(self, place: App) -> None:
+        """Its keeper stops it."""
+        tell(place, signal.SIGTERM)
+
+    def drop(self, place: App) -> None:
+        """Its keeper has."""
+
+    def kill(self, place: App) -> None:
+        """With its keeper."""
+        tell(place, signal.SIGKILL)
+
+    def tail(self, place: App, lines: int, since: str) -> Tail:
+        """From the files of its keeper."""
+        return logs.tail(place, lines, since)
+
+
+def has_keeper(app: App) -> bool:
+    """Whether somebody holds the keeper's lock. Asking takes nothing."""
+    try:
+        fd = os.open(app.lock, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        (kind, *_) = struct.unpack("@hhqqi", fcntl.fcntl(fd, fcntl.F_OFD_GETLK, _ASK))
+    finally:
+        os.close(fd)
+    return bool(kind != fcntl.F_UNLCK)
+
+
+def read(app: App) -> State | None:
+    """What its keeper said last; None where there is nothing that can be read."""
+    try:
+        return _DECODER.decode(app.state.read_bytes())
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+def tell(app: App, number: signal.Signals) -> bool:
+    """Send a signal to the keeper; whether there was one."""
+    said = read(app)
+    if said is None:
+        return False
+    pid, began = said.keeper
+    try:
+        fd = os.pidfd_open(pid)
+    except (ProcessLookupError, PermissionError):
+        return False
+    try:
+        # The descriptor is of whoever has the number now; if that one began when the keeper did, it is the keeper.
+        if began_at(pid) != began:
+            return False
+        signal.pidfd_send_signal(fd, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def began_at(pid: int) -> int | None:
+    """When a process began, as the kernel counts it."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+    return None
+
+
+def last_lines(app: App) -> str:
+    """For an error: what it wrote at the end, since it was started."""
+    lines = [line[:300] for line in logs.tail(app, 5).lines]
+    starts = [number for number, line in enumerate(lines) if line.startswith(f"stead: {STARTED}")]
+    lines = lines[starts[-1] + 1 :] if starts else lines
+    return f"; the last it wrote: {' | '.join(lines)}" if lines else ""
+
+
+def _spec(cluster: Cluster) -> Mapping[str, Any]:
+    wanted = cluster.wanted()
+    return {} if wanted is None else wanted.spec

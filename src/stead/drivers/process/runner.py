@@ -1,0 +1,68 @@
+"""Who carries out what stands in an app's folder, as processes or as containers; and how the app is, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from stead.drivers.base import Member, Tail
+from stead.drivers.process.folders import App, Cluster, Wanted
+from stead.drivers.process.spec import App as Asked
+
+READY = "Ready"
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """How an app is."""
+
+    state: str
+    """The lifecycle's word."""
+    alive: bool = False
+    """Somebody is at it."""
+    fresh: bool = False
+    """Nobody has ever begun with what is wanted now."""
+    failed: bool = False
+    """It was tried, and given up."""
+    error: str = ""
+
+
+class Runner(Protocol):
+    """What is done to apps."""
+
+    pause: float
+    """Seconds between two looks of a call that waits."""
+
+    def read(self, spec: Mapping[str, Any]) -> Asked:
+        """What an app's spec says. Raises `Permanent` where it makes no sense."""
+
+    def run(self, place: App, cluster: Cluster, member: Member, asked: Asked) -> dict[str, Any]:
+        """What has to be known to run it, from then on without its spec."""
+
+    def view(self) -> object:
+        """All that there is, to be looked at many times; None where single looks cost nothing."""
+
+    def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
+        """How an app is, compared with what is wanted."""
+
+    def alive(self, place: App) -> bool:
+        """Whether there is anything left of it."""
+
+    def start(self, place: App, wanted: Wanted, within: float) -> None:
+        """Begin with what is wanted. Where somebody has, nothing happens."""
+
+    def heed(self, place: App) -> None:
+        """What is wanted has changed."""
+
+    def end(self, place: App) -> None:
+        """Stop it, as its spec says."""
+
+    def drop(self, place: App) -> None:
+        """It did not come up, and is tried no further."""
+
+    def kill(self, place: App) -> None:
+        """End it at once."""
+
+    def tail(self, place: App, lines: int, since: str) -> Tail:
+        """The last that it wrote."""

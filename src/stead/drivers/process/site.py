@@ -1,0 +1,118 @@
+"""The driver of a machine, whatever its apps are: processes or containers.
+
+It works on files and leaves apps to others, who outlive the agent. A call does what it can in its time; an app that
+is still coming up, or still stopping, is on its way. Looks start nothing. What they do finish is a deletion whose
+app has ended meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from stead.drivers.base import PROBE, VM, Error, Found, Member, Permanent, Result, Seen, Tail, TryAgain, check_batch
+from stead.drivers.process.apps import Apps
+from stead.drivers.process.clusters import Clusters
+from stead.drivers.process.machine import Machine
+from stead.drivers.process.runner import Runner
+
+CLUSTER, APP = "clusterinst", "appinst"
+VERBS = ("create", "update", "restore", "delete")
+LIMIT = 20
+"""Members in one call: each of them starts a process."""
+LOOKS = 500
+"""Members in one look."""
+MARGIN = 2.0
+"""Seconds of a call that are kept for its end."""
+
+
+class SiteDriver:
+    """Runs things on the machine that it runs on."""
+
+    def __init__(self, machine: Machine, runner: Runner, timeout: float, says: str) -> None:
+        self._clusters = Clusters(machine)
+        self._apps = Apps(machine, runner)
+        self._timeout = timeout
+        self._says = says
+        self._threads = ThreadPoolExecutor(LIMIT, thread_name_prefix="site-driver")
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What a site has."""
+        return frozenset({CLUSTER, APP})
+
+    @property
+    def longest_call(self) -> float:
+        """The time after which a call has ended."""
+        return self._timeout
+
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
+        """Some for what is done; a look takes many."""
+        if kind not in self.kinds or verb not in (PROBE, *VERBS):
+            raise ValueError(f"{self._says} does not know {verb} of a {kind}")
+        return LOOKS if verb == PROBE else LIMIT
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        """For all members side by side."""
+        if not members:
+            return []
+        check_batch(self, verb, members)
+        if verb == PROBE:
+            raise ValueError("a probe is answered by describe")
+        until = time.monotonic() + self._timeout - MARGIN
+        return await asyncio.gather(*(self._off_loop(self._one, verb, m, token, until) for m in members))
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        """From what stands in the folders."""
+        if not members:
+            return []
+        check_batch(self, PROBE, members)
+        return await self._off_loop(self._look, self._keeps(members[0].kind), members)
+
+    async def inventory(self) -> list[Found]:
+        """All folders there are."""
+        return await self._off_loop(lambda: [*self._clusters.all(), *self._apps.all()])
+
+    async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
+        """From the files that its keeper keeps."""
+        if member.kind != APP:
+            raise Permanent(f"a {member.kind} writes nothing")
+        return await self._off_loop(self._apps.tail, member, lines, since)
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """Only trying tells."""
+        return None
+
+    async def close(self) -> None:
+        """What runs goes on running."""
+        self._threads.shutdown(wait=False)
+
+    def _one(self, verb: str, member: Member, token: str, until: float) -> Result:
+        try:
+            keeps = self._keeps(member.kind)
+            if verb == "delete":
+                return keeps.delete(member, until)
+            return keeps.make(verb, member, token, until)
+        except TryAgain as error:
+            return Result(
+                path=member.path, ok=False, error=error.message, permanent=False, retry_after=max(error.after, 0.2)
+            )
+        except Permanent as error:
+            return Result(path=member.path, ok=False, error=error.message)
+
+    def _look(self, keeps: Apps | Clusters, members: Sequence[Member]) -> list[Seen]:
+        view = keeps.view()
+        return [keeps.look(member, view) for member in members]
+
+    def _keeps(self, kind: str) -> Apps | Clusters:
+        return self._clusters if kind == CLUSTER else self._apps
+
+    async def _off_loop[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*args, **kwargs))
+        except OSError as error:
+            raise TryAgain(f"the machine says: {error}", unknown=True, detail=repr(error)) from error
+        except Error:
+            raise

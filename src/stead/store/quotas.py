@@ -1,0 +1,58 @@
+"""Statements about quotas: what accounts and cloudspaces have, and the most that they may have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from stead.store.statements import Statements
+
+UNITS = {
+    "machines": "machines",
+    "cpus": "CPUs",
+    "memory": "MiB of memory",
+    "disks": "disks",
+    "storage": "MiB of storage",
+}
+"""What there are quotas of, and how one speaks of it."""
+
+
+class Quota(NamedTuple):
+    """Of one thing at one place."""
+
+    path: str
+    what: str
+    used: int
+    most: int | None
+    wanted: int = 0
+    """By what is to be made."""
+
+    @property
+    def over(self) -> bool:
+        """Whether there would be too much."""
+        return self.most is not None and self.used + self.wanted > self.most
+
+    @property
+    def says(self) -> str:
+        """How it stands."""
+        more = f", and {self.wanted} more are asked for" if self.wanted > 1 else ""
+        return f"{self.path} has {self.used} of {self.most} {UNITS[self.what]} that it may have{more}"
+
+
+class Quotas(Statements):
+    """Who has how much."""
+
+    async def room(self, kind: str, path: str, spec: Mapping[str, Any]) -> list[Quota]:
+        """The quotas that count for something that is to be made, the highest place first."""
+        return [Quota(**dict(r)) for r in await self.fetch("room_for", kind, path, dict(spec))]
+
+    async def quotas(self, path: str) -> list[Quota]:
+        """What a place has of everything, and may have."""
+        found = {
+            r["what"]: Quota(path, r["what"], r["used"], r["most"]) for r in await self.fetch("list_quotas", path)
+        }
+        return [found.get(what, Quota(path, what, 0, None)) for what in UNITS]
+
+    async def set_quotas(self, path: str, most: Mapping[str, int | None]) -> None:
+        """From now on a place may have so much; None: as much as there is."""
+        await self.fetch("set_quotas", path, list(most), list(most.values()))

@@ -1,0 +1,62 @@
+"""Statements about agents that are there, and the sites they connect from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stead.store.statements import Statements
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """A run of an agent that is there, and what it serves."""
+
+    agent: str
+    epoch: int
+    lanes: Sequence[str]
+    version: str = ""
+    successor: bool = False
+
+
+class Sites(Statements):
+    """Who is there."""
+
+    async def met(self, said: Sequence[There], sites: str) -> None:
+        """Agents are there. Lanes that begin with `sites` lead to sites."""
+        names, epochs = [each.agent for each in said], [each.epoch for each in said]
+        about = [each.version for each in said], [each.successor for each in said]
+        await self.fetch("meet_agents", names, epochs, *about, ["\n".join(each.lanes) for each in said], sites)
+
+    async def untold(self, away: float, limit: int) -> list[Mapping[str, Any]]:
+        """Agents that have connected from a site which has not heard of it yet; so many sites are met at a time."""
+        return [dict(r) for r in await self.fetch("untold_agents", away, limit)]
+
+    async def told(self, known: Sequence[tuple[str, int, int]]) -> None:
+        """Sites have heard of agents: by lane and epoch, the notify-ids."""
+        lanes, epochs, ids = zip(*known, strict=True)
+        await self.fetch("told_agents", list(lanes), list(epochs), list(ids))
+
+    async def missed(self, away: float, limit: int) -> list[Mapping[str, Any]]:
+        """Agents of sites that were not heard of for so many seconds."""
+        return [dict(r) for r in await self.fetch("missed_agents", away, limit)]
+
+    async def gone(self, known: Sequence[tuple[str, int]], away: float) -> None:
+        """Sites have heard that agents are gone, by lane and epoch."""
+        lanes, epochs = zip(*known, strict=True)
+        await self.fetch("forget_agents", list(lanes), list(epochs), away)
+
+    async def notify_ids(self, runs: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """By lane and epoch, the notify-ids of runs that their sites have heard of."""
+        lanes, epochs = zip(*runs, strict=True)
+        rows = await self.fetch("notify_ids", list(lanes), list(epochs))
+        return {(r["lane"], r["epoch"]): r["notify"] for r in rows}
+
+    async def last_epochs(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[int, list[list[str]]]]:
+        """Of agents and the lanes of sites that each serves: the latest epoch that was heard of, of the agent or from
+        there, 0 where there was none; and the sites, each with lane, path and state."""
+        serves = [(n, lane) for n, (_, lanes) in enumerate(asked, 1) for lane in lanes]
+        numbers, lanes = zip(*serves, strict=True) if serves else ((), ())
+        rows = await self.fetch("last_epochs", [agent for agent, _ in asked], list(numbers), list(lanes))
+        return [(r["epoch"], r["sites"]) for r in rows]

@@ -1,0 +1,24 @@
+-- Agents that are there, and the lanes they serve, a line for each. A word of an earlier run, which came late, changes
+-- nothing; but who serves the lane of a site is noted under every run, since two of them are there during an upgrade.
+-- Nothing is joined here: of what is in arrays PostgreSQL knows nothing, and would compare each with all others.
+WITH said AS MATERIALIZED (
+    SELECT s.name, s.epoch, s.version, s.successor, string_to_array(s.lanes, E'\n') AS lanes
+      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[], $5::text[]) AS s (name, epoch, version, successor, lanes)
+), met AS (
+    INSERT INTO agents (name, epoch, lanes, version)
+    SELECT DISTINCT ON (s.name) s.name, s.epoch, s.lanes, s.version
+      FROM said s WHERE NOT s.successor ORDER BY s.name, s.epoch DESC
+    ON CONFLICT (name) DO UPDATE
+       SET epoch = EXCLUDED.epoch, lanes = EXCLUDED.lanes, version = EXCLUDED.version, last_seen = now()
+     WHERE agents.epoch <= EXCLUDED.epoch
+    RETURNING name, lanes
+), served AS (
+    INSERT INTO lanes (name) SELECT DISTINCT unnest(lanes) AS lane FROM met ORDER BY lane ON CONFLICT DO NOTHING
+), connected AS (
+    INSERT INTO connections (lane, epoch, agent, successor)
+    SELECT DISTINCT ON (l.lane, s.epoch) l.lane, s.epoch, s.name, s.successor
+      FROM said s, unnest(s.lanes) AS l (lane)
+     WHERE starts_with(l.lane, $6) ORDER BY l.lane, s.epoch
+    ON CONFLICT (lane, epoch) DO UPDATE SET seen_at = now(), successor = EXCLUDED.successor
+)
+SELECT name FROM met

@@ -1,0 +1,165 @@
+"""What is stuck, over HTTP; and how long what is under way has lasted, beside how long it usually does."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from stead.catalog import KINDS
+from stead.client import SyncClient
+from stead.controller.clock import Clock
+from stead.controller.healers.learning import Learning
+from stead.dev.engines import Postgres
+from stead.lifecycle.durations import ENOUGH
+from stead.store.migrate import migrate_now
+from tests.api.cell import Cell, http
+from tests.api.test_resources import make, problem, running
+
+
+@pytest.fixture(scope="module")
+def cell(postgres: Postgres) -> Iterator[Cell]:
+    """One of its own, since what is learned is learned from all of it."""
+    dsn = postgres.create_database("stuck")
+    migrate_now(dsn)
+    with Cell(dsn) as cell:
+        cell.view.usual.fresh = 0.0
+        yield cell
+
+
+@pytest.fixture
+def web(cell: Cell) -> Iterator[httpx.Client]:
+    with http(cell) as client:
+        yield client
+
+
+def aged(cell: Cell, path: str, seconds: float) -> None:
+    """It has been where it is for so long, and its timers have run for so long."""
+
+    async def age() -> None:
+        connection = await asyncpg.connect(cell.dsn)
+        await connection.execute(
+            "UPDATE resources SET changed_at = changed_at - $2::interval, due = due - $2::interval, "
+            "timers = shifted(timers, -extract(epoch FROM $2::interval)::float8) WHERE path = $1",
+            *(path, timedelta(seconds=seconds)),
+        )
+        await connection.close()
+
+    cell.run(age())
+
+
+def ticked(cell: Cell) -> None:
+    while cell.run(Clock(cell.mover).tick()):
+        pass
+
+
+def learned(cell: Cell, web: httpx.Client, path: str) -> None:
+    """Enough to know how long it takes to suspend a VM."""
+    running(cell, web, path)
+    for action in ("suspend", "resume") * ENOUGH:
+        assert web.post(f"/v1/resources{path}", params={"action": action}).status_code == 202
+        cell.settle(path)
+    cell.numbered()
+    cell.run(Learning(cell.store, KINDS)())
+
+
+def stuck(web: httpx.Client, **query: Any) -> list[dict[str, Any]]:
+    answer = web.get("/v1/stuck", params=query)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["next"] is None
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+@pytest.mark.req("X-12")
+def test_what_is_under_way_says_how_long_it_has_lasted_and_usually_does(
+    cell: Cell, web: httpx.Client, ns: str
+) -> None:
+    path = f"/{ns}/m/g/1"
+    learned(cell, web, path)
+    assert web.get(f"/v1/resources{path}").json()["operation"] is None
+    id = web.post(f"/v1/resources{path}", params={"action": "suspend"}).json()["operation"]["id"]
+    seen = web.get(f"/v1/resources{path}").json()
+    lasts = seen["operation"]["lasts"]
+    assert lasts["since"] == seen["changed_at"]
+    assert lasts["deadline"] == seen["timers"]["deadline"]
+    assert lasts["declared"] == KINDS["vm"].state("Suspending").deadline
+    assert 0 < lasts["usual"] <= lasts["p99"] < 60
+    assert (lasts["moves"], lasts["late"], lasts["overdue"]) == (ENOUGH, False, False)
+    aged(cell, path, 60)
+    ticked(cell)
+    told = web.get(f"/v1/operations/{id}").json()["lasts"]
+    assert (told["late"], told["overdue"], told["p99"]) == (True, False, lasts["p99"])
+    assert datetime.fromisoformat(lasts["since"]) - datetime.fromisoformat(told["since"]) == timedelta(seconds=60)
+    (listed,) = web.get("/v1/resources", params={"below": f"/{ns}"}).json()["items"]
+    assert listed["operation"]["lasts"] == told
+    assert web.get(f"/v1/operations/{id}/timeline").json()["operation"]["lasts"] == told
+    (item,) = stuck(web, below=f"/{ns}")
+    assert (item["path"], item["operation"], item["lasts"]) == (path, id, told)
+    assert [why["code"] for why in item["why"]] == ["late"]
+    cell.settle(path)
+    assert web.get(f"/v1/operations/{id}").json()["lasts"] is None
+    assert stuck(web, below=f"/{ns}") == []
+
+
+@pytest.mark.req("S2-10")
+def test_what_is_looked_at_and_settled_is_told_with_why(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = f"/{ns}/m/g/1"
+    running(cell, web, path)
+    id = web.post(f"/v1/resources{path}", params={"action": "reboot"}).json()["operation"]["id"]
+    deadline = KINDS["vm"].state("Rebooting").deadline
+    assert deadline is not None
+    aged(cell, path, deadline + 1)
+    ticked(cell)
+    (item,) = stuck(web, below=f"/{ns}")
+    assert (item["phase"], item["outcome"], item["lasts"]["overdue"]) == ("probing", None, True)
+    assert {"overdue", "probing"} <= {why["code"] for why in item["why"]}
+    assert {"what": "cancel", "operation": id}.items() <= item["steps"][-1].items()
+    cell.look(path, "Running")
+    (item,) = stuck(web, below=path)
+    assert (item["state"], item["outcome"], item["lasts"]) == ("Running", "unknown", None)
+    assert [look["seen"] for look in item["probed"]] == ["Running"]
+    assert "saw Running" in item["why"][0]["says"]
+    assert item["decided"].endswith("reboot ended unknown")
+    assert {"what": "retry", "operation": id}.items() <= item["steps"][0].items()
+    assert stuck(web, below=path, lately=0) == []
+    with SyncClient(cell.url) as client:
+        (same,) = client.stuck(below=path)
+        assert (same.path, same.decided, same.steps[0].operation) == (path, item["decided"], id)
+    assert web.post(f"/v1/operations/{id}/retry").status_code == 202
+    assert stuck(web, below=path) == []
+
+
+def test_pages_and_what_is_no_cursor(cell: Cell, web: httpx.Client, ns: str) -> None:
+    paths = [f"/{ns}/m/g/{i}" for i in range(5)]
+    for path in paths:
+        make(web, path)
+        aged(cell, path, 100_000)
+        ticked(cell)
+    found: list[str] = []
+    query: dict[str, Any] = {"below": f"/{ns}", "limit": 2}
+    while True:
+        page = web.get("/v1/stuck", params=query).json()
+        found += [item["path"] for item in page["items"]]
+        if page["next"] is None:
+            break
+        query["cursor"] = page["next"]
+    assert sorted(found) == paths
+    for place in (
+        '["now"]',
+        '["else", null, 0]',
+        '["now", "x", 0]',
+        '["now", null, "1"]',
+        '["now", "2020-01-01", 1]',
+        "7",
+    ):
+        cursor = base64.urlsafe_b64encode(json.dumps([place]).encode()).decode()
+        problem(web.get("/v1/stuck", params={"cursor": cursor}), 422, "invalid")
+    for wrong in ({"lately": -1}, {"below": "x"}, {"limit": 0}):
+        problem(web.get("/v1/stuck", params=wrong), 422, "invalid")

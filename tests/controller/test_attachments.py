@@ -1,0 +1,88 @@
+"""Disks follow their machine into the recycle bin and out of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stead.controller.healers.attachments import Attachments
+from stead.lifecycle.rows import Trigger
+from tests.controller.test_queues import DISK, MACHINE, Controller, controller
+
+OTHER = "/acme/space/other"
+
+
+async def healed(c: Controller) -> None:
+    await c.store.number_journal()
+    await Attachments(c.admission)()
+
+
+async def machine_does(c: Controller, action: str, orders: int, **extra: Any) -> None:
+    await c.begin(MACHINE, action, "machine", **extra)
+    for _ in range(orders):
+        await c.report(MACHINE)
+
+
+async def furnished(c: Controller) -> None:
+    """A machine with a disk, and one that lies by itself."""
+    await c.make(MACHINE, "deploy", "machine")
+    await c.make(DISK, "assign", "disk", spec={"machine": MACHINE})
+    await c.make(OTHER, "create", "disk")
+    await healed(c)
+
+
+@pytest.mark.req("S2-08")
+async def test_a_disk_goes_into_the_bin_with_its_machine_and_comes_back_with_it(migrated: str) -> None:
+    async with controller(migrated) as c:
+        await furnished(c)
+        await machine_does(c, "delete", 2)
+        assert (await c.state(MACHINE), await c.state(DISK)) == ("DELETED", "ASSIGNED")
+        await healed(c)
+        assert await c.state(DISK) == "DELETING"
+        await c.report(DISK)
+        assert (await c.state(DISK), await c.state(OTHER)) == ("TOBEDELETED", "CREATED")
+        await machine_does(c, "restore", 1)
+        await healed(c)
+        await c.report(DISK)
+        assert (await c.state(MACHINE), await c.state(DISK)) == ("HALTED", "ASSIGNED")
+        (*_, line) = await c.lines(DISK)
+        assert (line["principal"], line["target"]) == ("agent", "ASSIGNED")
+
+
+@pytest.mark.req("S2-08")
+async def test_a_disk_that_was_detached_stays(migrated: str) -> None:
+    async with controller(migrated) as c:
+        await furnished(c)
+        await c.begin(DISK, "detach", "disk")
+        await c.report(DISK, machine=None)
+        await machine_does(c, "delete", 2)
+        await healed(c)
+        assert (await c.state(DISK), await c.under_way(DISK)) == ("CREATED", None)
+        await c.make(DISK, "delete", "disk")
+        assert await c.state(DISK) == "DELETED"
+
+
+@pytest.mark.req("S2-07", "S2-08")
+async def test_disks_of_a_destroyed_machine_lie_in_the_bin(migrated: str) -> None:
+    async with controller(migrated) as c:
+        await furnished(c)
+        await machine_does(c, "destroy", 3)
+        assert await c.state(MACHINE) == "DESTROYED"
+        await healed(c)
+        await c.report(DISK)
+        assert await c.state(DISK) == "TOBEDELETED"
+
+
+@pytest.mark.req("S2-08")
+async def test_a_disk_that_could_not_follow_is_asked_again(migrated: str) -> None:
+    async with controller(migrated) as c:
+        await furnished(c)
+        await c.begin(DISK, "detach", "disk")
+        attachments = Attachments(c.admission)
+        await machine_does(c, "delete", 2)
+        await healed(c)  # it is on its way elsewhere
+        assert not await attachments.follow(MACHINE, "DELETED")
+        await c.report(DISK, Trigger.FAILED)
+        assert await c.state(DISK) == "ERROR"
+        assert await attachments.follow(MACHINE, "DELETED")  # a person has to look at it

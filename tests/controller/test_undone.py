@@ -1,0 +1,54 @@
+"""Why something was undone is told, though the undoing itself went well."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from stead.controller.admission import Accepted, Wish
+from stead.controller.mover import Told
+from stead.lifecycle.events import Report, Request
+from stead.lifecycle.rows import Trigger
+from tests.controller.test_queues import ME, Controller, controller
+
+APP = "/lab/site/cluster/app"
+
+
+async def ask(one: Controller, action: str, image: str) -> str:
+    """As if its site were there."""
+    request = Request(action, within=True)
+    answer = await one.admission.ask(Wish("appinst", APP, request, "ann", {"image": image}, "edge.lab.site"))
+    assert isinstance(answer, Accepted)
+    return answer.operation
+
+
+@pytest.mark.parametrize("outcome", ["undone", "done"])
+async def test_what_went_wrong_on_the_way_is_kept_unless_all_went_well(migrated: str, outcome: str) -> None:
+    async with controller(migrated) as one:
+        await ask(one, "create", "a")
+        await one.report(APP)
+        update = await ask(one, "update", "b")
+        if outcome == "undone":
+            row = await one.store.read(APP)
+            assert row is not None
+            fences = await one.takes.take(ME, {APP: row.snapshot.fence})
+            failed = Report(Trigger.FAILED, fences[APP])
+            await one.mover.move([Told(APP, failed, principal="agent", detail={"error": "there is no image b"})])
+            assert (await one.operation(update))["says"] == "there is no image b"
+        await one.report(APP)
+        ended = await one.operation(update)
+        assert (ended["outcome"], ended["says"]) == (outcome, "there is no image b" if outcome == "undone" else "")
+
+
+async def test_what_has_ended_asks_nobody_any_more(migrated: str) -> None:
+    async with controller(migrated) as one:
+        await ask(one, "create", "a")
+        await one.report(APP)
+        update = await ask(one, "update", "b")
+        # An operation that outranks it, or its end, may come while its members are being asked.
+        left = "INSERT INTO expansions (operation, path, member, after, request) VALUES ($1, $2, 'appinst', '', '{}')"
+        async with one.store._pool.acquire() as connection:
+            await connection.execute(left, UUID(update), APP)
+            await one.report(APP)
+            assert await connection.fetchval("SELECT count(*) FROM expansions") == 0

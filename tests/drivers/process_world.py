@@ -1,0 +1,104 @@
+"""A folder of processes for tests, from behind."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from stead.drivers.base import Member
+from stead.drivers.process import cgroups
+from stead.drivers.process.driver import APP, CLUSTER, Config, ProcessDriver
+from stead.drivers.process.folders import App, Root
+from stead.drivers.process.keeper import isolation
+from stead.drivers.process.processes import began_at, read
+
+SLEEP = ["sleep", "1000"]
+
+
+class ProcessWorld:
+    """What is on the machine for one root."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.root = Root(folder)
+
+    def driver(self, **config: Any) -> ProcessDriver:
+        return ProcessDriver(Config(**{"root": str(self.folder), **config}))
+
+    def cluster(self, **spec: Any) -> Member:
+        name = secrets.token_hex(4)
+        return Member(path=f"/lab/berlin/{name}", token=f"token-{name}", spec=spec, kind=CLUSTER, revision=1)
+
+    def app(self, cluster: Member, **spec: Any) -> Member:
+        name = secrets.token_hex(4)
+        spec = {"command": SLEEP, "settle": 0.05, "env": {"TEST_SITE": self.root.mark}, **spec}
+        return Member(path=f"{cluster.path}/{name}", token=f"token-{name}", spec=spec, kind=APP, revision=1)
+
+    def other_spec(self) -> Mapping[str, Any]:
+        return {"command": SLEEP, "settle": 0.05, "env": {"TEST_SITE": self.root.mark, "COLOUR": "red"}}
+
+    def bad_spec(self) -> Mapping[str, Any]:
+        return {"command": ["sh", "-c", "echo alas; exit 3"], "env": {"TEST_SITE": self.root.mark}}
+
+    async def running(self, app: Member) -> list[str]:
+        return self.processes(app)
+
+    async def wreck(self, app: Member) -> None:
+        os.kill(self.keeper(app), signal.SIGKILL)
+
+    def place(self, app: Member) -> App:
+        return self.root.app(app.path)
+
+    def processes(self, app: Member | None = None) -> list[str]:
+        """Of an app, or of all: those that have what a test's apps have in their environment. Keepers do not."""
+        wanted = [f"TEST_SITE={self.root.mark}", *([f"APP_PATH={app.path}"] if app else [])]
+        found = []
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdecimal():
+                try:
+                    there = (folder / "environ").read_text().split("\0")
+                except OSError:
+                    continue
+                if all(word in there for word in wanted):
+                    found.append(f"{folder.name}:{began_at(int(folder.name))}")
+        return found
+
+    def keepers(self) -> list[int]:
+        """All that keep something below the root."""
+        found = []
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdecimal():
+                try:
+                    words = (folder / "cmdline").read_text().split("\0")
+                except OSError:
+                    continue
+                if any(word.startswith(f"{self.folder}/clusters/") for word in words):
+                    found.append(int(folder.name))
+        return found
+
+    def keeper(self, app: Member) -> int:
+        said = read(self.place(app))
+        assert said is not None
+        return said.keeper[0]
+
+    def clean(self) -> None:
+        """End all that a test has left, as a killed keeper ends it."""
+        for pid in self.keepers():
+            os.kill(pid, signal.SIGKILL)
+        for cluster in self.root.clusters():
+            if cluster.net.exists():
+                isolation.drop_net(str(cluster.net))
+        if trees := cgroups.found():
+            for group in [tree / "stead" / self.root.mark for tree in {*trees.trees.values(), *trees.beside}]:
+                end = time.monotonic() + 5
+                for folder in sorted(group.glob("**/"), reverse=True):
+                    while folder.exists():
+                        with suppress(OSError):  # the kernel may take a moment to notice that it is empty
+                            folder.rmdir()
+                        assert time.monotonic() < end, folder

@@ -1,0 +1,129 @@
+"""`python -m tests.edge.planted BUG PACE …`: the command `stead` as it would be with a bug in it; or with `none`.
+
+An agent says that it is there as often as suits how long is waited for its word.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from stead.agent import agent as agent_module
+from stead.agent import resync
+from stead.agent.agent import Lane
+from stead.agent.work import Work
+from stead.bus import Delivery
+from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeReply
+from stead.cli.main import app
+from stead.controller.listener import Listener
+from stead.controller.mover import Told
+from stead.drivers.base import Member, Result, Seen, TryAgain
+from stead.drivers.guard import Guarded
+from stead.drivers.sim.driver import SimDriver
+from stead.lifecycle import events
+from stead.lifecycle.pace import DEFAULT
+from stead.lifecycle.rows import ABSENT
+from stead.lifecycle.snapshot import Fence
+from tests.chaos.planted import fence_ignored, put
+
+WORDS = 3
+"""So many in the time after which an agent counts as gone."""
+
+
+def order_repeated() -> None:
+    """An agent does whatever order it hears, however often it hears it, and whoever has it."""
+
+    async def fresh(self: Lane, delivery: Delivery[Order]) -> bool:
+        return True
+
+    def believe(order: Order, reply: TakeReply) -> dict[str, Fence]:
+        return {member.path: member.fence.raised() for member in order.members}
+
+    put(Lane, "_fresh", fresh)
+    put(agent_module, "given", believe)
+
+
+def absence_assumed() -> None:
+    """An agent that gets no answer at its site says that nothing is there."""
+    look = SimDriver.describe
+
+    async def describe(self: SimDriver, members: Sequence[Member]) -> list[Seen]:
+        try:
+            return await look(self, members)
+        except TryAgain:
+            return [Seen(path=member.path, state=ABSENT) for member in members]
+
+    put(SimDriver, "describe", describe)
+
+
+def end_mark_ignored() -> None:
+    """What a part of a full state does not name is believed to be gone, though more is to come."""
+    apply = Listener._apply
+
+    async def believe(self: Listener, messages: Sequence[FromAgent]) -> None:
+        await apply(self, messages)
+        for message in messages:
+            if isinstance(message, FullState) and not message.end:
+                named = {line.path for line in message.objects}
+                ((*page,),) = await self.mover.store.rosters([(message.lane, "")], 1000)
+                rows = {row.path: row for row in page if row.path not in named}
+                gone = [
+                    (path, events.FullState(r.snapshot.fence, ABSENT, None, False, True)) for path, r in rows.items()
+                ]
+                await self.looks.apply([Told(path, event, lanes=frozenset((message.lane,))) for path, event in gone])
+
+    put(Listener, "_apply", believe)
+    put(resync, "PAGE", 2)
+
+
+def undo_dropped() -> None:
+    """An agent says that the previous spec is back, and has not touched anything."""
+    work = Work.do
+
+    async def do(
+        self: Work, order: Order, fences: Mapping[str, Fence], may: Callable[[], None]
+    ) -> list[ReportResult]:
+        if order.verb == "restore":
+            return [ReportResult(path, fence, "done") for path, fence in fences.items()]
+        return await work(self, order, fences, may)
+
+    put(Work, "do", do)
+
+
+def token_forgotten() -> None:
+    """An agent that makes something once more, since no answer came, does it under another token."""
+    work = Guarded.perform
+    asked: Counter[str] = Counter()
+
+    async def perform(self: Guarded, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        if verb == "create":
+            asked.update(member.token for member in members)
+            others = [f"{member.token}-{asked[member.token]}" for member in members]
+            members = [
+                msgspec.structs.replace(member, token=other) if asked[member.token] > 1 else member
+                for member, other in zip(members, others, strict=True)
+            ]
+        return await work(self, verb, members, token)
+
+    put(Guarded, "perform", perform)
+
+
+BUGS: dict[str, Callable[[], None]] = {
+    "fence-ignored": fence_ignored,
+    "order-repeated": order_repeated,
+    "absence-assumed": absence_assumed,
+    "end-mark-ignored": end_mark_ignored,
+    "undo-dropped": undo_dropped,
+    "token-forgotten": token_forgotten,
+}
+
+if __name__ == "__main__":
+    bug = sys.argv.pop(1)
+    if bug != "none":
+        BUGS[bug]()
+    pace = DEFAULT.scaled(float(sys.argv.pop(1)))
+    put(agent_module, "PRESENCE", pace.away / WORDS)
+    app()

@@ -1,0 +1,232 @@
+"""Sites come, go and come back; what is on them is made, changed and deleted as the tables say."""
+
+from __future__ import annotations
+
+import asyncio
+from unittest import mock
+
+import pytest
+
+from stead.agent.agent import SiteFailed
+from stead.agent.site import LANES
+from stead.catalog import KINDS
+from stead.catalog.edge import LANE
+from stead.controller.view.reading import View
+from stead.controller.view.truth import truth
+from tests.edge.site import APP, Edge
+
+
+async def ready(edge: Edge) -> None:
+    """The site is there, and its agent."""
+    assert await edge.do("create", edge.site) == "done"
+
+
+@pytest.mark.req("S1-10")
+async def test_a_site_waits_for_its_agent_and_is_ready_when_it_has_gathered_what_there_is(edge: Edge) -> None:
+    operation = await edge.ask("create", edge.site)
+    await asyncio.sleep(0.3)
+    assert await edge.state(edge.site) == "Init"
+    async with edge.agent():
+        assert await edge.end(operation) == "done"
+        row = await edge.row(edge.site)
+        assert row is not None
+        assert row.snapshot.state == "Ready"
+        assert row.snapshot.connected
+        assert row.facts is not None
+        assert row.facts["kinds"] == ["appinst", "clusterinst"]
+        assert await edge.moves(edge.site) == ["user request Init", "controller next InitOk", "agent done Ready"]
+
+
+@pytest.mark.req("S1-10")
+async def test_an_agent_may_be_there_before_its_site(edge: Edge) -> None:
+    async with edge.agent():
+        await asyncio.sleep(1)
+        await ready(edge)
+
+
+@pytest.mark.req("S1-10")
+async def test_a_silent_agent_is_missed_and_comes_back_under_a_new_id(edge: Edge) -> None:
+    async with edge.agent():
+        await ready(edge)
+        first = await edge.row(edge.site)
+    await edge.until(edge.site, "Offline")
+    assert "its cloudlet is Offline" in await edge.refused("create", f"{edge.site}/c", {"nodes": 1})
+    async with edge.agent():
+        await edge.until(edge.site, "Ready")
+        second = await edge.row(edge.site)
+    assert first is not None
+    assert second is not None
+    assert second.snapshot.notify > first.snapshot.notify
+
+
+@pytest.mark.req("S1-10")
+async def test_a_new_run_supersedes_the_old_one_whose_silence_then_says_nothing(edge: Edge) -> None:
+    async with edge.agent():
+        await ready(edge)
+        before = await edge.row(edge.site)
+        assert before is not None
+    async with edge.agent():  # at once, long before the first is missed
+        await edge.until(edge.site, "Ready")
+        async with asyncio.timeout(10):
+            while (now := await edge.row(edge.site)) is None or now.snapshot.notify == before.snapshot.notify:
+                await asyncio.sleep(0.05)
+        await edge.until(edge.site, "Ready")
+        await asyncio.sleep(5)  # the first has been missed by now
+        assert await edge.state(edge.site) == "Ready"
+        assert "controller disconnected Offline" not in await edge.moves(edge.site)
+
+
+@pytest.mark.req("S1-10")
+async def test_an_agent_whose_clock_is_behind_is_let_in_all_the_same(edge: Edge) -> None:
+    async with edge.agent():
+        await ready(edge)
+    with mock.patch("stead.agent.agent.time.time_ns", return_value=1_000_000_000):
+        async with edge.agent() as late:
+            async with asyncio.timeout(10):
+                while late.epoch <= 1000 or (await edge.notify(edge.site)) < late.epoch:
+                    await asyncio.sleep(0.05)
+            await edge.until(edge.site, "Ready")
+
+
+@pytest.mark.req("S1-10")
+async def test_an_agent_that_cannot_say_what_its_site_has_ends(edge: Edge) -> None:
+    await edge.world.fault(kind="drop")
+    operation = await edge.ask("create", edge.site)
+    with mock.patch("stead.agent.site.PAUSE", 0.01), mock.patch("stead.agent.site.TRIES", 2):
+        async with edge.agent() as agent:
+            (lane,) = agent.lanes.values()
+            with pytest.raises(SiteFailed):
+                await asyncio.wait_for(asyncio.shield(lane.failure), 20)
+    assert await edge.end(operation) == "failed"
+    assert await edge.state(edge.site) == "Offline"
+    await edge.world.heal()
+    async with edge.agent():
+        await edge.until(edge.site, "Ready")
+
+
+@pytest.mark.req("S1-01", "S1-04")
+async def test_clusters_and_apps_are_made_changed_and_deleted(edge: Edge) -> None:
+    cluster, app = f"{edge.site}/c", f"{edge.site}/c/web"
+    async with edge.agent():
+        await ready(edge)
+        assert "its clusterinst is not there" in await edge.refused("create", app, APP)
+        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+        assert await edge.do("create", app, APP) == "done"
+        assert await edge.moves(app) == [
+            "user request CreateRequested",
+            "agent started Creating",
+            "agent done Ready",
+        ]
+        assert await edge.do("update", app, {"command": ["serve", "more"]}) == "done"
+        row = await edge.row(app)
+        assert row is not None
+        assert row.spec == {"command": ["serve", "more"]}
+        assert row.next_spec is None
+        assert "remain below it" in await edge.refused("delete", edge.site)
+        assert await edge.do("delete", cluster) == "done"
+        assert await edge.state(app) == await edge.state(cluster) == ""
+        assert (await edge.moves(app))[-3:] == [
+            "controller children DeleteRequested",
+            "agent started Deleting",
+            "agent done NotPresent",
+        ]
+        assert await edge.do("delete", edge.site) == "done"
+        assert await edge.state(edge.site) == ""
+
+
+@pytest.mark.req("S1-05")
+async def test_a_failed_update_is_undone_with_the_spec_there_was(edge: Edge) -> None:
+    cluster, app = f"{edge.site}/c", f"{edge.site}/c/web"
+    async with edge.agent():
+        await ready(edge)
+        await edge.do("create", cluster, {"nodes": 1})
+        await edge.do("create", app, APP)
+        await edge.world.fault(kind="fail", status=400, verb="update-appinst", times=1)
+        assert await edge.do("update", app, {"command": ["bad"]}) == "undone"
+        row = await edge.row(app)
+        assert row is not None
+        assert (row.snapshot.state, row.spec) == ("Ready", APP)
+        (there,) = await edge.world.history(str(row.token))
+        assert there["spec"] == APP
+        await edge.world.fault(kind="fail", status=400, verb="update-appinst", times=1)
+        assert await edge.do("update", app, {"command": ["bad"]}, on_failure="keep") == "failed"
+        assert await edge.state(app) == "UpdateError"
+        assert await edge.do("undo", app) == "undone"
+        assert await edge.state(app) == "Ready"
+
+
+@pytest.mark.req("S1-05")
+async def test_a_failed_creation_leaves_nothing(edge: Edge) -> None:
+    cluster = f"{edge.site}/c"
+    async with edge.agent():
+        await ready(edge)
+        await edge.world.fault(kind="fail", status=400, verb="create-clusterinst", times=1)
+        assert await edge.do("create", cluster, {"nodes": 1}) == "undone"
+        assert await edge.state(cluster) == ""
+        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+
+
+@pytest.mark.req("S1-08", "S1-09")
+async def test_what_was_asked_for_while_nobody_was_there_is_done_when_it_is_back(edge: Edge) -> None:
+    cluster = f"{edge.site}/c"
+    async with edge.agent():
+        await ready(edge)
+    operation = await edge.ask("create", cluster, {"nodes": 1})  # it has not been missed yet
+    await edge.until(edge.site, "Offline")
+    async with edge.agent():
+        assert await edge.end(operation) == "done"
+        row = await edge.row(cluster)
+        assert row is not None
+        assert await edge.world.made(str(row.token)) == 1
+
+
+@pytest.mark.req("S1-08")
+async def test_what_changed_at_the_site_behind_a_cut_is_told_when_it_is_back(edge: Edge) -> None:
+    cluster, app = f"{edge.site}/c", f"{edge.site}/c/web"
+    async with edge.agent():
+        await ready(edge)
+        await edge.do("create", cluster, {"nodes": 1})
+        await edge.do("create", app, APP)
+    row = await edge.row(app)
+    assert row is not None
+    await edge.world.drift("delete", tokens=[str(row.token)])
+    async with edge.agent():
+        await edge.until(app, "UpdateError")
+
+
+async def test_what_lies_on_a_site_cannot_be_begun_after_the_cluster_has_gone(edge: Edge) -> None:
+    """It was decided on when the cluster was there; what is written looks again."""
+    cluster, app = f"{edge.site}/c", f"{edge.site}/c/web"
+    async with edge.agent():
+        await ready(edge)
+        await edge.do("create", cluster, {"nodes": 1})
+        store = edge.one.store
+        states, first = store.states, edge.door
+
+        async def stale(paths: list[str]) -> dict[str, tuple[str, str]]:
+            seen = await states(paths)
+            if edge.door is first:
+                edge.door = other.admission
+                assert await edge.do("delete", cluster) == "done"
+            return seen
+
+        async with edge.controller() as other:
+            with mock.patch.object(store, "states", stale):
+                says = await edge.refused("create", app, APP)
+            assert "its clusterinst is not there" in says
+        assert await edge.state(app) == ""
+
+
+def test_agents_know_the_lanes_of_sites() -> None:
+    assert f"{LANE}." == LANES
+
+
+@pytest.mark.req("S1-04")
+async def test_what_is_there_as_its_spec_says_agrees_with_what_is_believed(edge: Edge) -> None:
+    cluster = f"{edge.site}/c"
+    async with edge.agent():
+        await ready(edge)
+        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+        assert await edge.do("update", cluster, {"nodes": 2}) == "done"
+        (beside,) = (await truth(View(edge.one.store, KINDS), edge.one.looks, None, cluster, "", 10)).items
+        assert (beside.believed, beside.seen, beside.agrees) == ("Ready", "Ready", True)

@@ -22,6 +22,7 @@ LEASE = """
 ABSENT                              request    create      user         CREATING
 PENDING                             request    start       clock        STARTING
 PENDING/ACTIVE/TERMINATED/ERROR     request    update      user         UPDATING
+PENDING/ACTIVE/TERMINATED/ERROR     request    update      controller   UPDATING          # resolved: another host
 ACTIVE/ERROR                        request    terminate   clock        TERMINATING
 ACTIVE/ERROR                        request    terminate   user         TERMINATING       # resolved: before its time
 PENDING/ACTIVE/TERMINATED/ERROR     request    delete      user         DELETING
@@ -31,11 +32,13 @@ CREATING                            next       create      controller   PENDING
 CREATING                            failed     create      controller   ERROR
 STARTING                            children   start       controller   ACTIVE/ERROR
 TERMINATING                         children   terminate   controller   TERMINATED/ERROR
-UPDATING                            children   update      controller   PENDING/ACTIVE/TERMINATED/ERROR
+UPDATING                            next       update      controller   PENDING/ACTIVE/TERMINATED
+UPDATING                            failed     update      controller   ERROR
 DELETING                            children   delete      controller   ABSENT/ERROR      # resolved: ERROR on failure
 """
 
 LEASE_DECLINED = """
+CREATING                            declined   create      controller   ABSENT            # resolved: no host is free
 UPDATING                            declined   update      controller   PENDING/ACTIVE/TERMINATED/ERROR
 """
 
@@ -116,7 +119,7 @@ def test_a_lease_makes_the_changes_of_the_table_and_no_other() -> None:
 
 
 @pytest.mark.req("S3-01")
-def test_only_an_update_that_its_check_declines_leaves_a_lease_as_it_was() -> None:
+def test_what_its_check_declines_leaves_a_lease_as_it_was() -> None:
     assert differences("lease", rows(LEASE_DECLINED), [Trigger.DECLINED]) == []
 
 
@@ -163,10 +166,11 @@ DONE            DONE        TERMINATED
 def test_an_updated_lease_is_what_its_events_imply(start: str, end: str, implied: str, origin: str) -> None:
     events = (("start_lease", start), ("end_lease", end))
     snapshot = Snapshot("UPDATING", operation=Operation("update", origin))
-    answer = decide(KINDS["lease"], snapshot, Children((), events=events))
+    done = Report(Trigger.DONE, snapshot.fence, actor=Actor.CONTROLLER, events=events)
+    answer = decide(KINDS["lease"], snapshot, done)
     assert isinstance(answer, Decision)
     assert answer.after.state == implied
-    failed = decide(KINDS["lease"], snapshot, Children((), failed=1, events=events))
+    failed = decide(KINDS["lease"], snapshot, replace(done, kind=Trigger.FAILED))
     assert isinstance(failed, Decision)
     assert failed.after.state == "ERROR"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -40,13 +40,19 @@ async def running(*works: Awaitable[None]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def controller(
-    dsn: str, nats: Nats, cell: str, *, pace: Pace = DEFAULT, without: Collection[str] = ()
+    dsn: str,
+    nats: Nats,
+    cell: str,
+    *,
+    pace: Pace = DEFAULT,
+    without: Collection[str] = (),
+    webhooks: Sequence[str] = (),
 ) -> AsyncIterator[Controller]:
     """A controller that runs, without some of its healers."""
     async with Store.open(dsn, connections=5) as store, Bus(nats.url, cell) as bus:
         await bus.connect(5)
         await bus.identity()  # what it does first, and in its own time
-        one = Controller(store, bus, KINDS, pace=pace)
+        one = Controller(store, bus, KINDS, pace=pace, webhooks=webhooks)
         one.healers = tuple(healer for healer in one.healers if healer.name not in without)
         async with running(one.run()):
             yield one

@@ -171,7 +171,7 @@ class TestWhatIsRefused:
         assert no(CLUSTER, given_up, CANCEL).code is Code.NOT_CANCELLABLE
 
     def test_what_awaits_others(self) -> None:
-        refusal = no(KINDS["lease"], asked(KINDS["lease"], "ACTIVE", "update"), CANCEL)
+        refusal = no(KINDS["lease"], asked(KINDS["lease"], "ACTIVE", "terminate"), CANCEL)
         assert refusal.code is Code.NOT_CANCELLABLE
         assert "waits for others" in refusal.reasons[0].says
 

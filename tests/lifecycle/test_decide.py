@@ -494,18 +494,27 @@ class TestParentsFollow:
     @pytest.mark.req("S3-07")
     def test_a_lease_is_checked_and_set_by_the_same_code(self) -> None:
         updating = after(LEASE, Snapshot("ACTIVE", revision=1, previous=1), Request("update", revision=2))
-        events = Children((), events=(("start_lease", "DONE"), ("end_lease", "UNDONE")))
-        assert after(LEASE, updating, events).state == "ACTIVE"
-        declined = Report(Trigger.DECLINED, updating.fence, actor=Actor.CONTROLLER)
-        back = yes(LEASE, updating, declined).after
+        says = Report(Trigger.DONE, updating.fence, actor=Actor.CONTROLLER)
+        done = replace(says, events=(("start_lease", "DONE"), ("end_lease", "UNDONE")))
+        assert after(LEASE, updating, done).state == "ACTIVE"
+        back = yes(LEASE, updating, replace(says, kind=Trigger.DECLINED)).after
         assert (back.state, back.revision) == ("ACTIVE", 1)
-        assert after(LEASE, updating, replace(events, failed=1)).state == "ERROR"
+        assert after(LEASE, updating, replace(says, kind=Trigger.FAILED)).state == "ERROR"
+        assert after(LEASE, updating, says).state == "ERROR"  # nobody knows its events
+
+    @pytest.mark.req("S3-07")
+    def test_a_lease_that_cannot_be_booked_was_never_there(self) -> None:
+        creating = after(LEASE, Snapshot("ABSENT"), Request("create"))
+        says = Report(Trigger.DECLINED, creating.fence, actor=Actor.CONTROLLER)
+        assert after(LEASE, creating, says).state == "ABSENT"
+        assert after(LEASE, creating, replace(says, kind=Trigger.DONE)).state == "PENDING"
 
     @pytest.mark.req("S3-07")
     def test_an_update_out_of_error_goes_where_the_events_say(self) -> None:
         updating = after(LEASE, Snapshot("ERROR"), Request("update", revision=2))
-        events = Children((), events=(("start_lease", "UNDONE"), ("end_lease", "UNDONE")))
-        assert after(LEASE, updating, events).state == "PENDING"
+        events = (("start_lease", "UNDONE"), ("end_lease", "UNDONE"))
+        done = Report(Trigger.DONE, updating.fence, actor=Actor.CONTROLLER, events=events)
+        assert after(LEASE, updating, done).state == "PENDING"
 
 
 class TestPresence:

@@ -26,6 +26,7 @@ TITLES = {
     "operations": "Operations and claims",
     "queues": "Queues",
     "quotas": "Quotas",
+    "leases": "Leases and hosts",
     "scaling": "Following demand",
     "agents": "Agents",
     "journal": "Journal",

@@ -24,14 +24,15 @@ VIEW = "view"
 """To see something, and all that is told of it."""
 QUEUE = "queue"
 """To open and stop the queue of something."""
-LIMIT, ORPHANS, AGENTS, ACCESS = "limit", "orphans", "agents", "access"
-"""To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what."""
+LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS = "limit", "orphans", "agents", "access", "hosts"
+"""To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what; to say which
+hosts can be booked."""
 
 SCALING, DEMAND = "scaling", "demand"
 """To put a policy in force that follows demand; to tell it the demand."""
 
-OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, SCALING, DEMAND)
-FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS)
+OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, SCALING, DEMAND)
+FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS)
 """Those of them that are an admin's."""
 
 CELL, NAMESPACE = "cell", "namespace"

@@ -15,6 +15,7 @@ from stead.api import (
     explain,
     health,
     journal,
+    leases,
     lifecycles,
     login,
     logs,
@@ -86,6 +87,7 @@ def create_app(
     app.include_router(stuck.router(service))
     app.include_router(queues.router(service))
     app.include_router(quotas.router(service))
+    app.include_router(leases.router(service))
     app.include_router(scaling.router(service))
     app.include_router(agents.router(service))
     app.include_router(journal.router(service, heartbeat))

@@ -350,6 +350,8 @@ class Admission:
 
     def _refused(self, answer: Conflict | None) -> Refusal:
         holder = answer.holder if answer is not None else None
+        if answer is not None and answer.kind == "together":
+            return Refusal((Reason(Code.NOT_EXPECTED, answer.says),), "")
         says = (
             f"{holder.action} by {holder.by} holds {holder.path}"
             if holder

@@ -11,7 +11,7 @@ from uuid import uuid4
 from stead.controller.mover import Mover, Told
 from stead.lifecycle.events import Cancel, Due
 from stead.lifecycle.rows import Actor
-from stead.store import Brief
+from stead.store import Brief, Conflict
 from stead.store.template import WAITING, Begin
 
 BATCH = 500
@@ -45,5 +45,5 @@ class Clock:
             due = sorted((at, name) for name, at in brief.armed().items() if at <= now)
             if due:
                 told.append(self.told(brief, due[0][1]))
-        await self.mover.move(told)
-        return len(told)
+        answers = await self.mover.move(told)
+        return sum(not isinstance(answer, Conflict) for answer in answers)

@@ -181,6 +181,8 @@ class Mover:
             for place, conflict in written.conflicts.items():
                 i = places[place]
                 answers[i] = conflict
+                if conflict.kind == "together":
+                    written.apart.append(told[i].path)
                 if conflict.kind == "version" or (conflict.kind == "claim" and i not in in_the_way):
                     in_the_way |= {i} if conflict.kind == "claim" else set()
                     later.append(i)
@@ -330,7 +332,7 @@ def _alike(event: Event, brief: Brief) -> Event:
     if isinstance(event, Report):
         fence = FIRST if event.fence == brief.fence else OLD
         revision = brief.revision_of(event.revision)
-        return _report(event.kind, fence, event.seen, revision, event.actor, event.notify)
+        return _report(event.kind, fence, event.seen, revision, event.actor, event.notify, event.events)
     if isinstance(event, FullState):
         fence = FIRST if event.fence == brief.fence else OLD
         return replace(event, fence=fence, revision=brief.revision_of(event.revision))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from stead.bus import Bus, BusState
@@ -32,6 +32,7 @@ from stead.controller.healers.attachments import Attachments
 from stead.controller.healers.drift import Drift
 from stead.controller.healers.following import Following
 from stead.controller.healers.learning import Learning
+from stead.controller.healers.leases import Events, Hosts, Notices
 from stead.controller.healers.numbering import Numbering
 from stead.controller.healers.orphans import Orphans
 from stead.controller.healers.partitions import Partitions
@@ -39,6 +40,7 @@ from stead.controller.healers.redispatch import Redispatch
 from stead.controller.healers.revocations import Revocations
 from stead.controller.healers.scaling import Scaling
 from stead.controller.identities import Identities
+from stead.controller.leasing import Booking, Rebooking
 from stead.controller.listener import Listener
 from stead.controller.preparing import Preparing
 from stead.controller.presence import Presences
@@ -68,8 +70,12 @@ class Controller(Door):
         clock: Callable[[], float] = time.time,
         pace: Pace = DEFAULT,
         identities: Identities | None = None,
+        webhooks: Sequence[str] = (),
     ) -> None:
-        """With `identities`, agents are known: each speaks for the lanes that it was given, and for no others."""
+        """With `identities`, agents are known: each speaks for the lanes that it was given, and for no others.
+
+        Webhooks go to addresses that begin like one of `webhooks`.
+        """
         super().__init__(store, bus, kinds, clock, pace)
         self.identities = identities
         self.trust = Trust(store, bus.garbage, clock, known=identities is not None)
@@ -78,6 +84,8 @@ class Controller(Door):
         works: dict[tuple[str, str], Callable[[], Work]] = {
             ("mci", "Preparing"): partial(Preparing, self.admission, bus),
             ("node", "PUTTING_IN_MAINTENANCE"): partial(Draining, self.admission),
+            ("lease", "CREATING"): partial(Booking, mover),
+            ("lease", "UPDATING"): partial(Rebooking, self.admission),
             **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
         }
         self.steps = Steps(mover, works)
@@ -103,6 +111,9 @@ class Controller(Door):
             Healer("orphans", 5.0, orphans, _told),
             Healer("scaling", 1.0, Scaling(self.admission), _told),
             Healer("attachments", 1.0, Attachments(self.admission), _told),
+            Healer("events", 0.5, Events(self.admission), _told),
+            Healer("hosts", 2.0, Hosts(self.admission), _told),
+            Healer("notices", 1.0, Notices(mover, webhooks), _told),
             Healer("learning", 5.0, Learning(store, kinds), _told),
             self.numbering,
             Healer("partitions", HOUR, Partitions(store), _told),
@@ -117,6 +128,8 @@ class Controller(Door):
         """After a commit, here or elsewhere: begin what it asks for. Soon it is in the journal, and in the counts."""
         for follow in (self.groups, self.steps, self.sharing):
             await follow(written)
+        if written.apart:
+            await self.mover.store.flag_lost(written.apart)
         if not self._soon:
             self._soon = True
             asyncio.get_running_loop().call_later(SOON, self._number)

@@ -32,6 +32,16 @@ CONTROLLER = "controller"
 class Done:
     """All is done."""
 
+    events: tuple[tuple[str, str], ...] = ()
+    """Of a lease: its timed events by kind, each with its status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """It was checked and is not to be, and why: all is as it was."""
+
+    says: str
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -47,7 +57,10 @@ class Waits:
     says: str
 
 
-type Answer = Done | Failed | Waits
+type Answer = Done | Declined | Failed | Waits
+
+KINDS = {Done: Trigger.DONE, Declined: Trigger.DECLINED, Failed: Trigger.FAILED}
+"""How each end of a step is told."""
 
 type Work = Callable[[Row, UUID], Awaitable[Answer]]
 """Does what is missing for a resource and the operation on it: again and again, and by several at once."""
@@ -113,8 +126,8 @@ class Steps:
             await asyncio.sleep(pause)
             pause = min(pause * 2, LATER)
 
-    async def _report(self, path: str, fence: Fence, answer: Done | Failed) -> None:
-        kind = Trigger.DONE if isinstance(answer, Done) else Trigger.FAILED
-        detail = {"error": answer.says} if isinstance(answer, Failed) else None
-        event = Report(kind, fence, actor=Actor.CONTROLLER)
+    async def _report(self, path: str, fence: Fence, answer: Done | Declined | Failed) -> None:
+        detail = None if isinstance(answer, Done) else {"error": answer.says}
+        events = answer.events if isinstance(answer, Done) else ()
+        event = Report(KINDS[type(answer)], fence, actor=Actor.CONTROLLER, events=events)
         await self.mover.move([Told(path, event, principal=CONTROLLER, detail=detail)])

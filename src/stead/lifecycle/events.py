@@ -71,6 +71,8 @@ class Report:
     actor: Actor = Actor.AGENT
     notify: int = 0
     """From an agent whose presence matters: the id under which it connected."""
+    events: tuple[tuple[str, str], ...] = ()
+    """With the controller's own `done`, for a lease: its timed events by kind, each with its status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,6 @@ class Children:
     """Children that the running operation still waits for."""
     failed: int = 0
     """Children that could not do what the running operation asked of them."""
-    events: tuple[tuple[str, str], ...] = ()
-    """For a lease: its timed events by kind, each with its status."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _of_action(lc: Lifecycle, action: Action) -> Iterator[Move]:
         elif state.awaits is Awaits.CHILDREN:
             yield from _children(lc, action, state, follows, last, origins)
         else:
-            yield from _steps(action, state, follows, origins)
+            yield from _steps(lc, action, state, follows, last, origins)
         if state.awaits is not Awaits.CHILDREN:
             yield from _clock(action, state, origins)
     for here, there in zip(action.through, action.through[1:], strict=False):
@@ -187,7 +187,7 @@ def _children(
 ) -> Iterator[Move]:
     """What the children amount to, in a state that waits for them."""
     targets = {*resolve(action, follows, origins), *resolve(action, FAILS, origins, state)}
-    if last and action.members and (lc.fold is Fold.DOMINANT or (lc.fold is Fold.EVENTS and action.respec)):
+    if last and action.members and lc.fold is Fold.DOMINANT:
         targets |= set(settled_of(lc))
     for target in targets - {state.name}:
         yield Move(state.name, Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
@@ -196,10 +196,16 @@ def _children(
             yield Move(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
 
 
-def _steps(action: Action, state: State, follows: str, origins: tuple[str, ...]) -> Iterator[Move]:
+def _steps(
+    lc: Lifecycle, action: Action, state: State, follows: str, last: bool, origins: tuple[str, ...]
+) -> Iterator[Move]:
     """The controller's own step."""
-    for target in resolve(action, follows, origins):
+    implied = settled_of(lc) if last and lc.fold is Fold.EVENTS and action.respec else ()
+    for target in implied or resolve(action, follows, origins):
         yield Move(state.name, Trigger.NEXT, action.name, Actor.CONTROLLER, target)
+    if action.checked:
+        for target in origins:
+            yield Move(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
     for target in resolve(action, FAILS, origins, state):
         yield Move(state.name, Trigger.FAILED, action.name, Actor.CONTROLLER, target)
 

@@ -108,11 +108,14 @@ class Conflict:
     kind: str
     """`version`: read again and decide again. `claim`: see the holder. `key`: the same request was made before.
     `queue`: others wait before it. `gone`: it does not wait any more. `stopping`: the queue takes nothing more.
+    `together`: it would not go together with what else there is.
     """
     holder: Holder | None = None
     operation: str = ""
     same: bool = True
     """With `key`: it was the same request."""
+    says: str = ""
+    """With `together`: what does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,8 @@ class Written:
     """Resources for which a controller has something to do of its own, under this fence."""
     gone: list[str] = field(default_factory=list)
     """Resources that have come to an end, for good or until somebody asks for more."""
+    apart: list[str] = field(default_factory=list)
+    """Resources that could not go where they were seen, because it does not go together with what else there is."""
 
 
 def conflict_of(path: str, answer: Mapping[str, Any]) -> Conflict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
 from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
+from stead.store.leases import Leases
 from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
@@ -41,9 +43,26 @@ SETTINGS = {"jit": "off"}
 TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
 
+APART = "ST003"
+"""What the database says where a lease, its reservations and its events would not go together."""
+
+DEADLOCK = "40P01"
+
 
 class Store(
-    Groups, Queues, Orphans, Overviews, Accesses, Identities, Scalings, Sites, Nodes, Attachments, Durations, Quotas
+    Groups,
+    Queues,
+    Orphans,
+    Overviews,
+    Accesses,
+    Identities,
+    Scalings,
+    Sites,
+    Nodes,
+    Attachments,
+    Durations,
+    Quotas,
+    Leases,
 ):
     """All statements, on a pool of connections."""
 
@@ -211,13 +230,28 @@ class Store(
                 MOST_MEMBERS,
             )
         except asyncpg.PostgresError as error:
-            if error.sqlstate != TOO_LATE:
+            if error.sqlstate == APART and len(changes) > 1 and expansion is None:
+                return await self._one_by_one(changes, at)
+            kind = {TOO_LATE: "version", DEADLOCK: "version", APART: "together"}.get(error.sqlstate or "")
+            if kind is None:
                 raise
-            return Written(dict.fromkeys(range(len(changes)), Conflict("version")), [], [])
+            return Written(dict.fromkeys(range(len(changes)), Conflict(kind, says=error.args[0])), [], [])
         answer = {"orders": [], "recount": [], **answer}
         conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
         del answer["conflicts"]
         return Written(conflicts, **answer)
+
+    async def _one_by_one(self, changes: Sequence[Change], at: float) -> Written:
+        """One of them does not go together with what there is: that one alone is not written."""
+        all_ = Written({}, [], [])
+        conflicts: dict[int, Conflict] = {}
+        for number, change in enumerate(changes):
+            written = await self.commit([change], at)
+            if written.conflicts:
+                conflicts[number] = written.conflicts[0]
+            for name in ("orders", "recount", "expanding", "waiting", "queues"):
+                getattr(all_, name).extend(getattr(written, name))
+        return replace(all_, conflicts=conflicts)
 
     async def refuse(
         self, path: str, kind: str, principal: str, action: str, actor: str, state: str, reasons: Mapping[str, Any]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
 from stead.catalog import edge, infrastructure
 from stead.catalog.infrastructure import RESERVED, Wrong
+from stead.controller import terms
 from stead.controller.view.things import Asked, Unfit
 from stead.lifecycle.definition import Lifecycle
 from stead.store import Store
@@ -32,6 +34,8 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
         return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
     if asked.action in SCALES:
         return await _scaled(store, asked)
+    if asked.kind == "lease" and asked.action in ("create", "update"):
+        return _lease(asked, time.time())
     lifecycle = kinds.get(asked.kind)
     action = lifecycle.action(asked.action) if lifecycle is not None else None
     if lifecycle is None or action is None or lifecycle.initial.name not in action.starts:
@@ -62,6 +66,19 @@ def with_lane(asked: Asked) -> Asked:
     if asked.lane or not (provider and region):
         return asked
     return replace(asked, lane=f"{provider}.{region}")
+
+
+def _lease(asked: Asked, now: float) -> Asked | Unfit:
+    """A lease lies in a namespace; what it says is kept in one way. What is left out of an update stays."""
+    if len(asked.path.split("/")) != 3:
+        return Unfit("path", "a lease lies right below its namespace, as in /lab/monday")
+    try:
+        spec = terms.complete(asked.spec, now)
+        if asked.action == "create":
+            terms.read(spec)
+    except terms.WrongTerms as wrong:
+        return Unfit(wrong.field, wrong.says)
+    return replace(asked, spec=spec)
 
 
 def _infrastructure(asked: Asked) -> Asked | Unfit:

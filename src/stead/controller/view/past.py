@@ -40,12 +40,12 @@ async def past(view: View, path: str, at: datetime) -> Past | None:
     if not lines:
         return None
     last = lines[-1]
-    state = view.kinds[last.kind].state(last.target)
-    if state.cls is StateClass.ABSENT:
+    if _absent(view, last.kind, last.target):
         return None
+    state = view.kinds[last.kind].state(last.target)
     content = Content()
     for line in lines:
-        content.hear(line, view.kinds[line.kind].state(line.source).cls is StateClass.ABSENT)
+        content.hear(line, _absent(view, line.kind, line.source))
     move = next((line for line in reversed(lines) if line.source != line.target), lines[0])
     return Past(
         path=path,
@@ -61,3 +61,8 @@ async def past(view: View, path: str, at: datetime) -> Past | None:
         principal=move.principal or move.actor,
         through=last.position or 0,
     )
+
+
+def _absent(view: View, kind: str, state: str) -> bool:
+    """Whether there is nothing; a kind whose things are there from the first has no state for that."""
+    return not state or view.kinds[kind].state(state).cls is StateClass.ABSENT

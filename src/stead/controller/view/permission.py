@@ -19,6 +19,7 @@ from stead.access.policies import (
     CELL,
     DEMAND,
     FOR_ADMINS,
+    HOSTS,
     LIMIT,
     NAMESPACE,
     ORPHANS,
@@ -45,6 +46,7 @@ IN_WORDS = {
     ORPHANS: "dealing with orphans",
     AGENTS: "letting agents in",
     ACCESS: "giving access",
+    HOSTS: "saying which hosts can be booked",
     SCALING: "saying how demand is followed",
     DEMAND: "telling demand",
 }

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
+from time import time
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from stead.access.caller import Caller
 from stead.access.policies import NAMESPACE, VIEW, Thing, labels_of
+from stead.controller.view.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
 from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
 from stead.controller.view.past import past
@@ -191,6 +193,41 @@ class Seen:
         """What does not come to its end, and what was settled since a time though nobody had reported."""
         below = await self._below(below)
         return await self._visible(await stuck(self.service.view, below, since, after, limit))
+
+    # Leases and hosts. Which hosts there are and when each is free is for everybody who may ask at all; whose a lease
+    # is, for those who see it.
+
+    async def lease(self, path: str) -> Lease | None:
+        """A lease whole."""
+        found = await self.resource(path)
+        if found is None or found.kind != "lease":
+            return None
+        shown = await leases(self.service.view, [found], notices=True)
+        return shown[0] if shown else None
+
+    async def leases(self, below: str, after: str, limit: int) -> tuple[list[Lease], str | None]:
+        """Leases in order of path, and from where to go on."""
+        page = await self.resources("lease", below, after, limit)
+        return await leases(self.service.view, page.items), page.next if isinstance(page.next, str) else None
+
+    async def hosts(self, after: str, limit: int) -> list[Host]:
+        """Hosts in order of name."""
+        self.caller.judged = True
+        return [host_of(record) for record in await self.service.view.store.hosts(after, limit)]
+
+    async def calendar(self, start: datetime, end: datetime, after: str, limit: int) -> Calendar:
+        """Hosts by time, without whose they are where that is not for the caller."""
+        found = await calendar(self.service.view.store, start, end, after, limit)
+        paths = sorted({booked.lease for booked in found.booked})
+        seen = set(await self.service.permission.visible(self.caller, paths, str, lambda _: "lease"))
+        self.caller.judged = True
+        booked = (one if one.lease in seen else replace(one, lease="", status="") for one in found.booked)
+        return replace(found, booked=tuple(booked))
+
+    async def lateness(self, seconds: float) -> Lateness:
+        """How late the moments of leases came in the last so many seconds."""
+        self.caller.judged = True
+        return Lateness(**await self.service.view.store.late_events(time() - seconds))
 
     # The journal
 

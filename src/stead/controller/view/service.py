@@ -9,7 +9,7 @@ from uuid import UUID
 
 from stead.access.access import Access
 from stead.access.caller import Caller
-from stead.access.policies import LIMIT, ORPHANS, QUEUE, Thing
+from stead.access.policies import HOSTS, LIMIT, ORPHANS, QUEUE, Thing
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
 from stead.controller.grants import Grants
 from stead.controller.identities import Identities, Member, member_of
@@ -17,6 +17,7 @@ from stead.controller.looks import Looks
 from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
 from stead.controller.view.asking import explain, not_permitted, placed, rehearse, request_of
 from stead.controller.view.fitting import fitted
+from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
 from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
 from stead.controller.view.reading import View, shown_queue, tag_of
@@ -259,6 +260,32 @@ class Service:
         self.permission.require(caller, LIMIT)
         await self.view.store.set_quotas(path, most)
         return await self.view.store.quotas(path)
+
+    async def put_host(
+        self, name: str, lane: str, properties: Mapping[str, object], node: str | None, caller: Caller
+    ) -> Host | Unfit | Missing:
+        """From now on a host can be booked, or has other properties."""
+        self.permission.require(caller, HOSTS)
+        if not all(isinstance(value, str | int | float | bool) for value in properties.values()):
+            return Unfit("properties", "a property is a text, a number or a truth")
+        if node is not None and (await self.view.store.states([node])).get(node, ("",))[0] != "node":
+            return Missing(f"there is no node {node}")
+        return host_of(await self.view.store.put_host(name, lane, properties, node))
+
+    async def judge_host(self, name: str, works: bool, why: str, caller: Caller) -> Host | Missing:
+        """From now on a host is known to work, or not to."""
+        self.permission.require(caller, HOSTS)
+        found = await self.view.store.judge_host(name, works, "" if works else why)
+        return host_of(found) if found is not None else Missing(f"there is no host {name}")
+
+    async def remove_host(self, name: str, caller: Caller) -> Missing | Unfit | None:
+        """Forget a host."""
+        self.permission.require(caller, HOSTS)
+        if await self.view.store.remove_host(name):
+            return None
+        if await self.view.store.host(name) is None:
+            return Missing(f"there is no host {name}")
+        return Unfit("name", f"leases have {name}, or had it: say that it failed, and it is booked no more")
 
     async def agents(self) -> list[Member]:
         """All agents that have an identity, and all that were heard of."""

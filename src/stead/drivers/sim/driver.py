@@ -1,6 +1,7 @@
 """The driver of the simulated cloud: for VMs and what they share, or for clusters and the apps in them.
 
-A provider of the name `edge` has sites for regions, and a site has clusters and apps and nothing else.
+A provider of the name `edge` has sites for regions, and a site has clusters and apps and nothing else. One of the
+name `rack` hands hosts over to reservations, and nothing else.
 
 It shows what a driver of a real cloud has to get right: what was made is found by token, an error tells whether the
 deed may have been done, and a call ends within its time whatever the other side does.
@@ -68,6 +69,9 @@ AVAILABLE = "Available"
 READY = "Ready"
 """The lifecycle's word for what is at a site, where a VM runs."""
 
+ACTIVE = "active"
+"""The lifecycle's word for hosts that are handed over."""
+
 ENDS = {"create": rules.CREATE.ends} | {name: verb.ends for name, verb in rules.VERBS.items()}
 """The state that each verb is to lead to."""
 
@@ -85,6 +89,18 @@ EDGE = "edge"
 
 SITE = frozenset({"clusterinst", "appinst"})
 """The kinds that a site has, and no other place."""
+
+HANDED = {"start": "restore", "update": "restore", "release": "terminate"}
+"""What is done to the hosts of a reservation, and the cloud's verb for it."""
+
+RACK = "rack"
+"""The provider whose regions have hosts that are handed over, and nothing else."""
+
+HOSTS = frozenset({"reservation"})
+"""The kind that a rack has."""
+
+FAMILIES = {EDGE: SITE, RACK: HOSTS}
+"""The kinds that such a provider has; no other has them."""
 
 PLACES = {kind: place for place, kind in COLLECTIONS.items()}
 """Where the cloud has what is of a kind."""
@@ -139,7 +155,7 @@ class SimDriver:
     @property
     def kinds(self) -> frozenset[str]:
         """All that are of such a place."""
-        return SITE if self._config.provider == EDGE else frozenset(PLACES) - SITE
+        return FAMILIES.get(self._config.provider, frozenset(PLACES) - SITE - HOSTS)
 
     @property
     def longest_call(self) -> float:
@@ -279,12 +295,14 @@ def _result(verb: str, member: Member, answer: Answer) -> Result:
 def word(kind: str, state: str) -> str:
     """The lifecycle's word for the state of something of a kind."""
     if state == rules.RUNNING and kind != VM:
-        return READY if kind in SITE else AVAILABLE
+        return READY if kind in SITE else ACTIVE if kind in HOSTS else AVAILABLE
     return WORDS.get(state, BROKEN)
 
 
 def verbs_of(kind: str) -> Mapping[str, str]:
     """What is done to things of a kind, and the cloud's verb for it."""
+    if kind in HOSTS:
+        return HANDED
     return MACHINES if kind == VM else INSTALLED if kind in SITE else SHARED
 
 
@@ -295,7 +313,7 @@ def _seen(member: Member, instance: Instance | None) -> Seen:
         path=member.path,
         state=word(member.kind, instance.state),
         facts={"id": instance.id},
-        revision=instance.revision if member.kind in SITE else None,
+        revision=instance.revision if member.kind in SITE | HOSTS else None,
         error=_said(instance.spec) if instance.state == rules.BROKEN else "",
     )
 

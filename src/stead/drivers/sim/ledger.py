@@ -32,6 +32,7 @@ PREFIXES = {
     "sshkey": "key",
     "clusterinst": "cluster",
     "appinst": "app",
+    "reservation": "res",
 }
 """What the ids of each kind begin with."""
 

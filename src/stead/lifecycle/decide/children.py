@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stead.lifecycle.aggregate import dominant, implied_by_events, worst
+from stead.lifecycle.aggregate import dominant, worst
 from stead.lifecycle.decide.draft import Draft, NoRow, refuse
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -67,8 +67,6 @@ def fold(lc: Lifecycle, event: Children) -> str:
         if strange:  # a child is counted by what it makes of its parent
             raise NoRow(f"{strange[0]} is nothing that a {lc.members} makes of its {lc.kind}")
         return worst(counts, lc.order, lc.order[-1])
-    if lc.fold is Fold.EVENTS:
-        return implied_by_events(dict(event.events))
     return ""
 
 
@@ -87,12 +85,6 @@ def _go_on(draft: Draft, event: Children) -> None:
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, fold(draft.lc, event) or target, outcome)
     elif event.failed:
         draft.fail(Trigger.CHILDREN, action.name, Actor.CONTROLLER)
-    elif last and draft.lc.fold is Fold.EVENTS and action.respec:
-        implied = fold(draft.lc, event)
-        if implied == action.fails:
-            draft.fail(Trigger.CHILDREN, action.name, Actor.CONTROLLER)
-        else:
-            draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, implied)
     else:
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
 

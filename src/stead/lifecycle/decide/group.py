@@ -90,7 +90,8 @@ def asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:
 def makes(member: Lifecycle, action: str) -> bool:
     """Whether an action is asked of members that are not there yet."""
     known = member.action(action)
-    return known is not None and member.initial.name in known.starts
+    absent = member.initial.cls is StateClass.ABSENT
+    return known is not None and absent and member.initial.name in known.starts
 
 
 def _has_to_act(lc: Lifecycle, group: Group, name: str) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from stead.lifecycle.aggregate import implied_by_events
 from stead.lifecycle.decide.draft import Draft, NoRow, refuse
 from stead.lifecycle.decide.observe import on_seen
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
-from stead.lifecycle.rows import Actor, Awaits, StateClass, Trigger
+from stead.lifecycle.rows import Actor, Awaits, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot, Work
 
 
@@ -96,11 +97,21 @@ def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision 
     elif report.kind is Trigger.FAILED:
         draft.fail(Trigger.FAILED, op.action, Actor.CONTROLLER)
     elif report.kind is Trigger.DONE and draft.awaits is Awaits.STEP:
-        target, _ = draft.follows()
-        draft.arrive(Trigger.NEXT, op.action, Actor.CONTROLLER, target)
+        _step_done(draft, report)
     else:
         return refuse(snap, Code.NOT_EXPECTED, f"{report.kind} is nothing that the controller reports")
     return draft.decision()
+
+
+def _step_done(draft: Draft, report: Report) -> None:
+    """On to what follows; where that is the state that timed events imply, there."""
+    target, last = draft.follows()
+    if last and draft.lc.fold is Fold.EVENTS and draft.action.respec:
+        target = implied_by_events(dict(report.events))
+        if target == draft.action.fails:
+            draft.fail(Trigger.FAILED, draft.action.name, Actor.CONTROLLER)
+            return
+    draft.arrive(Trigger.NEXT, draft.action.name, Actor.CONTROLLER, target)
 
 
 def _from_successor(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:

@@ -51,8 +51,7 @@ class Wishes:
         for counts in self._counts():
             for failed in (0, 1):
                 word = "did what was asked" if not failed else "could not all do what was asked"
-                for events in _events(self.lc):
-                    yield f"the children {word} and are {_text(counts)}", Children(counts, 0, failed, events)
+                yield f"the children {word} and are {_text(counts)}", Children(counts, 0, failed)
 
     def own_steps(self, snap: Snapshot, asked: bool) -> Iterator[tuple[str, Event]]:
         """The controller's own step may fail, and a check may say no."""
@@ -60,8 +59,14 @@ class Wishes:
         state = self.lc.state(snap.state)
         if op is None or op.phase is not Phase.ACTING or state.cls is not StateClass.MOVING:
             return
+        action = self.lc.action(op.action)
+        assert action is not None
         if state.awaits is Awaits.STEP:
-            yield "the controller has done its step", Report(Trigger.DONE, HERE, actor=Actor.CONTROLLER)
+            for events in _events(self.lc, action):
+                done = Report(Trigger.DONE, HERE, actor=Actor.CONTROLLER, events=events)
+                yield "the controller has done its step", done
+            if action.checked:
+                yield "the check says no", Report(Trigger.DECLINED, HERE, actor=Actor.CONTROLLER)
         if state.awaits in (Awaits.STEP, Awaits.CONTROLLER):
             yield "the controller could not do its step", Report(Trigger.FAILED, HERE, actor=Actor.CONTROLLER)
         elif asked:
@@ -78,9 +83,9 @@ class Wishes:
                     yield ((one, 1), (other, 1))
 
 
-def _events(lc: Lifecycle) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """What the timed events of a lease may be, between operations."""
-    if lc.fold is not Fold.EVENTS:
+def _events(lc: Lifecycle, action: Action) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """What the timed events of a lease may be, where that makes a difference."""
+    if lc.fold is not Fold.EVENTS or not action.respec:
         return ((),)
     pairs = (("UNDONE", "UNDONE"), ("DONE", "UNDONE"), ("DONE", "DONE"), ("ERROR", "UNDONE"))
     return tuple((("start_lease", start), ("end_lease", end)) for start, end in pairs)

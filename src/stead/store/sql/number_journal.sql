@@ -20,7 +20,7 @@ WITH last AS (SELECT last_position FROM cell),
         SELECT above, kind, state, sum(delta)
           FROM alike, unnest(ancestors_of(parent) || parent) above,
                unnest(ARRAY[source, target], ARRAY[-moves, moves]) AS d (state, delta)
-         WHERE parent <> '' AND above <> '/' GROUP BY above, kind, state HAVING sum(delta) <> 0
+         WHERE parent <> '' AND above <> '/' AND state <> '' GROUP BY above, kind, state HAVING sum(delta) <> 0
         ON CONFLICT (path, kind, state) DO UPDATE SET members = counts.members + EXCLUDED.members
      )
 UPDATE cell SET last_position = last_position + (SELECT count(*) FROM numbered)

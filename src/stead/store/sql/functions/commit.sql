@@ -36,6 +36,9 @@ BEGIN
     SELECT array_agg(x ORDER BY n) INTO ts
       FROM jsonb_array_elements(templates) WITH ORDINALITY AS e (x_json, n),
            LATERAL jsonb_populate_record(NULL::template, x_json) x;
+    IF EXISTS (SELECT FROM unnest(ts) x WHERE x.kind IN ('lease', 'reservation')) THEN
+        PERFORM set_config('stead.at', at::text, true);  -- their triggers go by it
+    END IF;
 
     -- Keys, turns and claims. All that are wanted are locked together, in one order for everybody; nobody here stands in
     -- the way of another.

@@ -1,0 +1,124 @@
+"""What the clock does to leases, and what is done where hosts fail.
+
+A moment that has come is asked for as anybody asks: the lease moves, and its events with it, in one transaction. So a
+moment comes once, whoever sees it first and whoever dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.mover import Mover
+from stead.controller.steps import CONTROLLER
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.rows import HOUR, Actor
+
+log = logging.getLogger(__name__)
+
+BATCH = 100
+"""Leases that are looked at in one go."""
+AGAIN = 2.0
+"""Seconds before another tries what could not be done."""
+POST = 10.0
+"""Seconds that a webhook has to answer."""
+TRIES = 20
+"""How often a webhook is tried: over about half a day."""
+
+ACTIONS = {"start_lease": "start", "end_lease": "terminate"}
+
+
+class Events:
+    """Starts leases, ends them, and tells of their end before it comes."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.mover = admission.mover
+
+    async def __call__(self) -> int:
+        """See to all that is due; how much that was."""
+        now = self.mover.clock()
+        due = await self.mover.store.due_events(now, BATCH, AGAIN)
+        async with asyncio.TaskGroup() as group:
+            for lease, kind in due:
+                action = ACTIONS.get(kind)
+                group.create_task(
+                    _ask(self.admission, lease, action, Actor.CLOCK, "")
+                    if action is not None
+                    else self._told(lease, now)
+                )
+        return len(due)
+
+    async def _told(self, lease: str, now: float) -> None:
+        await self.mover.store.tell_end(lease, now)
+
+
+class Hosts:
+    """Finds other hosts for leases whose hosts failed."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.mover = admission.mover
+
+    async def __call__(self) -> int:
+        """Note what is missing, and have it mended where it can be."""
+        now = self.mover.clock()
+        flagged = await self.mover.store.flag_reservations(now)
+        leases = await self.mover.store.due_mends(now, BATCH, AGAIN)
+        for lease in leases:
+            await _ask(self.admission, lease, "update", Actor.CONTROLLER, "a host of it failed, or works again")
+        return len(flagged) + len(leases)
+
+
+class Notices:
+    """Brings what is to be told of leases to where it is to go, and nowhere else."""
+
+    def __init__(self, mover: Mover, allowed: Sequence[str]) -> None:
+        """`allowed`: beginnings of addresses. Owners of leases say where to, and must not reach just anything."""
+        self.mover = mover
+        self.allowed = tuple(allowed)
+        self._client: httpx.AsyncClient | None = None
+
+    async def __call__(self) -> int:
+        """Try what is due; how much that was."""
+        due = await self.mover.store.due_notices(self.mover.clock(), BATCH, 2 * POST)
+        await asyncio.gather(*(self._bring(notice) for notice in due))
+        return len(due)
+
+    async def _bring(self, notice: Mapping[str, Any]) -> None:
+        error = await self._post(notice)
+        if error:
+            log.info("the webhook of %s: %s", notice["lease"], error)
+        now = self.mover.clock()
+        ended = not error or notice["tries"] >= TRIES or not self._may(notice["url"])
+        again = None if ended else now + min(2 ** notice["tries"], HOUR)
+        await self.mover.store.end_notice(notice["id"], now, error, again)
+
+    def _may(self, url: str) -> bool:
+        return url.startswith(self.allowed) if self.allowed else False
+
+    async def _post(self, notice: Mapping[str, Any]) -> str:
+        """What went wrong, if something did."""
+        if not self._may(notice["url"]):
+            return "this cell lets webhooks go nowhere like that"
+        self._client = self._client or httpx.AsyncClient(timeout=POST, follow_redirects=False)
+        try:
+            says = {"kind": notice["event"], **notice["says"]}
+            answer = await self._client.post(notice["url"], json=says, headers={"x-stead-notice": str(notice["id"])})
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return f"it cannot be reached: {type(error).__name__}"
+        return "" if answer.is_success else f"it answered {answer.status_code}"
+
+
+async def _ask(admission: Admission, lease: str, action: str, actor: Actor, reason: str) -> None:
+    request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
+    answer = await admission.ask(Wish("lease", lease, request, CONTROLLER if actor is Actor.CONTROLLER else actor))
+    if not isinstance(answer, Accepted):
+        says = answer.reasons[0].says if isinstance(answer, Refusal) else answer.what
+        log.info("%s of %s waits: %s", action, lease, says)

@@ -1,0 +1,128 @@
+"""What a lease says: from when to when, which hosts, and what is to be told before its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+HOUR = 3600
+MOST_HOSTS = 1000
+MOST_RESERVATIONS = 20
+
+Time = Annotated[datetime, Meta(tz=True)]
+Name = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9-]{0,39}$")]
+Value = str | int | float | bool
+
+_WISH = re.compile(r"\s*(<=|>=|!=|<|>|=)\s*(.+)", re.DOTALL)
+_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+
+
+class Reserved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Some hosts that are alike."""
+
+    name: Name
+    count: Annotated[int, Meta(ge=1, le=MOST_HOSTS)] = 1
+    properties: Annotated[dict[Annotated[str, Meta(min_length=1, max_length=100)], Value], Meta(max_length=50)] = (
+        msgspec.field(default_factory=dict)
+    )
+    """What each of them has: a value, or one with an operator before it, such as `>= 16`."""
+
+    def booked(self) -> dict[str, Any]:
+        """As the store books it."""
+        return {"name": self.name, "count": self.count, "properties": wishes(self.properties)}
+
+
+class Terms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The spec of a lease."""
+
+    start: Time
+    end: Time
+    reservations: Annotated[list[Reserved], Meta(min_length=1, max_length=MOST_RESERVATIONS)]
+    before_end: Annotated[int, Meta(ge=0, le=366 * 24 * HOUR)] = HOUR
+    """Seconds before the end at which that is told; 0: it is not."""
+    webhook: Annotated[str, Meta(pattern="^(https?://[!-~]+)?$", max_length=2000)] = ""
+    """Where it is told, by a POST."""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def warns(self) -> datetime | None:
+        """When the end is told of: not before the start."""
+        return max(self.start, self.end - timedelta(seconds=self.before_end)) if self.before_end else None
+
+    def booked(self) -> dict[str, Any]:
+        """As the store books it."""
+        return {
+            "start": self.start.timestamp(),
+            "end": self.end.timestamp(),
+            "warn": self.warns.timestamp() if self.warns is not None else None,
+            "reservations": [one.booked() for one in self.reservations],
+        }
+
+
+class WrongTerms(ValueError):
+    """They cannot be, whatever is free."""
+
+    def __init__(self, field: str, says: str) -> None:
+        super().__init__(says)
+        self.field = field
+        self.says = says
+
+
+def read(spec: Mapping[str, Any]) -> Terms:
+    """The terms in a spec."""
+    try:
+        terms = msgspec.convert(dict(spec), Terms, strict=False)
+    except msgspec.ValidationError as error:
+        says, _, where = str(error).partition(" - at `$")
+        raise WrongTerms(f"spec{where.rstrip('`')}", says) from error
+    if terms.end <= terms.start:
+        raise WrongTerms("spec.end", f"it ends at {said(terms.end)}, not after its start at {said(terms.start)}")
+    names = [one.name for one in terms.reservations]
+    if len(set(names)) < len(names):
+        raise WrongTerms("spec.reservations", "two of them have the same name")
+    return terms
+
+
+def complete(spec: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """A spec as it is kept: reservations have names, `now` is a time, and times are told in one way."""
+    whole = dict(spec)
+    for field in ("start", "end"):
+        if field in whole:
+            whole[field] = _time(f"spec.{field}", whole[field], now)
+    if isinstance(given := whole.get("reservations"), list):
+        whole["reservations"] = [
+            {"name": f"r{number}", **one} if isinstance(one, Mapping) else one for number, one in enumerate(given)
+        ]
+    return whole
+
+
+def wishes(properties: Mapping[str, Value]) -> list[tuple[str, str, Value]]:
+    """Each as an operator, a name and a value."""
+    return [(*_wish(name, value),) for name, value in properties.items()]
+
+
+def said(time: datetime) -> str:
+    """A time as people and programs read it."""
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _wish(name: str, value: Value) -> tuple[str, str, Value]:
+    found = _WISH.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return "=", name, str(value).lower() if isinstance(value, bool) else value
+    operator, text = found[1], found[2].strip()
+    return operator, name, float(text) if _NUMBER.fullmatch(text) and operator not in ("=", "!=") else text
+
+
+def _time(field: str, value: Any, now: float) -> str:
+    if value == "now":
+        return said(datetime.fromtimestamp(now, UTC))
+    try:
+        return said(msgspec.convert(value, Time))
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise WrongTerms(field, f"{value!r} is no time with its zone, such as 2030-01-31T12:00:00Z") from error

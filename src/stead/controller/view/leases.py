@@ -1,0 +1,213 @@
+"""Leases, the hosts that can be booked, and the calendar: who has what, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from stead.controller.view.reading import View
+from stead.controller.view.things import Resource
+from stead.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A reservation, with what is not as it was booked."""
+
+    id: UUID
+    path: str
+    name: str
+    status: str
+    count: int
+    properties: Mapping[str, Any]
+    hosts: tuple[str, ...]
+    lane: str
+    missing_resources: bool
+    resources_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something happens to a lease."""
+
+    id: UUID
+    kind: str
+    at: datetime
+    status: str
+    fired_at: datetime | None
+
+    @property
+    def late(self) -> float | None:
+        """Seconds after its time at which it came; None where it has not."""
+        return (self.fired_at - self.at).total_seconds() if self.fired_at is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What was told of a lease."""
+
+    id: UUID
+    event: str
+    made_at: datetime
+    url: str
+    tries: int
+    delivered_at: datetime | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease whole."""
+
+    id: UUID
+    path: str
+    name: str
+    status: str
+    operation: str | None
+    """Under way."""
+    start: datetime
+    end: datetime
+    before_end: datetime | None
+    made_at: datetime | None
+    changed_at: datetime | None
+    reservations: tuple[Reserved, ...]
+    events: tuple[Moment, ...]
+    notices: tuple[Notice, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def degraded(self) -> bool:
+        """Something of it is not as it was booked."""
+        return any(one.missing_resources or one.resources_changed for one in self.reservations)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What can be booked."""
+
+    name: str
+    lane: str
+    properties: Mapping[str, Any]
+    node: str | None
+    works: bool
+    why: str
+    added_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Booked:
+    """Somebody has a host."""
+
+    host: str
+    lease: str
+    """Empty for whoever must not see whose it is."""
+    start: datetime
+    end: datetime
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Hosts by time."""
+
+    start: datetime
+    end: datetime
+    hosts: tuple[Host, ...]
+    booked: tuple[Booked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lateness:
+    """How late the moments of leases came, in seconds."""
+
+    fired: int
+    median: float
+    p99: float
+    worst: float
+
+
+async def leases(view: View, found: Sequence[Resource], *, notices: bool = False) -> list[Lease]:
+    """Leases with all that belongs to them."""
+    store, paths = view.store, [lease.path for lease in found]
+    if not paths:
+        return []
+    reserved, events = await store.reservations(paths), await store.events(paths)
+    rows = await store.read_many(paths)
+    told = {path: await store.notices(path) for path in paths} if notices else {}
+    return [
+        _lease(lease, rows[lease.path].token, reserved[lease.path], events[lease.path], told.get(lease.path, ()))
+        for lease in found
+        if lease.path in rows
+    ]
+
+
+def _lease(
+    found: Resource,
+    id: UUID,
+    reserved: Sequence[Mapping[str, Any]],
+    events: Sequence[Mapping[str, Any]],
+    notices: Sequence[Mapping[str, Any]],
+) -> Lease:
+    moments = {event["kind"]: _moment(event) for event in events}
+    spec = found.spec
+    wanted = {one.get("name"): one for one in spec.get("reservations", ())}
+    return Lease(
+        id=id,
+        path=found.path,
+        name=found.path.rsplit("/", 1)[1],
+        status=found.state,
+        operation=found.operation.id if found.operation is not None else None,
+        start=_time(spec.get("start")),
+        end=_time(spec.get("end")),
+        before_end=moments["before_end_lease"].at if "before_end_lease" in moments else None,
+        made_at=found.created_at,
+        changed_at=found.changed_at,
+        reservations=tuple(_reserved(part, wanted) for part in reserved),
+        events=tuple(moments.values()),
+        notices=tuple(Notice(**{name: one[name] for name in Notice.__dataclass_fields__}) for one in notices),
+        labels=spec.get("labels", {}),
+    )
+
+
+def _time(said: Any) -> datetime:
+    return datetime.fromisoformat(str(said))
+
+
+def _moment(event: Mapping[str, Any]) -> Moment:
+    return Moment(event["id"], event["kind"], event["at"], event["status"], event["fired_at"])
+
+
+def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) -> Reserved:
+    name = part["path"].rsplit("/", 1)[1]
+    return Reserved(
+        id=part["token"],
+        path=part["path"],
+        name=name,
+        status=part["state"],
+        count=part["spec"].get("count", 1),
+        properties=wanted.get(name, {}).get("properties", {}),
+        hosts=tuple(part["hosts"]),
+        lane=part["lane"],
+        missing_resources=part["missing_resources"],
+        resources_changed=part["resources_changed"],
+    )
+
+
+def host_of(record: Mapping[str, Any]) -> Host:
+    """A host from its record."""
+    return Host(**record)
+
+
+async def calendar(store: Store, start: datetime, end: datetime, after: str, limit: int) -> Calendar:
+    """Some hosts, in order of name, and who has them between two times."""
+    hosts = tuple(host_of(record) for record in await store.hosts(after, limit))
+    booked = await store.calendar(start, end, [host.name for host in hosts])
+    return Calendar(
+        start,
+        end,
+        hosts,
+        tuple(Booked(one["host"], one["lease"], one["start"], one["end"], one["status"]) for one in booked),
+    )

@@ -1,0 +1,11 @@
+-- Moments of leases that have come, where the lease can follow now. Whoever is told of them has some seconds before
+-- another is.
+UPDATE lease_events e SET look_at = to_timestamp($1 + $3)
+  FROM (SELECT d.lease, d.kind FROM lease_events d JOIN resources l ON l.path = d.lease
+         WHERE d.status = 'UNDONE' AND d.at <= to_timestamp($1) AND d.look_at <= to_timestamp($1)
+           AND l.operation IS NULL AND l.state = ANY (CASE d.kind
+                   WHEN 'start_lease' THEN ARRAY['PENDING'] WHEN 'before_end_lease' THEN ARRAY['ACTIVE']
+                   ELSE ARRAY['ACTIVE', 'ERROR'] END)
+         ORDER BY d.at LIMIT $2 FOR UPDATE OF d SKIP LOCKED) due
+ WHERE e.lease = due.lease AND e.kind = due.kind
+RETURNING e.lease, e.kind

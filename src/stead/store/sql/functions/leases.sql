@@ -1,0 +1,394 @@
+-- Booking. Times are the controller's: it says what time it is, and all goes by that.
+
+-- Whether something has what is wanted: each wish is an operator, a name and a value.
+CREATE OR REPLACE FUNCTION fits(has jsonb, wanted jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(bool_and(CASE w ->> 0
+               WHEN '=' THEN has ->> (w ->> 1) = w ->> 2
+               WHEN '!=' THEN has ->> (w ->> 1) IS DISTINCT FROM w ->> 2
+               ELSE CASE WHEN jsonb_typeof(has -> (w ->> 1)) = 'number' AND jsonb_typeof(w -> 2) = 'number' THEN
+                   CASE w ->> 0 WHEN '<' THEN (has ->> (w ->> 1))::numeric < (w ->> 2)::numeric
+                                WHEN '<=' THEN (has ->> (w ->> 1))::numeric <= (w ->> 2)::numeric
+                                WHEN '>' THEN (has ->> (w ->> 1))::numeric > (w ->> 2)::numeric
+                                WHEN '>=' THEN (has ->> (w ->> 1))::numeric >= (w ->> 2)::numeric
+                                ELSE false END
+               ELSE false END
+           END), true)
+      FROM jsonb_array_elements(wanted) w
+$$;
+
+-- Hosts of a lane that nobody else has at that time.
+CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wanted jsonb, when_ tstzrange, mine text, many integer, except_ bigint[])
+    RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off AS $$
+    SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM (
+        SELECT h.id FROM hosts h
+         WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND fits(h.properties, wanted)
+           AND NOT EXISTS (SELECT FROM allocations a
+                            WHERE a.host = h.id AND a.during && when_ AND a.reservation <> mine)
+         ORDER BY h.id LIMIT many) f
+$$;
+
+-- The first moment from which on a host is free for so long; none, where that is far away.
+CREATE OR REPLACE FUNCTION free_from(which bigint, from_ timestamptz, long_ interval) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    t    timestamptz := from_;
+    busy timestamptz;
+BEGIN
+    FOR i IN 1 .. 200 LOOP
+        SELECT max(upper(during)) INTO busy FROM allocations WHERE host = which AND during && tstzrange(t, t + long_);
+        IF busy IS NULL THEN
+            RETURN t;
+        END IF;
+        t := busy;
+    END LOOP;
+    RETURN NULL;
+END $$;
+
+-- When so many hosts of one lane are free together, at the earliest.
+CREATE OR REPLACE FUNCTION next_slot(wanted jsonb, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    l     text;
+    t     timestamptz;
+    later timestamptz;
+    best  timestamptz;
+    free  integer;
+BEGIN
+    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND fits(h.properties, wanted) GROUP BY h.lane HAVING count(*) >= many LOOP
+        t := from_;
+        FOR i IN 1 .. 50 LOOP
+            EXIT WHEN t IS NULL OR t >= best;
+            SELECT (array_agg(f ORDER BY f))[many], count(*) FILTER (WHERE f = t) INTO later, free
+              FROM (SELECT free_from(h.id, t, long_) AS f FROM hosts h
+                     WHERE h.lane = l AND h.works AND fits(h.properties, wanted)) x
+             WHERE f IS NOT NULL;
+            IF free >= many THEN
+                best := t;
+                EXIT;
+            END IF;
+            t := later;
+        END LOOP;
+    END LOOP;
+    RETURN best;
+END $$;
+
+-- Have so many hosts of one lane; nothing, where there are not so many. What others are about to take is waited for, and
+-- then looked at anew.
+CREATE OR REPLACE FUNCTION allocate(mine text, on_lane text, wanted jsonb, many integer, when_ tstzrange, except_ bigint[])
+    RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+    found bigint[];
+    again bigint[];
+BEGIN
+    LOOP
+        found := free_hosts(on_lane, wanted, when_, mine, many, except_);
+        IF cardinality(found) = 0 THEN
+            RETURN found;
+        END IF;
+        PERFORM FROM hosts WHERE id = ANY (found) ORDER BY id FOR NO KEY UPDATE;
+        again := ARRAY(SELECT h.id FROM hosts h WHERE h.id = ANY (found) AND h.works AND NOT EXISTS (
+                           SELECT FROM allocations a WHERE a.host = h.id AND a.during && when_ AND a.reservation <> mine)
+                        ORDER BY h.id);
+        EXIT WHEN again = found;
+    END LOOP;
+    INSERT INTO allocations (host, reservation, during) SELECT h, mine, when_ FROM unnest(found) h;
+    RETURN found;
+END $$;
+
+CREATE OR REPLACE FUNCTION no_room(said jsonb, when_ tstzrange, from_ timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    long_ interval := upper(when_) - lower(when_);
+BEGIN
+    RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
+        'reservation', said ->> 'name', 'count', said -> 'count',
+        'next', extract(epoch FROM next_slot(said -> 'properties', (said ->> 'count')::integer, from_, long_)))::text;
+END $$;
+
+CREATE OR REPLACE FUNCTION names_of(found bigint[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT coalesce(jsonb_agg(h.name ORDER BY h.name), '[]') FROM hosts h WHERE h.id = ANY (found)
+$$;
+
+-- One more reservation of a lease, with hosts of the first lane that has enough.
+CREATE OR REPLACE FUNCTION book_one(lease text, said jsonb, when_ tstzrange, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    mine  text := lease || '/' || (said ->> 'name');
+    many  integer := (said ->> 'count')::integer;
+    l     text;
+    found bigint[];
+    spec_ jsonb;
+BEGIN
+    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND fits(h.properties, said -> 'properties')
+              GROUP BY h.lane HAVING count(*) >= many ORDER BY h.lane
+    LOOP
+        found := allocate(mine, l, said -> 'properties', many, when_, '{}');
+        EXIT WHEN cardinality(found) = many;
+        DELETE FROM allocations WHERE reservation = mine;
+        found := NULL;
+    END LOOP;
+    IF found IS NULL THEN
+        PERFORM no_room(said, when_, lower(when_));
+    END IF;
+    spec_ := said || jsonb_build_object('hosts', names_of(found));
+    INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
+    SELECT mine, 'reservation', 'pending', f, l, gen_random_uuid(), spec_, f
+      FROM (SELECT (extract(epoch FROM at) * 1000)::bigint AS f) first;
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+    SELECT mine, 'reservation', r.operation, 'controller', 'controller', 'next', 'book', '', 'pending',
+           jsonb_build_object('spec', spec_)
+      FROM resources r WHERE r.path = lease;
+END $$;
+
+-- The moments of a lease. One that has come is not undone; one whose time is moved is to come anew.
+CREATE OR REPLACE FUNCTION arm_events(of_lease text, starts timestamptz, warns timestamptz, ends timestamptz) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO lease_events AS e (lease, kind, at)
+    SELECT of_lease, k.kind, k.at
+      FROM (VALUES ('start_lease', starts), ('before_end_lease', warns), ('end_lease', ends)) k (kind, at)
+     WHERE k.at IS NOT NULL
+    ON CONFLICT (lease, kind) DO UPDATE SET at = EXCLUDED.at, status = 'UNDONE', fired = 0, fired_at = NULL,
+        look_at = '-infinity'
+     WHERE (e.at <> EXCLUDED.at AND NOT (e.kind = 'start_lease' AND e.status = 'DONE'))
+        OR (e.status = 'ERROR' AND e.kind <> 'start_lease');
+    DELETE FROM lease_events WHERE lease = of_lease AND kind = 'before_end_lease' AND warns IS NULL;
+$$;
+
+CREATE OR REPLACE FUNCTION reservations_of(of_lease text) RETURNS SETOF resources LANGUAGE sql STABLE AS $$
+    SELECT * FROM resources
+     WHERE path > of_lease || '/' AND path < of_lease || '0' AND kind = 'reservation' ORDER BY path
+$$;
+
+-- Book what a lease wants, all or nothing; false where the lease does not wait for that any more.
+CREATE OR REPLACE FUNCTION book(of_lease text, under bigint, terms jsonb, at float8) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    starts timestamptz := to_timestamp((terms ->> 'start')::float8);
+    ends   timestamptz := to_timestamp((terms ->> 'end')::float8);
+    said   jsonb;
+BEGIN
+    PERFORM FROM resources WHERE path = of_lease AND kind = 'lease' AND state = 'CREATING' AND fence = under FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF EXISTS (SELECT FROM lease_events WHERE lease = of_lease) THEN
+        RETURN true;
+    END IF;
+    FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
+        PERFORM book_one(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
+    END LOOP;
+    PERFORM arm_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
+    RETURN true;
+END $$;
+
+-- Book what a lease wants from now on, all or nothing; where another host is looked for because one failed, as much as
+-- there is. False where the lease does not wait for that any more.
+CREATE OR REPLACE FUNCTION rebook(of_lease text, under bigint, terms jsonb, at float8, heals boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    starts timestamptz := to_timestamp((terms ->> 'start')::float8);
+    ends   timestamptz := to_timestamp((terms ->> 'end')::float8);
+    said   jsonb;
+    r      resources;
+    had    bigint[];
+    kept   bigint[];
+    now_   bigint[];
+    many   integer;
+    spec_  jsonb;
+    moved  text;
+BEGIN
+    PERFORM FROM resources WHERE path = of_lease AND kind = 'lease' AND state = 'UPDATING' AND fence = under FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
+        SELECT * INTO r FROM resources WHERE path = of_lease || '/' || (said ->> 'name') AND kind = 'reservation' FOR UPDATE;
+        IF NOT FOUND THEN
+            PERFORM book_one(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
+            CONTINUE;
+        END IF;
+        many := (said ->> 'count')::integer;
+        had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path ORDER BY host);
+        -- All hosts are locked before any is given away, in one order for everybody.
+        PERFORM FROM hosts WHERE id = ANY (had) ORDER BY id FOR NO KEY UPDATE;
+        kept := ARRAY(
+            SELECT h.id FROM hosts h
+             WHERE h.id = ANY (had) AND h.works AND fits(h.properties, said -> 'properties') AND NOT EXISTS (
+                   SELECT FROM allocations a WHERE a.host = h.id AND a.reservation <> r.path
+                      AND a.during && tstzrange(starts, ends))
+             ORDER BY h.id LIMIT many);
+        IF r.state <> 'pending' AND NOT heals THEN  -- what is handed over is not exchanged because of a longer time
+            SELECT h.name INTO moved FROM hosts h
+             WHERE h.id = ANY (had) AND h.works AND fits(h.properties, said -> 'properties') AND EXISTS (
+                   SELECT FROM allocations a WHERE a.host = h.id AND a.reservation <> r.path
+                      AND a.during && tstzrange(starts, ends))
+             ORDER BY h.id LIMIT 1;
+            IF moved IS NOT NULL AND cardinality(kept) < many THEN
+                RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
+                    'reservation', said ->> 'name', 'host', moved)::text;
+            END IF;
+        END IF;
+        DELETE FROM allocations WHERE reservation = r.path;
+        INSERT INTO allocations (host, reservation, during) SELECT h, r.path, tstzrange(starts, ends) FROM unnest(kept) h;
+        now_ := kept;
+        IF cardinality(kept) < many THEN
+            now_ := kept || allocate(r.path, r.lane, said -> 'properties', many - cardinality(kept),
+                                     tstzrange(starts, ends), kept);
+        END IF;
+        IF cardinality(now_) < many AND NOT heals THEN
+            PERFORM no_room(said, tstzrange(starts, ends), greatest(starts, to_timestamp(at)));
+        END IF;
+        -- A host that failed stays booked until there is another: it may come back.
+        IF cardinality(now_) < many THEN
+            INSERT INTO allocations (host, reservation, during)
+            SELECT h.id, r.path, tstzrange(starts, ends) FROM hosts h
+             WHERE h.id = ANY (had) AND NOT h.works AND fits(h.properties, said -> 'properties') ORDER BY h.id
+             LIMIT many - cardinality(now_);
+        END IF;
+        spec_ := said || jsonb_build_object('hosts', names_of(now_));
+        IF r.state IN ('pending', 'error') AND r.spec <> spec_ THEN  -- nobody has it
+            UPDATE resources SET spec = spec_, revision = fence + 1, fence = fence + 1, version = version + 1
+             WHERE id = r.id;
+            INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+            SELECT r.path, 'reservation', l.operation, 'controller', 'controller', 'next', 'book', r.state, r.state,
+                   jsonb_build_object('spec', spec_)
+              FROM resources l WHERE l.path = of_lease;
+        END IF;
+        INSERT INTO reservation_flags AS f (reservation, missing_resources, resources_changed, lost)
+        SELECT r.path, cardinality(now_) < many, heals AND NOT had @> now_, false
+         WHERE cardinality(now_) < many OR (heals AND NOT had @> now_)
+        ON CONFLICT (reservation) DO UPDATE SET missing_resources = EXCLUDED.missing_resources,
+            resources_changed = (heals AND f.resources_changed) OR EXCLUDED.resources_changed;
+        IF cardinality(now_) = many THEN
+            PERFORM clear_flags(r.path, missing => true, changed => NOT heals);
+        END IF;
+    END LOOP;
+    PERFORM arm_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
+    RETURN true;
+END $$;
+
+-- Flags whose cause is gone.
+CREATE OR REPLACE FUNCTION clear_flags(of_reservation text, missing boolean DEFAULT false, changed boolean DEFAULT false,
+                                       was_lost boolean DEFAULT false) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM reservation_flags f
+     WHERE f.reservation = of_reservation AND (missing OR NOT f.missing_resources)
+       AND (changed OR NOT f.resources_changed) AND (was_lost OR NOT f.lost);
+    UPDATE reservation_flags f
+       SET missing_resources = f.missing_resources AND NOT missing,
+           resources_changed = f.resources_changed AND NOT changed, lost = f.lost AND NOT was_lost
+     WHERE f.reservation = of_reservation;
+$$;
+
+-- What time it is for whoever writes.
+CREATE OR REPLACE FUNCTION time_of_writer() RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT coalesce(to_timestamp(nullif(current_setting('stead.at', true), '')::float8), now())
+$$;
+
+-- A lease has moved: so have its events.
+CREATE OR REPLACE FUNCTION lease_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    CASE NEW.state
+    WHEN 'STARTING' THEN
+        UPDATE lease_events SET status = 'IN_PROGRESS', fired = fired + 1, fired_at = time_of_writer()
+         WHERE lease = NEW.path AND kind = 'start_lease';
+    WHEN 'ACTIVE' THEN
+        UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
+    WHEN 'TERMINATING' THEN
+        UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
+        UPDATE lease_events SET status = 'IN_PROGRESS', fired = fired + 1, fired_at = time_of_writer()
+         WHERE lease = NEW.path AND kind = 'end_lease';
+    WHEN 'TERMINATED' THEN
+        UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'end_lease' AND status <> 'DONE';
+    WHEN 'ERROR', 'DELETING' THEN
+        UPDATE lease_events SET status = 'ERROR' WHERE lease = NEW.path AND status = 'IN_PROGRESS';
+        IF OLD.state = 'CREATING' AND NEW.state = 'ERROR' THEN  -- none was made
+            PERFORM forget_parts(NEW.path);
+        END IF;
+    ELSE
+        NULL;
+    END CASE;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION forget_parts(of_lease text) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM allocations WHERE reservation IN (SELECT path FROM reservations_of(of_lease));
+    DELETE FROM reservation_flags WHERE reservation IN (SELECT path FROM reservations_of(of_lease));
+    DELETE FROM lease_events WHERE lease = of_lease;
+    INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
+    SELECT path, kind, 'controller', 'controller', 'next', 'forget', state, '' FROM reservations_of(of_lease);
+    DELETE FROM resources WHERE id IN (SELECT id FROM reservations_of(of_lease));
+$$;
+
+CREATE OR REPLACE FUNCTION lease_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM forget_parts(OLD.path);
+    DELETE FROM lease_notices WHERE lease = OLD.path;
+    RETURN NULL;
+END $$;
+
+-- Hosts were taken back: from now on they are free.
+CREATE OR REPLACE FUNCTION reservation_left() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM allocations WHERE reservation = NEW.path AND lower(during) >= time_of_writer();
+    UPDATE allocations SET during = tstzrange(lower(during), time_of_writer())
+     WHERE reservation = NEW.path AND upper(during) > time_of_writer();
+    DELETE FROM reservation_flags WHERE reservation = NEW.path;
+    RETURN NULL;
+END $$;
+
+-- A host that is a node of the private cloud works while that is enabled.
+CREATE OR REPLACE FUNCTION node_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE hosts SET works = NEW.state = 'ENABLED',
+                     why = CASE WHEN NEW.state = 'ENABLED' THEN '' ELSE 'its node is ' || NEW.state END
+     WHERE node = NEW.path;
+    RETURN NULL;
+END $$;
+
+-- What there is of a lease goes together, or nothing of what was done is. The lease is locked for the look: two that are
+-- right for themselves could be wrong together.
+CREATE OR REPLACE FUNCTION lease_agrees() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    it    record := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+    of_   text;
+    stands text;
+    parts text[];
+    c     lease_combinations;
+BEGIN
+    IF TG_TABLE_NAME = 'lease_events' THEN
+        of_ := it.lease;
+    ELSIF it.kind = 'lease' THEN
+        of_ := it.path;
+    ELSE
+        of_ := regexp_replace(it.path, '/[^/]+$', '');
+    END IF;
+    SELECT state INTO stands FROM resources WHERE path = of_ AND kind = 'lease' FOR UPDATE;
+    parts := ARRAY(SELECT state FROM reservations_of(of_));
+    SELECT * INTO c FROM lease_combinations WHERE lease = stands;
+    IF c.lease IS NULL THEN
+        IF cardinality(parts) > 0 OR EXISTS (SELECT FROM lease_events WHERE lease = of_) THEN
+            PERFORM disagrees(of_, format('a lease that is %s has parts', coalesce(stands, 'not there')));
+        END IF;
+        RETURN NULL;
+    END IF;
+    IF NOT parts <@ c.reservations THEN
+        PERFORM disagrees(of_, format('a reservation is %s in a lease that is %s', (
+            SELECT string_agg(p, ', ') FROM unnest(parts) p WHERE p <> ALL (c.reservations)), stands));
+    ELSIF c.one_in <> '' AND cardinality(parts) > 0 AND c.one_in <> ALL (parts) THEN
+        PERFORM disagrees(of_, format('no reservation is in %s in a lease that is %s', c.one_in, stands));
+    ELSIF EXISTS (SELECT FROM lease_events e WHERE e.lease = of_ AND NOT (
+                      e.status = ANY (c.events) AND (e.kind <> 'start_lease' OR e.status = ANY (c.starts))
+                      AND (e.kind <> 'end_lease' OR e.status = ANY (c.ends)))) THEN
+        PERFORM disagrees(of_, format('an event does not go with a lease that is %s: %s', stands, (
+            SELECT string_agg(e.kind || ' ' || e.status, ', ') FROM lease_events e WHERE e.lease = of_)));
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION disagrees(of_lease text, says text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '%: %', of_lease, says USING ERRCODE = 'ST003';
+END $$;
+
+-- Whether a reservation that lacks hosts could have more of them now.
+CREATE OR REPLACE FUNCTION mendable(of_reservation text, on_lane text, said jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN had.works >= (said ->> 'count')::integer THEN true
+                ELSE cardinality(free_hosts(on_lane, said -> 'properties', had.during, of_reservation, 1, had.hosts)) > 0
+                  OR had.works > jsonb_array_length(said -> 'hosts') END
+      FROM (SELECT count(*) FILTER (WHERE h.works) AS works, array_agg(h.id) AS hosts, (array_agg(a.during))[1] AS during
+              FROM allocations a JOIN hosts h ON h.id = a.host WHERE a.reservation = of_reservation) had
+     WHERE had.hosts IS NOT NULL
+$$;

@@ -16,7 +16,7 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "2180b719997b78d6bd6424513c18022cfac3e6655c4c2f5f9057fafc0973e98d"
+DIGEST = "9d2226e894783cab0ba3ba79b4c4f9e129aa69590f7f499001b23255f75e4fb7"
 EXPLORED = {
     "vm": Size(130_968, 986_670),
     "subgroup": Size(302, 27_133),
@@ -33,7 +33,7 @@ EXPLORED = {
     "disk": Size(168_264, 1_384_918),
     "image": Size(103_376, 873_047),
     "node": Size(20_378, 189_273),
-    "lease": Size(33, 201),
+    "lease": Size(35, 99),
     "reservation": Size(60_181, 506_653),
     "event": Size(6, 8),
     "system": Size(28, 404),

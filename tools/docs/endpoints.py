@@ -35,6 +35,7 @@ TITLES = {
     "access": "Who may what",
     "health": "Health",
     "tumblebug": "In the words of CB-Tumblebug",
+    "blazar": "In the words of Blazar",
 }
 
 UNSAID = {"any": "Successful Response", "200": "The answer", "202": "It was let in, and will be carried to an end"}

@@ -12,6 +12,7 @@ from stead import __version__
 from stead.api import (
     access,
     agents,
+    blazar,
     explain,
     health,
     journal,
@@ -99,6 +100,7 @@ def create_app(
     app.include_router(access.router(service))
     app.include_router(health.router(service))
     app.include_router(tumblebug.router(service))
+    app.include_router(blazar.router(service))
     app.include_router(site.router())
     assert set(unguarded(app.routes)) <= OPEN, "a route asks nobody who they are"
     setattr(app, "openapi", lambda: _described(app))  # noqa: B010 - the one way to change what the app says of itself

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller, anonymous
 from stead.access.oidc import IssuerAway
-from stead.api.problems import Trouble
+from stead.api.problems import LEASES, Trouble
 
 COOKIE = "stead_session"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -67,6 +67,8 @@ def _shown(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme:
         return token.strip() if scheme.lower() == "bearer" else ""
+    if request.url.path.startswith(LEASES) and (given := request.headers.get("x-auth-token", "")):
+        return given.strip()  # where clients of that dialect put it
     cookie = request.cookies.get(COOKIE, "")
     if cookie and request.method not in SAFE and not same_origin(request):
         raise Trouble("foreign-page", "a page of another address has sent this")

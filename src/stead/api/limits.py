@@ -286,5 +286,6 @@ def _address(request: Request) -> str:
 
 def _namespace(request: Request) -> str:
     """The first part of the path that is asked for, where one is."""
-    said = request.path_params.get("nsId") or request.path_params.get("path") or ""
+    found = (request.path_params.get(name) for name in ("nsId", "ns", "path"))
+    said = next((one for one in found if one), "")
     return str(said).strip("/").partition("/")[0]

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 MEDIA = "application/problem+json"
 DIALECT = "/tumblebug/"
 """Under which clients look for a `message`."""
+LEASES = "/blazar/"
+"""Under which clients look for an `error_message`, and know 400 and not 422."""
 RETRY = 2
 """Seconds after which asking again makes sense when the database is away."""
 
@@ -35,6 +37,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "quota": (409, "There is no room for it"),
     "not-empty": (409, "It still has children"),
     "no-member": (409, "No member can follow"),
+    "declined": (409, "It was tried, and cannot be had"),
     "ended": (409, "The operation has ended"),
     "not-cancellable": (409, "The operation cannot be cancelled now"),
     "not-retryable": (409, "There is nothing to retry"),
@@ -118,6 +121,12 @@ HELP: Mapping[str, Help] = {
         "No member of the group is in a state in which it can follow, or it has none; `reasons` has a line for each.",
         "Look at the members. Bring some of them to a state in which the action starts.",
         "when members have changed",
+    ),
+    "declined": Help(
+        "What was asked for in the words of Blazar was tried and cannot be had: no such hosts are free at that time, "
+        "or the lease cannot come to such terms. It is as it was, unless `current_state` says otherwise.",
+        "Ask for less, or for another time: `detail` says when there is room next, if ever.",
+        "when there is room",
     ),
     "ended": Help(
         "The operation that was to be cancelled has ended.",
@@ -327,6 +336,8 @@ class Problem(BaseModel):
     errors: list[FieldError] | None = None
     message: str | None = None
     """The same as `detail`, under the name that clients of `/tumblebug` know."""
+    error_message: str | None = None
+    """The same, under the name that clients of `/blazar` know."""
 
 
 class Trouble(Exception):
@@ -364,6 +375,9 @@ def trouble(answer: Refusal | Missing | Outdated | Unfit) -> Trouble:
 def respond(request: Request, problem: Trouble) -> Response:
     """A problem as a response."""
     status, title = TITLES.get(problem.code, (409, "It cannot be done now"))
+    path = request.url.path
+    if path.startswith(LEASES) and status == 422:
+        status = 400
     body = Problem(
         type=f"urn:stead:problem:{problem.code}",
         title=title,
@@ -371,7 +385,8 @@ def respond(request: Request, problem: Trouble) -> Response:
         detail=problem.detail,
         code=problem.code,
         request_id=request_id(request),
-        message=problem.detail if request.url.path.startswith(DIALECT) else None,
+        message=problem.detail if path.startswith(DIALECT) else None,
+        error_message=problem.detail if path.startswith(LEASES) else None,
         **problem.more,
     )
     headers = problem.headers

@@ -205,6 +205,12 @@ class Seen:
         shown = await leases(self.service.view, [found], notices=True)
         return shown[0] if shown else None
 
+    async def lease_of(self, id: UUID) -> Lease | None:
+        """The lease that has an id."""
+        self.caller.judged = True
+        row = (await self.service.view.store.owners([str(id)])).get(str(id))
+        return await self.lease(row.path) if row is not None else None
+
     async def leases(self, below: str, after: str, limit: int) -> tuple[list[Lease], str | None]:
         """Leases in order of path, and from where to go on."""
         page = await self.resources("lease", below, after, limit)
@@ -214,6 +220,12 @@ class Seen:
         """Hosts in order of name."""
         self.caller.judged = True
         return [host_of(record) for record in await self.service.view.store.hosts(after, limit)]
+
+    async def host(self, name: str) -> Host | None:
+        """A host."""
+        self.caller.judged = True
+        record = await self.service.view.store.host(name)
+        return host_of(record) if record is not None else None
 
     async def calendar(self, start: datetime, end: datetime, after: str, limit: int) -> Calendar:
         """Hosts by time, without whose they are where that is not for the caller."""

@@ -1,0 +1,193 @@
+"""Leases in the dialect: list, create, show, update and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Response
+
+from stead.api.blazar import dates, wishes
+from stead.api.blazar.asking import done
+from stead.api.blazar.dates import wrong
+from stead.api.blazar.models import (
+    BlazarAskedEvent,
+    BlazarChangedReservation,
+    BlazarLeaseAnswer,
+    BlazarLeaseChange,
+    BlazarLeaseRequest,
+    BlazarLeases,
+)
+from stead.api.blazar.shown import shown_lease
+from stead.api.identity import Judged, Who
+from stead.api.models import SEGMENT
+from stead.api.problems import Trouble
+from stead.api.requests import Key
+from stead.controller.view import Asked, Seen, Service
+from stead.controller.view.leases import Lease, Reserved
+
+PAGE = 1000
+SECOND = timedelta(seconds=1)
+ABSENT = "ABSENT"
+
+Ns = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100, description="The namespace of the leases.")]
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of leases."""
+    routes = APIRouter(route_class=Judged)
+
+    @routes.get("/leases")
+    async def blazar_list_leases(caller: Who, ns: Ns) -> BlazarLeases:
+        """All leases of a namespace, in order of name."""
+        seen, after, found = service.seen(caller), "", list[Lease]()
+        while True:
+            page, next_ = await seen.leases(f"/{ns}", after, PAGE)
+            found += [lease for lease in page if lease.status != ABSENT]
+            if next_ is None:
+                return BlazarLeases(leases=[shown_lease(lease) for lease in found])
+            after = next_
+
+    @routes.post("/leases", status_code=201)
+    async def blazar_create_lease(caller: Who, ns: Ns, body: BlazarLeaseRequest, key: Key = "") -> BlazarLeaseAnswer:
+        """Book hosts. It is answered when they are booked, or with 409, why, and when there is room next."""
+        path = f"/{ns}/{body.name}"
+        asked = Asked(path=path, action="create", kind="lease", spec=_terms(body), key=key)
+        await done(service, asked, caller)
+        return _answer(await service.seen(caller).lease(path), path)
+
+    @routes.get("/leases/{id}")
+    async def blazar_read_lease(caller: Who, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
+        """A lease, exactly as it is."""
+        return BlazarLeaseAnswer(lease=shown_lease(await _found(service.seen(caller), ns, id)))
+
+    @routes.put("/leases/{id}")
+    async def blazar_update_lease(
+        caller: Who, ns: Ns, id: UUID, body: BlazarLeaseChange, key: Key = ""
+    ) -> BlazarLeaseAnswer:
+        """Change a lease. It is answered when it is so, or with 409 and why, and it is as it was."""
+        seen = service.seen(caller)
+        before = await seen.resource((await _found(seen, ns, id)).path)
+        lease = await _found(seen, ns, id)
+        spec = _changed(lease, body)
+        derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
+        tags = (before.tag,) if before is not None and derived else None
+        asked = Asked(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
+        await done(service, asked, caller)
+        return _answer(await service.seen(caller).lease(lease.path), lease.path)
+
+    @routes.delete(
+        "/leases/{id}",
+        status_code=204,
+        response_model=None,
+        responses={202: {"model": BlazarLeaseAnswer, "description": "It takes longer, and goes on"}},
+    )
+    async def blazar_delete_lease(
+        caller: Who, ns: Ns, id: UUID, response: Response, key: Key = ""
+    ) -> Response | BlazarLeaseAnswer:
+        """Delete a lease, whatever goes on with it. Its hosts are taken back first, which is waited for a while."""
+        lease = await _found(service.seen(caller), ns, id)
+        asked = Asked(path=lease.path, action="delete", kind="lease", key=key)
+        if await done(service, asked, caller):
+            return Response(status_code=204)
+        response.status_code = 202
+        return _answer(await service.seen(caller).lease(lease.path), lease.path)
+
+    return routes
+
+
+async def _found(seen: Seen, ns: str, id: UUID) -> Lease:
+    """The lease of an id, if it lies in the namespace and is there for the caller."""
+    lease = await seen.lease_of(id)
+    if lease is None or not lease.path.startswith(f"/{ns}/"):
+        raise Trouble("not-found", f"there is no lease {id} in {ns}")
+    return lease
+
+
+def _answer(lease: Lease | None, path: str) -> BlazarLeaseAnswer:
+    if lease is None:
+        raise Trouble("not-found", f"{path} was deleted meanwhile")
+    return BlazarLeaseAnswer(lease=shown_lease(lease))
+
+
+def _terms(body: BlazarLeaseRequest) -> dict[str, Any]:
+    """What is asked for as a spec of ours."""
+    reservations = []
+    for place, one in enumerate(body.reservations):
+        where = f"reservations.{place}"
+        _range(where, one.min, one.max)
+        wanted = _wanted(where, one.hypervisor_properties, one.resource_properties)
+        reservations.append({"count": one.max, "properties": wanted})
+    spec: dict[str, Any] = {
+        "start": dates.spec_time("start_date", body.start_date),
+        "end": dates.spec_time("end_date", body.end_date),
+        "reservations": reservations,
+    }
+    told = _told(body.before_end_date, body.events)
+    if told is not None:
+        spec["before_end"] = _before(told, None, dates.read("end_date", body.end_date))
+    return spec
+
+
+def _changed(lease: Lease, body: BlazarLeaseChange) -> dict[str, Any]:
+    """What of a lease changes, as a spec of ours."""
+    if body.name not in (None, lease.name):
+        raise wrong("name", f"a lease keeps its name: this one is {lease.name}")
+    spec: dict[str, Any] = {}
+    if body.start_date is not None:
+        spec["start"] = dates.spec_time("start_date", body.start_date)
+    if body.end_date is not None:
+        spec["end"] = dates.spec_time("end_date", body.end_date)
+    told = _told(body.before_end_date, body.events)
+    if told is not None:
+        end = dates.read("end_date", body.end_date) if body.end_date is not None else lease.end
+        spec["before_end"] = _before(told, lease.start if body.start_date is None else None, end)
+    if body.reservations:
+        spec["reservations"] = _parts(lease.reservations, body.reservations)
+    return spec
+
+
+def _parts(parts: Sequence[Reserved], changes: Sequence[BlazarChangedReservation]) -> list[dict[str, Any]]:
+    """All reservations of a lease, those that change as they will be."""
+    became: dict[str, dict[str, Any]] = {
+        str(part.id): {"name": part.name, "count": part.count, "properties": dict(part.properties)} for part in parts
+    }
+    for place, change in enumerate(changes):
+        where = f"reservations.{place}"
+        if change.id not in became:
+            raise wrong(f"{where}.id", f"the lease has no reservation {change.id}")
+        part = became[change.id]
+        count = change.max if change.max is not None else part["count"]
+        _range(where, change.min if change.min is not None else 1, count)
+        part["count"] = count
+        if change.hypervisor_properties is not None or change.resource_properties is not None:
+            part["properties"] = _wanted(where, change.hypervisor_properties, change.resource_properties)
+    return list(became.values())
+
+
+def _range(where: str, least: int, most: int) -> None:
+    if least > most:
+        raise wrong(f"{where}.min", f"{least} is more than max, which is {most}")
+
+
+def _wanted(where: str, hypervisor: str | None, resource: str | None) -> dict[str, str]:
+    said = ("hypervisor_properties", hypervisor or ""), ("resource_properties", resource or "")
+    return wishes.properties(where, *said)
+
+
+def _told(date: str | None, events: Sequence[BlazarAskedEvent] | None) -> datetime | None:
+    """When the end is to be told: said by itself, or as an event."""
+    said = [("before_end_date", date)] if date else []
+    said += [(f"events.{place}.event_date", event.event_date) for place, event in enumerate(events or ())]
+    if len(said) > 1:
+        raise wrong(said[1][0], "the end is told once: say when in one place")
+    return dates.read(*said[0]) if said else None
+
+
+def _before(told: datetime, start: datetime | None, end: datetime) -> int:
+    """Seconds before its end at which that is told."""
+    if not (start is None or start <= told) or not told < end:
+        raise wrong("before_end_date", f"{dates.date(told)} is not within the lease, before its end")
+    return int((end - told) / SECOND)

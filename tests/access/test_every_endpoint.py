@@ -13,6 +13,7 @@ import pytest
 
 from stead.access.access import NotGiven
 from stead.api.app import openapi
+from stead.api.blazar import asking
 from tests.access.house import NOBODY, ORPHAN, ROLES, House
 
 ALL = {f"{method.upper()} {path}" for path, methods in openapi()["paths"].items() for method in methods}
@@ -73,6 +74,26 @@ def scaling(house: House) -> None:
     house.cell.run(house.cell.store.put_scaling("shop", "web", SCALING, SCALING["places"], [""], "a test"))
 
 
+BOOKED = "/shop/booked"
+
+
+def booked(house: House) -> None:
+    """There is a lease at rest."""
+    terms = {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z", "reservations": [{"name": "r0"}]}
+    house.cell.put(BOOKED, "lease", "PENDING", **terms)
+
+
+async def token(house: House, path: str) -> str:
+    """The id of what is at a path."""
+    row = await house.cell.store.read(path)
+    assert row is not None
+    return str(row.token)
+
+
+def bookable(house: House) -> None:
+    house.cell.run(house.cell.store.put_host("h8", "rack.a", {}, None))
+
+
 SCALING: dict[str, Any] = {
     **{"app": "web", "places": ["/shop/s/c"], "up_above": 100, "down_below": 40},
     **{"maximum": 3, "believed_for": 1},
@@ -83,6 +104,13 @@ MCI = {"nsId": lambda _: "shop", "mciId": lambda _: "web"}
 GROUP = {**MCI, "subgroupId": lambda _: "g"}
 VM = {**MCI, "vmId": lambda _: "g-1"}
 WEB = {"path": lambda _: "shop/web"}
+BLAZAR: dict[str, Callable[[House], str]] = {"ns": lambda _: "shop"}
+BLAZAR_BOOKED = {**BLAZAR, "id": lambda house: house.cell.run(token(house, BOOKED))}
+BLAZAR_HOST = {**BLAZAR, "id": lambda _: "h8"}
+BLAZAR_LEASE = {
+    **{"name": "other", "start_date": "2100-01-01 00:00", "end_date": "2100-01-02 00:00"},
+    "reservations": [{"resource_type": "physical:host", "min": 1, "max": 1}],
+}
 TOKEN = {"name": "t", "roles": [{"role": "viewer", "namespace": "shop"}]}
 NEW = {
     "name": "new",
@@ -192,11 +220,36 @@ RULES = {
     "POST /tumblebug/ns/{nsId}/mci/{mciId}/subgroup/{subgroupId}": Rule(ACT, body={"numVMsToAdd": 1}, fills=GROUP),
     "GET /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(SEE, fills=VM),
     "POST /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(ACT, query={"action": "reboot"}, fills=VM),
+    "GET /blazar/{ns}/v1/leases": Rule(KNOWN, fills=BLAZAR),
+    "POST /blazar/{ns}/v1/leases": Rule(ACT, body=BLAZAR_LEASE, fills=BLAZAR),
+    "GET /blazar/{ns}/v1/leases/{id}": Rule(SEE, fills=BLAZAR_BOOKED, before=booked),
+    "PUT /blazar/{ns}/v1/leases/{id}": Rule(
+        ACT, body={"end_date": "2100-01-03 00:00"}, fills=BLAZAR_BOOKED, before=booked
+    ),
+    "DELETE /blazar/{ns}/v1/leases/{id}": Rule(ACT, fills=BLAZAR_BOOKED, before=booked),
+    "GET /blazar/{ns}/v1/os-hosts": Rule(KNOWN, fills=BLAZAR),
+    "POST /blazar/{ns}/v1/os-hosts": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"name": "h9", "lane": "rack.a"}, fills=BLAZAR
+    ),
+    "GET /blazar/{ns}/v1/os-hosts/properties": Rule(KNOWN, fills=BLAZAR),
+    "GET /blazar/{ns}/v1/os-hosts/{id}": Rule(KNOWN, fills=BLAZAR_HOST, before=bookable),
+    "PUT /blazar/{ns}/v1/os-hosts/{id}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"gpu": True}, fills=BLAZAR_HOST, before=bookable
+    ),
+    "DELETE /blazar/{ns}/v1/os-hosts/{id}": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, fills=BLAZAR_HOST, before=bookable
+    ),
 }
 LATER = (409, 412, 422)
 """Somebody is let in, and something else is in the way: what state it is in is not the question here."""
 UNTOLD = {"GET /v1/session/login", "GET /v1/session/back", "DELETE /v1/session", "POST /v1/session"}
 """Those of the way in, which say in other ways that there is none."""
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody books anything here, and nobody waits for it."""
+    monkeypatch.setattr(asking, "PATIENCE", 0.05)
 
 
 def test_every_endpoint_has_a_rule() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from stead.api.blazar import asking, wishes
 from stead.api.problems import Trouble
+from stead.controller.view import Service
 from tests.leases.lab import Lab, terms
 from tests.leases.served import HOSTS, LEASES, web
 
@@ -237,6 +238,20 @@ async def test_what_takes_long_is_answered_as_it_stands(
     assert (again.status_code, again.content) in ((204, b""), (404, again.content))
     await lab.until("/lab/monday", "")
     assert (await http.get(f"{LEASES}/{id}")).status_code == 404
+
+
+async def test_what_is_gone_a_moment_after_the_last_look_was_deleted(
+    lab: Lab, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lab.hosts("h1")
+    id = (await http.post(LEASES, json=lease())).json()["lease"]["id"]
+    wait = asking.ended
+
+    async def too_late(service: Service, operation: UUID) -> None:
+        await wait(service, operation)
+
+    monkeypatch.setattr(asking, "ended", too_late)
+    assert (await http.delete(f"{LEASES}/{id}")).status_code == 204
 
 
 @pytest.mark.req("S3-10")

@@ -33,30 +33,29 @@ async def done(service: Service, asked: Asked, caller: Caller) -> bool:
         raise trouble(_in_its_words(answer) if isinstance(answer, Unfit) else answer)
     if not answer.operation:
         return True
-    ended = await _ended(service, UUID(answer.operation))
-    if ended is None:
+    end = await ended(service, UUID(answer.operation))
+    if end is None:
         return False
-    if ended.outcome != "done":
-        raise await _declined(service.seen(caller), ended)
+    if end.outcome != "done":
+        raise await _declined(service.seen(caller), end)
     return True
 
 
-async def _ended(service: Service, operation: UUID) -> Operation | None:
+async def ended(service: Service, operation: UUID) -> Operation | None:
     """An operation at its end; None where that takes long."""
-    pause = FIRST
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while (found := await service.view.operation(operation)) is None or not found.outcome:
-                await asyncio.sleep(pause)
-                pause = min(MOST, pause * 1.5)
-    except TimeoutError:
-        return None
+    clock = asyncio.get_running_loop().time
+    until, pause = clock() + PATIENCE, FIRST
+    while (found := await service.view.operation(operation)) is None or not found.outcome:
+        if clock() >= until:
+            return None
+        await asyncio.sleep(pause)
+        pause = min(MOST, pause * 1.5)
     return found
 
 
-async def _declined(seen: Seen, ended: Operation) -> Trouble:
-    says = ended.says or f"{ended.action} of {ended.path} ended as {ended.outcome}"
-    lease = await seen.lease(ended.path)
+async def _declined(seen: Seen, end: Operation) -> Trouble:
+    says = end.says or f"{end.action} of {end.path} ended as {end.outcome}"
+    lease = await seen.lease(end.path)
     return Trouble("declined", says, current_state=lease.status if lease is not None else None)
 
 

@@ -90,10 +90,11 @@ def router(service: Service) -> APIRouter:
         """Delete a lease, whatever goes on with it. Its hosts are taken back first, which is waited for a while."""
         lease = await _found(service.seen(caller), ns, id)
         asked = Asked(path=lease.path, action="delete", kind="lease", key=key)
-        if await done(service, asked, caller):
+        left = None if await done(service, asked, caller) else await service.seen(caller).lease_of(id)
+        if left is None:
             return Response(status_code=204)
         response.status_code = 202
-        return _answer(await service.seen(caller).lease(lease.path), lease.path)
+        return BlazarLeaseAnswer(lease=shown_lease(left))
 
     return routes
 
@@ -108,7 +109,7 @@ async def _found(seen: Seen, ns: str, id: UUID) -> Lease:
 
 def _answer(lease: Lease | None, path: str) -> BlazarLeaseAnswer:
     if lease is None:
-        raise Trouble("not-found", f"{path} was deleted meanwhile")
+        raise Trouble("not-found", f"there is no lease {path} any more")
     return BlazarLeaseAnswer(lease=shown_lease(lease))
 
 

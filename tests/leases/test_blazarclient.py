@@ -55,6 +55,13 @@ async def wants(lab: Lab) -> AsyncIterator[Wants]:
         yield Wants(f"{url}/blazar/lab/v1")
 
 
+async def entrance(lab: Lab, role: str) -> tuple[Access, str]:
+    """Who knows callers, and the token of one who has a role in the namespace."""
+    access = access_of(Entry(), lab.one.store, KINDS)
+    token = await access.create_token(role, [(role, "lab")], timedelta(hours=1), "a test")
+    return access, token.text
+
+
 def minute(minutes: float) -> str:
     """A date so many minutes from now."""
     return (datetime.now(UTC) + timedelta(minutes=minutes)).strftime("%Y-%m-%d %H:%M")
@@ -165,12 +172,10 @@ async def test_hosts_with_what_they_have(lab: Lab, wants: Wants) -> None:
 
 @pytest.mark.req("S3-10")
 async def test_a_token_is_shown_as_such_clients_show_it(lab: Lab) -> None:
-    access = access_of(Entry(), lab.one.store, KINDS)
-    assert isinstance(access, Access)
-    token = await access.create_token("viewer", [("viewer", "lab")], timedelta(hours=1), "a test")
+    access, token = await entrance(lab, "viewer")
     await lab.hosts("h1")
     async with listening(lab, access) as url:
-        nobody, viewer = Wants(f"{url}/blazar/lab/v1"), Wants(f"{url}/blazar/lab/v1", token.text)
+        nobody, viewer = Wants(f"{url}/blazar/lab/v1"), Wants(f"{url}/blazar/lab/v1", token)
         assert (await nobody.refused(lambda c: c.lease.list()))[0] == 401
         assert await viewer(lambda c: c.lease.list()) == []
         code, says = await viewer.refused(lambda c: c.lease.create("mine", "now", minute(60), hosts(1), []))
@@ -183,9 +188,11 @@ async def test_the_commands_of_the_page(lab: Lab, tmp_path: Path) -> None:
     assert block is not None
     typed = [line for line in block[1].replace("\\\n", " ").splitlines() if line.startswith("$ blazar ")]
     await lab.hosts("h1", "h2", vcpus=16, gpu=True)
-    async with listening(lab) as url:
+    access, token = await entrance(lab, "operator")
+    async with listening(lab, access) as url:
         told = {
-            "OS_AUTH_TYPE": "none",
+            "OS_AUTH_TYPE": "admin_token",
+            "OS_TOKEN": token,
             "OS_ENDPOINT": f"{url}/blazar/lab/v1",
             "HOME": str(tmp_path),
             "PATH": os.environ["PATH"],

@@ -73,6 +73,19 @@ def scaling(house: House) -> None:
     house.cell.run(house.cell.store.put_scaling("shop", "web", SCALING, SCALING["places"], [""], "a test"))
 
 
+def lease(house: House) -> str:
+    """The path of a lease."""
+    terms = {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z", "reservations": [{}]}
+    with house.as_("admin") as web:
+        web.post("/v1/resources/shop/lease", json={"kind": "lease", "spec": terms})
+    return "shop/lease"
+
+
+def host(house: House) -> None:
+    house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
+
+
+HOST: dict[str, Callable[[House], str]] = {"name": lambda _: "h1"}
 SCALING: dict[str, Any] = {
     **{"app": "web", "places": ["/shop/s/c"], "up_above": 100, "down_below": 40},
     **{"maximum": 3, "believed_for": 1},
@@ -122,6 +135,16 @@ RULES = {
     "DELETE /v1/queues/{path}": Rule(ACT, fills=WEB, before=queue),
     "GET /v1/quotas/{path}": Rule(SEE, fills=WEB),
     "PUT /v1/quotas/{path}": Rule(ADMIN, fills=WEB, body={"machines": 9}),
+    "GET /v1/leases": Rule(KNOWN),
+    "GET /v1/leases/{path}": Rule(SEE, fills={"path": lease}),
+    "GET /v1/lateness": Rule(KNOWN),
+    "GET /v1/calendar": Rule(KNOWN),  # when hosts are free; whose they are, for those who see that
+    "GET /v1/hosts": Rule(KNOWN),
+    "PUT /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"lane": "rack.a"}, fills=HOST),
+    "DELETE /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=HOST, before=host),
+    "PUT /v1/hosts/{name}/works": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"works": False, "why": "x"}, fills=HOST, before=host
+    ),
     "GET /v1/scaling": Rule(KNOWN),
     "PUT /v1/scaling/{namespace}/{name}": Rule(ACT, body=SCALING, fills=POLICY_OF_SHOP),
     "GET /v1/scaling/{namespace}/{name}": Rule(SEE, fills=POLICY_OF_SHOP, before=scaling),

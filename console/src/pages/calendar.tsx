@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 import { get, type Booked, type Calendar, type Host } from '../api.ts';
 import { health, learnt } from '../kinds.ts';
 import { useLive } from '../live.ts';
-import { address, has, placed, share, spanOf, step, ticks, title, turned, UNITS, type Span, type Tick } from '../logic/calendar.ts';
+import { address, has, placed, share, spanOf, step, ticks, title, turned, UNITS, type Span } from '../logic/calendar.ts';
 import { date, leaf, plural, tone } from '../logic/words.ts';
 import { Card, Empty, Icon, now, Shown, State } from '../parts.tsx';
 import { Go, toResource } from '../router.tsx';
@@ -52,7 +52,7 @@ export default function CalendarPage({ rest }: { rest: string }) {
         </div>
       </div>
       <Card title={<span data-testid="span" aria-live="polite">{title(span)}</span>} testid="calendar"
-        aside={hosts.length > 0 && <><span>{plural(hosts.length, 'host')}{more ? ' of more' : ''}{failed ? `, ${failed} failed` : ''}</span><span class="brief">{ZONE}</span></>}>
+        aside={hosts.length > 0 && <><span>{more ? 'the first ' : ''}{plural(hosts.length, 'host')}{failed ? `, ${failed} failed` : ''}</span><span class="brief">{ZONE}</span></>}>
         <Shown of={shown} rows={8}>
           {(data) => !data.hosts.length ? <Empty title="There are no hosts to book yet" command="stead host add NAME --lane LANE">A host is added once. From then on leases can book it, and who has it when is shown here.</Empty>
             : <Drawing of={data} span={span} />}
@@ -74,28 +74,30 @@ function Drawing({ of, span }: { of: Calendar; span: Span }) {
   return (
     <>
       <div class="calendar" role="table" aria-label={`Hosts by time, ${title(span)}`}>
-        <Lines marks={marks} />
+        <div class="calendar-lines" aria-hidden="true">
+          {marks.map((mark) => <i key={mark.left} class={mark.sparse ? '' : 'dense'} style={{ left: `${mark.left}%` }} />)}
+        </div>
         <div class="calendar-row head" role="row">
           <span role="columnheader" class="calendar-name">Host</span>
-          <span role="columnheader" class="calendar-track" aria-label="Booked">{marks.map((mark) => mark.label && <span key={mark.left} class={`tick ${mark.sparse ? '' : 'dense'}`} aria-hidden="true" style={{ left: `${mark.left}%` }}>{mark.label}</span>)}</span>
+          <span role="columnheader" class="calendar-track" aria-label="Booked">
+            {marks.map((mark) => <span key={mark.left} class={`tick ${mark.sparse ? '' : 'dense'}`} aria-hidden="true" style={{ left: `${mark.left}%` }}>{mark.label}</span>)}
+            <Now span={span} label />
+          </span>
         </div>
         {of.hosts.map((host) => <HostRow key={host.name} host={host} booked={booked.get(host.name) ?? []} span={span} />)}
-        <Now span={span} />
+        <div class="calendar-lines" aria-hidden="true"><Now span={span} /></div>
       </div>
       <Legend of={of.booked} span={span} />
     </>
   );
 }
 
-const Lines = ({ marks }: { marks: Tick[] }) => (
-  <div class="calendar-lines" aria-hidden="true">{marks.map((mark) => <i key={mark.left} class={mark.sparse ? '' : 'dense'} style={{ left: `${mark.left}%` }} />)}</div>
-);
-
-/** By itself, so that a second that passes draws nothing else. */
-function Now({ span }: { span: Span }) {
+/** Where now is. By itself, so that a second that passes draws nothing else. */
+function Now({ span, label = false }: { span: Span; label?: boolean }) {
   const at = now.value;
   if (!has(span, at)) return null;
-  return <div class="calendar-lines over" aria-hidden="true"><b data-testid="now" style={{ left: `${share(span, at)}%` }}><small>now</small></b></div>;
+  const left = share(span, at);
+  return <b class={`now ${left > 90 ? 'late' : ''}`} aria-hidden="true" data-testid={label ? 'now' : undefined} style={{ left: `${left}%` }}>{label && <small>now</small>}</b>;
 }
 
 function HostRow({ host, booked, span }: { host: Host; booked: Booked[]; span: Span }) {
@@ -121,7 +123,7 @@ function Bar({ of, span }: { of: Booked; span: Span }) {
   const time = `${date(of.start)} to ${date(of.end)}`;
   const cut = `${where.before ? 'before' : ''} ${where.after ? 'after' : ''}`;
   const style = { left: `${where.left}%`, width: `${where.width}%` };
-  if (!of.lease) return <span class={`booking others ${cut}`} style={style} title={`Booked by somebody else, ${time}`} data-booked=""><span>booked</span><span class="unseen"> by somebody else, {time}</span></span>;
+  if (!of.lease) return <span class={`booking others ${cut}`} style={style} title={`Booked by somebody else, ${time}`} data-booked=""><span aria-hidden="true">booked</span><span class="unseen">booked by somebody else, {time}</span></span>;
   const how = tone(of.status, health('lease', of.status));
   return (
     <Go to={toResource(of.lease)} class={`booking ${how} ${cut}`} style={style} title={`${of.lease}, ${of.status}, ${time}`} aria-label={`${of.lease}, ${of.status}, ${time}`} data-item="" data-booked={of.lease} data-state={of.status}>

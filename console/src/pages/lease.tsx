@@ -10,7 +10,7 @@ const MOMENTS: Record<string, string> = { start_lease: 'start', before_end_lease
 const ORDER = Object.keys(MOMENTS);
 
 export function LeaseCard({ path }: { path: string }) {
-  const lease = useLive<Lease>(`lease ${path}`, () => get(`/v1/leases/${at(path)}`), { concerns: below(path), every: 10_000 });
+  const lease = useLive<Lease>(`lease ${path}`, () => get(`/v1/leases/${at(path)}`), { concerns: below(path), every: 5000 });
   return (
     <Card title="Lease" testid="lease" aside={lease.data && <>{lease.data.degraded && <Flag of="degraded" says="Something of it is not as it was booked" />}<Go to={address('week', new Date(lease.data.start))}>In the calendar</Go></>}>
       <Shown of={lease} rows={6}>

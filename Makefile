@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted races fuzz dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races fuzz dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -101,6 +101,11 @@ edge: $(READY)
 # The same with a bug in it, once for each of six: all have to be caught.
 edge-planted: $(READY)
 	@$(BIN)/python -m tests.edge.run --planted all $(ARGS)
+
+# Ten thousand leases over five hundred hosts for a year, on a clock that jumps, while controllers are killed and hosts
+# fail. Less: make leases ARGS="--leases 500 --hosts 40 --days 40 --seed 7"
+leases: $(READY)
+	@$(BIN)/python -m tests.leases.year $(ARGS)
 
 # Two actions on one machine at the same moment, through two controllers, ten thousand times: one winner each.
 # Fewer: make races ARGS=1000

@@ -24,6 +24,7 @@ MEASURES = (
     "latency",
     "lanes",
     "sites",
+    "leases",
     "against",
 )
 RESULTS = Path(__file__).parent / "results.json"

@@ -118,6 +118,28 @@ export interface Orphan {
 export interface Queue {
   path: string; stopping: boolean; waiting: number; running: string | null; items: Operation[]; more: boolean;
 }
+export interface Host {
+  name: string; lane: string; properties: Record<string, unknown>; node: string | null; works: boolean; why: string;
+  added_at: string;
+}
+/** Whose it is is empty where that is not for whoever asks. */
+export interface Booked { host: string; lease: string; start: string; end: string; status: string }
+export interface Calendar { start: string; end: string; hosts: Host[]; booked: Booked[]; next: string | null }
+export interface Reserved {
+  id: string; path: string; name: string; status: string; count: number; properties: Record<string, unknown>;
+  hosts: string[]; lane: string; missing_resources: boolean; resources_changed: boolean;
+}
+export interface Moment {
+  id: string; kind: string; at: string; status: string; fired_at: string | null; late: number | null;
+}
+export interface Notice {
+  id: string; event: string; made_at: string; url: string; tries: number; delivered_at: string | null; error: string;
+}
+export interface Lease {
+  id: string; path: string; name: string; status: string; degraded: boolean; operation: string | null; start: string;
+  end: string; before_end: string | null; made_at: string | null; changed_at: string | null;
+  labels: Record<string, string>; reservations: Reserved[]; events: Moment[]; notices: Notice[];
+}
 export interface Log { path: string; lines: string[]; position: string }
 export interface Journal { items: Line[]; next: number; end: number }
 

@@ -74,9 +74,6 @@ def scaling(house: House) -> None:
     house.cell.run(house.cell.store.put_scaling("shop", "web", SCALING, SCALING["places"], [""], "a test"))
 
 
-BOOKED = "/shop/booked"
-
-
 def booked(house: House) -> None:
     """There is a lease at rest."""
     terms = {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z", "reservations": [{"name": "r0"}]}
@@ -90,10 +87,20 @@ async def token(house: House, path: str) -> str:
     return str(row.token)
 
 
-def bookable(house: House) -> None:
-    house.cell.run(house.cell.store.put_host("h8", "rack.a", {}, None))
+def lease(house: House) -> str:
+    """The path of a lease."""
+    terms = {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z", "reservations": [{}]}
+    with house.as_("admin") as web:
+        web.post("/v1/resources/shop/lease", json={"kind": "lease", "spec": terms})
+    return "shop/lease"
 
 
+def host(house: House) -> None:
+    house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
+
+
+BOOKED = "/shop/booked"
+HOST: dict[str, Callable[[House], str]] = {"name": lambda _: "h1"}
 SCALING: dict[str, Any] = {
     **{"app": "web", "places": ["/shop/s/c"], "up_above": 100, "down_below": 40},
     **{"maximum": 3, "believed_for": 1},
@@ -106,7 +113,7 @@ VM = {**MCI, "vmId": lambda _: "g-1"}
 WEB = {"path": lambda _: "shop/web"}
 BLAZAR: dict[str, Callable[[House], str]] = {"ns": lambda _: "shop"}
 BLAZAR_BOOKED = {**BLAZAR, "id": lambda house: house.cell.run(token(house, BOOKED))}
-BLAZAR_HOST = {**BLAZAR, "id": lambda _: "h8"}
+BLAZAR_HOST = {**BLAZAR, "id": lambda _: "h1"}
 BLAZAR_LEASE = {
     **{"name": "other", "start_date": "2100-01-01 00:00", "end_date": "2100-01-02 00:00"},
     "reservations": [{"resource_type": "physical:host", "min": 1, "max": 1}],
@@ -150,6 +157,16 @@ RULES = {
     "DELETE /v1/queues/{path}": Rule(ACT, fills=WEB, before=queue),
     "GET /v1/quotas/{path}": Rule(SEE, fills=WEB),
     "PUT /v1/quotas/{path}": Rule(ADMIN, fills=WEB, body={"machines": 9}),
+    "GET /v1/leases": Rule(KNOWN),
+    "GET /v1/leases/{path}": Rule(SEE, fills={"path": lease}),
+    "GET /v1/lateness": Rule(KNOWN),
+    "GET /v1/calendar": Rule(KNOWN),  # when hosts are free; whose they are, for those who see that
+    "GET /v1/hosts": Rule(KNOWN),
+    "PUT /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"lane": "rack.a"}, fills=HOST),
+    "DELETE /v1/hosts/{name}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=HOST, before=host),
+    "PUT /v1/hosts/{name}/works": Rule(
+        ADMIN, hidden=False, seen_by=KNOWN, body={"works": False, "why": "x"}, fills=HOST, before=host
+    ),
     "GET /v1/scaling": Rule(KNOWN),
     "PUT /v1/scaling/{namespace}/{name}": Rule(ACT, body=SCALING, fills=POLICY_OF_SHOP),
     "GET /v1/scaling/{namespace}/{name}": Rule(SEE, fills=POLICY_OF_SHOP, before=scaling),
@@ -232,13 +249,11 @@ RULES = {
         ADMIN, hidden=False, seen_by=KNOWN, body={"name": "h9", "lane": "rack.a"}, fills=BLAZAR
     ),
     "GET /blazar/{ns}/v1/os-hosts/properties": Rule(KNOWN, fills=BLAZAR),
-    "GET /blazar/{ns}/v1/os-hosts/{id}": Rule(KNOWN, fills=BLAZAR_HOST, before=bookable),
+    "GET /blazar/{ns}/v1/os-hosts/{id}": Rule(KNOWN, fills=BLAZAR_HOST, before=host),
     "PUT /blazar/{ns}/v1/os-hosts/{id}": Rule(
-        ADMIN, hidden=False, seen_by=KNOWN, body={"gpu": True}, fills=BLAZAR_HOST, before=bookable
+        ADMIN, hidden=False, seen_by=KNOWN, body={"gpu": True}, fills=BLAZAR_HOST, before=host
     ),
-    "DELETE /blazar/{ns}/v1/os-hosts/{id}": Rule(
-        ADMIN, hidden=False, seen_by=KNOWN, fills=BLAZAR_HOST, before=bookable
-    ),
+    "DELETE /blazar/{ns}/v1/os-hosts/{id}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=BLAZAR_HOST, before=host),
 }
 LATER = (409, 412, 422)
 """Somebody is let in, and something else is in the way: what state it is in is not the question here."""

@@ -213,11 +213,12 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
     lifecycle = KINDS[kind]
     rests = [state for state in lifecycle.states if state.cls is not StateClass.MOVING]
     actions = [action for action in lifecycle.actions if not action.beside]
-    below = {"cloudlet": "/ns", "appinst": "/ns/site/c"}.get(kind, "/ns/m/g")
+    below = {"cloudlet": "/ns", "appinst": "/ns/site/c", "reservation": "/ns/lease"}.get(kind, "/ns/m/g")
     lane = {"cloudlet": "", "appinst": ""}.get(kind, "sim.a")
     async with hand(migrated) as h:
         await h.put("/ns/site", "cloudlet", "Ready")
         await h.put("/ns/site/c", "clusterinst", "Ready")
+        await h.put("/ns/lease", "lease", "DELETING")  # with that, its parts may be in any state
         for state, action in product(rests, actions):
             for actor in dict.fromkeys((*action.by, "user")):
                 path = f"{below}/{next(h.numbers)}"

@@ -17,6 +17,7 @@ from stead.controller.admission import Accepted, Wish
 from stead.controller.runtime import Controller
 from stead.controller.terms import complete, said
 from stead.dev.engines import Nats
+from stead.drivers.base import Driver
 from stead.drivers.sim.driver import RACK
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request
@@ -70,14 +71,15 @@ class Lab:
             yield one
 
     @asynccontextmanager
-    async def agent(self, name: str = "rack") -> AsyncIterator[Agent]:
-        driver = self.world.driver(timeout=PACE.call)
+    async def agent(self, name: str = "rack", drivers: Mapping[str, Driver] | None = None) -> AsyncIterator[Agent]:
+        """One that hands hosts over; by the simulated rack, unless it has drivers of its own."""
+        own = self.world.driver(timeout=PACE.call)
         async with Bus(self.nats.url, self.cell, agent=name) as bus:
             await bus.connect(10)
-            agent = Agent(bus, name, {self.lane: driver})
+            agent = Agent(bus, name, drivers or {self.lane: own})
             async with whole.running(agent.run()):
                 yield agent
-        await driver.close()
+        await own.close()
 
     async def hosts(self, *names: str, **properties: Any) -> None:
         for name in names:

@@ -16,6 +16,7 @@ from stead.drivers.lxd.connection import Config as Lxd
 from stead.drivers.openstack.settings import Config as OpenStack
 from stead.drivers.podman.driver import Config as Podman
 from stead.drivers.process.driver import Config as Process
+from stead.drivers.program.driver import Config as Program
 from stead.drivers.settings import secret
 from stead.drivers.sim.driver import Config as Sim
 from tools.docs.attributes import sentences
@@ -31,6 +32,7 @@ DRIVERS: dict[str, type[msgspec.Struct]] = {
     "openstack": OpenStack,
     "podman": Podman,
     "process": Process,
+    "program": Program,
 }
 
 HEAD = f"""{MADE}

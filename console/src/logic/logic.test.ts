@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Bar, Lifecycle, LifecycleMove } from '../api.ts';
 import { segments, windowOf } from './bars.ts';
+import { address, around, has, placed, spanOf, step, ticks, title, turned } from './calendar.ts';
 import { edgesOf } from './edges.ts';
 import { read } from './lines.ts';
 import { Ring, pace } from './pace.ts';
@@ -42,6 +43,7 @@ test('paths have parents and names', () => {
 
 test('what rests is told from what runs', () => {
   expect([tone('Running', 'well'), tone('Suspended', 'well'), tone('Failed', 'trouble')]).toEqual(['well', 'rest', 'trouble']);
+  expect([tone('PENDING', 'well'), tone('ACTIVE', 'well'), tone('TERMINATED', 'well')]).toEqual(['rest', 'well', 'ended']);
 });
 
 describe('a file', () => {
@@ -87,4 +89,47 @@ test('bars fit their window', () => {
   };
   const time = windowOf([bar], '2026-01-01T00:00:00Z', '2026-01-01T00:00:04Z', 0);
   expect(segments(bar, time, 0).map((part) => [part.state, part.left, part.width])).toEqual([['Suspending', 25, 50], ['Suspended', 75, 0]]);
+});
+
+describe('the calendar', () => {
+  const now = new Date(2026, 10, 18, 15, 30).getTime();
+  test('shows what its address says, and this week where that makes no sense', () => {
+    for (const wrong of ['', '/week', '/year/2026-01-01', '/day/0001-01-01', '/week/soon']) {
+      const span = spanOf(wrong, now);
+      expect([span.unit, span.begin, span.end]).toEqual(['week', new Date(2026, 10, 16), new Date(2026, 10, 23)]);
+    }
+    expect(spanOf('/month/2027-02-14', now)).toEqual({ unit: 'month', begin: new Date(2027, 1, 1), end: new Date(2027, 2, 1) });
+    expect(spanOf('/day', now).begin).toEqual(new Date(2026, 10, 18));
+    expect(around('week', new Date(2026, 10, 22)).begin).toEqual(new Date(2026, 10, 16));
+  });
+  test('is stepped through, to and fro', () => {
+    for (const unit of ['day', 'week', 'month'] as const) {
+      const span = around(unit, new Date(now));
+      const there = spanOf(step(span, 1).slice('/calendar'.length), now);
+      expect(there.begin).toEqual(span.end);
+      expect(step(there, -1)).toBe(address(unit, span.begin));
+    }
+    expect(step(around('month', new Date(2026, 0, 31)), -1)).toBe('/calendar/month/2025-12-01');
+  });
+  test('stays about now where that is shown', () => {
+    expect(turned(around('month', new Date(now)), 'day', now)).toBe('/calendar/day/2026-11-18');
+    expect(turned(around('month', new Date(2026, 11, 5)), 'day', now)).toBe('/calendar/day/2026-12-01');
+  });
+  test('has ticks for hours and days', () => {
+    const day = ticks(around('day', new Date(now)));
+    expect(day.filter((tick) => tick.label).map((tick) => tick.label)).toEqual(['00:00', '03:00', '06:00', '09:00', '12:00', '15:00', '18:00', '21:00']);
+    expect(day.filter((tick) => tick.sparse).map((tick) => tick.left)).toEqual([0, 25, 50, 75]);
+    expect(ticks(around('week', new Date(now))).map((tick) => tick.label)).toEqual(['Mon 16', 'Tue 17', 'Wed 18', 'Thu 19', 'Fri 20', 'Sat 21', 'Sun 22']);
+    const month = ticks(around('month', new Date(now)));
+    expect([month.length, month.filter((tick) => tick.sparse).map((tick) => tick.label)]).toEqual([30, ['1', '8', '15', '22', '29']]);
+    expect(title(around('week', new Date(now)))).toMatch(/^16\D+22 Nov 2026$/);
+  });
+  test('has bookings where they belong, and says where they go on', () => {
+    const span = around('day', new Date(now));
+    const hour = (n: number) => new Date(2026, 10, 18, n).toISOString();
+    expect(placed(span, hour(6), hour(12))).toEqual({ left: 25, width: 25, before: false, after: false });
+    expect(placed(span, hour(-6), hour(36))).toEqual({ left: 0, width: 100, before: true, after: true });
+    expect([placed(span, hour(-6), hour(0)), placed(span, hour(24), hour(30))]).toEqual([null, null]);
+    expect([has(span, now), has(span, span.end.getTime())]).toEqual([true, false]);
+  });
 });

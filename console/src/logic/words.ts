@@ -52,10 +52,16 @@ export function clock(at: string | number | Date, now = Date.now()): string {
   return same ? CLOCK.format(when) : `${DAY.format(when)} ${CLOCK.format(when)}`;
 }
 
+const MINUTE = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+
+/** A day and a time, to the minute. */
+export const date = (at: string): string => MINUTE.format(new Date(at));
+
 export type Tone = Health | 'rest';
 
-/** The tone of a state: what rests without working is told from what runs. */
+/** The tone of a state: what rests without working, or is over, is told from what runs. */
 export function tone(state: string, health: Health): Tone {
+  if (health === 'well' && /^terminated$/i.test(state)) return 'ended';
   if (health === 'well' && /suspend|paus|halt|disab|pending|mainten|delet|virtual|modeled|undone/i.test(state)) return 'rest';
   return health;
 }

@@ -9,6 +9,7 @@ import { Card, Empty, Icon, Lasts, now, Progress, Shown, Stack, State, Values, W
 import { Go, toOperation, toResource } from '../router.tsx';
 import { Actions, Scale } from './asking.tsx';
 import { Expiry, MachinesCard, Naming } from './datacenter.tsx';
+import { LeaseCard } from './lease.tsx';
 import { Drawn } from './lifecycles.tsx';
 import { PastCard, TruthCard } from './looking.tsx';
 import { LogsCard, NOUNS, PresenceCard, Respec, WithinCard } from './site.tsx';
@@ -112,6 +113,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
           {counted && <StandingCard path={of.path} />}
           {of.kind === 'cloudlet' && <PresenceCard of={of} />}
           {(of.kind === 'cloudlet' || of.kind === 'clusterinst') && <WithinCard of={of} />}
+          {of.kind === 'lease' && <LeaseCard path={of.path} />}
           {of.kind === 'node' && <MachinesCard of={of} />}
           {!group && of.lane && !['cloudlet', 'node'].includes(of.kind) && <TruthCard path={of.path} state={of.state} />}
           <PastCard of={of} first={lines.data?.find((line) => line.path === of.path)?.at ?? of.created_at} />

@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from stead.controller.mover import Answer, Moved, Mover, Told
-from stead.controller.placing import found_for
+from stead.controller.placing import found_for, places
 from stead.controller.waiting import find_queue, lines_up, may_wait
 from stead.lifecycle.decide import Group, decide
 from stead.lifecycle.decide.draft import acts_as
@@ -289,8 +289,11 @@ class Admission:
 
     async def _placed(self, wish: Wish) -> Wish:
         """With what its spec lacks and somebody has to choose."""
-        row = wish.read or (await self.mover.store.read(wish.path) if wish.kind == "machine" else None)
-        found = await found_for(self.mover.store, wish.kind, row, wish.request.action, wish.spec, wish.lane)
+        lifecycle, action = self.mover.kinds[wish.kind], wish.request.action
+        if not places(wish.kind, action):
+            return wish
+        row = wish.read or (await self.mover.store.read(wish.path) if action == "migrate" else None)
+        found = await found_for(self.mover.store, lifecycle, row, action, wish.spec, wish.lane)
         return replace(wish, found=found) if found else wish
 
     def _told(self, wish: Wish, begin: Begin) -> Told:

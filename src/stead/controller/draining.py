@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from stead.controller.admission import Accepted, Admission, NotFound, Wish
-from stead.controller.placing import MIGRATES, others
+from stead.controller.placing import others, starts
 from stead.controller.steps import CONTROLLER, Answer, Done, Failed, Requested, Waits
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
@@ -51,7 +51,8 @@ class Draining:
         stuck = [machine["path"] for machine in left if machine["state"] == "ERROR"]
         rest = [machine for machine in left if not machine["moves"] and not machine["busy"]]
         room = AT_ONCE - sum(machine["moves"] for machine in left)
-        ready = [machine for machine in rest if machine["state"] in MIGRATES][: max(room, 0)]
+        movable = starts(self.admission.mover.kinds["machine"], "migrate")
+        ready = [machine for machine in rest if machine["state"] in movable][: max(room, 0)]
         if len(stuck) == len(left):
             return Failed(f"{stuck[0]} is in ERROR and cannot be moved: delete it, or see what it is")
         if ready:

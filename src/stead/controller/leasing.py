@@ -164,6 +164,5 @@ def _lacks(part: Mapping[str, Any], spec: Mapping[str, Any], *, begun: bool) -> 
     if state == "pending":
         return "start" if begun else ""
     if state == "active":
-        has = {**part["spec"], "properties": [tuple(wish) for wish in part["spec"].get("properties", ())]}
-        return "update" if has != spec or part["lost"] else ""
+        return "update" if part["spec"] != spec or part["lost"] else ""
     return ""

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stead.lifecycle.definition import Lifecycle
 from stead.store import Row, Store
 
 TAKES = "ENABLED"
 """The state of a node that machines are put on."""
 
-MIGRATES = ("RUNNING", "PAUSED", "HALTED")
-"""The states of a machine in which it can go to another node."""
-
 
 async def found_for(
-    store: Store, kind: str, row: Row | None, action: str, spec: Mapping[str, Any], lane: str
+    store: Store, lifecycle: Lifecycle, row: Row | None, action: str, spec: Mapping[str, Any], lane: str
 ) -> dict[str, Any]:
     """What a spec lacks and somebody has to choose. Where no node takes machines, one that does not is named all the
     same: the refusal says of it what it is."""
-    if kind != "machine" or action not in ("deploy", "migrate") or "node" in spec:
+    if not places(lifecycle.kind, action) or "node" in spec:
         return {}
-    if action == "migrate" and (row is None or row.snapshot.state not in MIGRATES):
+    if action == "migrate" and (row is None or row.snapshot.state not in starts(lifecycle, action)):
         return {}  # it is refused for that
     row = row if action == "migrate" else None
     nodes = await store.nodes(row.lane if row is not None else lane)
@@ -30,6 +28,17 @@ async def found_for(
     if row is not None and not away:
         return {"node": ""}  # of which it is said that it is not there
     return {"node": away[0]["path"]} if away else {}
+
+
+def places(kind: str, action: str) -> bool:
+    """Whether somebody has to choose a node for it."""
+    return kind == "machine" and action in ("deploy", "migrate")
+
+
+def starts(lifecycle: Lifecycle, action: str) -> tuple[str, ...]:
+    """The states in which an action can begin."""
+    known = lifecycle.action(action)
+    return known.starts if known is not None else ()
 
 
 async def others(store: Store, lane: str, node: str) -> list[str]:

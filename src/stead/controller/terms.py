@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -34,7 +35,7 @@ class Reserved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def booked(self) -> dict[str, Any]:
         """As the store books it."""
-        return {"name": self.name, "count": self.count, "properties": wishes(self.properties)}
+        return {"name": self.name, "count": self.count, "wants": wants(self.properties)}
 
 
 class Terms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,6 +86,7 @@ def read(spec: Mapping[str, Any]) -> Terms:
     names = [one.name for one in terms.reservations]
     if len(set(names)) < len(names):
         raise WrongTerms("spec.reservations", "two of them have the same name")
+    terms.booked()
     return terms
 
 
@@ -101,9 +103,9 @@ def complete(spec: Mapping[str, Any], now: float) -> dict[str, Any]:
     return whole
 
 
-def wishes(properties: Mapping[str, Value]) -> list[tuple[str, str, Value]]:
-    """Each as an operator, a name and a value."""
-    return [(*_wish(name, value),) for name, value in properties.items()]
+def wants(properties: Mapping[str, Value]) -> str:
+    """As one predicate over what a host has, in the database's own language (jsonpath)."""
+    return " && ".join(_want(name, value) for name, value in properties.items()) or "1 == 1"
 
 
 def said(time: datetime) -> str:
@@ -111,12 +113,27 @@ def said(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _wish(name: str, value: Value) -> tuple[str, str, Value]:
+def _want(name: str, value: Value) -> str:
     found = _WISH.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        return "=", name, str(value).lower() if isinstance(value, bool) else value
-    operator, text = found[1], found[2].strip()
-    return operator, name, float(text) if _NUMBER.fullmatch(text) and operator not in ("=", "!=") else text
+    operator, given = (found[1], found[2].strip()) if found is not None else ("=", value)
+    has = f"$.{json.dumps(name)}"
+    if operator in ("=", "!="):
+        same = " || ".join(f"{has} == {json.dumps(one)}" for one in _readings(given))
+        return f"({same})" if operator == "=" else f"!({same})"
+    if isinstance(given, str) and not _NUMBER.fullmatch(given):
+        raise WrongTerms(
+            f"spec.reservations.properties.{name}", f"{operator} compares numbers, and {given!r} is none"
+        )
+    return f"{has} {operator} {given}"
+
+
+def _readings(given: Value) -> list[Value]:
+    """A text may be meant as a number or as a truth."""
+    if not isinstance(given, str):
+        return [given]
+    numbers: list[Value] = [float(given)] if _NUMBER.fullmatch(given) else []
+    truths: list[Value] = [given.lower() == "true"] if given.lower() in ("true", "false") else []
+    return [given, *numbers, *truths]
 
 
 def _time(field: str, value: Any, now: float) -> str:

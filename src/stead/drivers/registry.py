@@ -25,6 +25,7 @@ _BUILT_IN = {
     "openstack": "stead.drivers.openstack.driver:from_config",
     "podman": "stead.drivers.podman.driver:from_config",
     "process": "stead.drivers.process.driver:from_config",
+    "program": "stead.drivers.program.driver:from_config",
     "sim": "stead.drivers.sim.driver:from_config",
 }
 

@@ -1,87 +1,74 @@
 -- Booking. Times are the controller's: it says what time it is, and all goes by that.
 
--- Whether something has what is wanted: each wish is an operator, a name and a value.
-CREATE OR REPLACE FUNCTION fits(has jsonb, wanted jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(bool_and(CASE w ->> 0
-               WHEN '=' THEN has ->> (w ->> 1) = w ->> 2
-               WHEN '!=' THEN has ->> (w ->> 1) IS DISTINCT FROM w ->> 2
-               ELSE CASE WHEN jsonb_typeof(has -> (w ->> 1)) = 'number' AND jsonb_typeof(w -> 2) = 'number' THEN
-                   CASE w ->> 0 WHEN '<' THEN (has ->> (w ->> 1))::numeric < (w ->> 2)::numeric
-                                WHEN '<=' THEN (has ->> (w ->> 1))::numeric <= (w ->> 2)::numeric
-                                WHEN '>' THEN (has ->> (w ->> 1))::numeric > (w ->> 2)::numeric
-                                WHEN '>=' THEN (has ->> (w ->> 1))::numeric >= (w ->> 2)::numeric
-                                ELSE false END
-               ELSE false END
-           END), true)
-      FROM jsonb_array_elements(wanted) w
-$$;
-
 -- Hosts of a lane that nobody else has at that time.
-CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wanted jsonb, when_ tstzrange, mine text, many integer, except_ bigint[])
+CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wants jsonpath, when_ tstzrange, mine text, many integer, except_ bigint[])
     RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off AS $$
     SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM (
         SELECT h.id FROM hosts h
-         WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND fits(h.properties, wanted)
+         WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND h.properties @@ wants
            AND NOT EXISTS (SELECT FROM allocations a
                             WHERE a.host = h.id AND a.during && when_ AND a.reservation <> mine)
          ORDER BY h.id LIMIT many) f
 $$;
 
--- The first moment from which on a host is free for so long; none, where that is far away.
-CREATE OR REPLACE FUNCTION free_from(which bigint, from_ timestamptz, long_ interval) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+-- When so many hosts of one lane are free together for so long, at the earliest; none, where too much is booked to tell.
+-- It looks further and further ahead. A host can begin at any moment of a gap that leaves enough of it; where enough of
+-- such spans lie over each other, there is room.
+CREATE OR REPLACE FUNCTION next_slot(wants jsonpath, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz
+    LANGUAGE plpgsql STABLE SET jit = off AS $$
 DECLARE
-    t    timestamptz := from_;
-    busy timestamptz;
+    l      text;
+    until_ timestamptz;
+    best   timestamptz;
+    slot   timestamptz;
+    looked bigint;
+    most   constant bigint := 100000;  -- bookings that are looked at
 BEGIN
-    FOR i IN 1 .. 200 LOOP
-        SELECT max(upper(during)) INTO busy FROM allocations WHERE host = which AND during && tstzrange(t, t + long_);
-        IF busy IS NULL THEN
-            RETURN t;
-        END IF;
-        t := busy;
-    END LOOP;
-    RETURN NULL;
-END $$;
-
--- When so many hosts of one lane are free together, at the earliest.
-CREATE OR REPLACE FUNCTION next_slot(wanted jsonb, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    l     text;
-    t     timestamptz;
-    later timestamptz;
-    best  timestamptz;
-    free  integer;
-BEGIN
-    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND fits(h.properties, wanted) GROUP BY h.lane HAVING count(*) >= many LOOP
-        t := from_;
-        FOR i IN 1 .. 50 LOOP
-            EXIT WHEN t IS NULL OR t >= best;
-            SELECT (array_agg(f ORDER BY f))[many], count(*) FILTER (WHERE f = t) INTO later, free
-              FROM (SELECT free_from(h.id, t, long_) AS f FROM hosts h
-                     WHERE h.lane = l AND h.works AND fits(h.properties, wanted)) x
-             WHERE f IS NOT NULL;
-            IF free >= many THEN
-                best := t;
-                EXIT;
-            END IF;
-            t := later;
+    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants GROUP BY h.lane HAVING count(*) >= many LOOP
+        FOR i IN 1 .. 7 LOOP
+            until_ := CASE WHEN i < 7 THEN from_ + greatest(long_, interval '1 hour') * (2 * 4 ^ i) ELSE 'infinity' END;
+            WITH host AS (
+                SELECT h.id FROM hosts h WHERE h.lane = l AND h.works AND h.properties @@ wants
+            ), busy AS (
+                SELECT a.host, lower(a.during) AS starts, upper(a.during) AS ends
+                  FROM host JOIN allocations a ON a.host = host.id AND a.during && tstzrange(from_, until_)
+                 LIMIT most
+            ), gap AS (
+                SELECT host, greatest(coalesce(lag(ends) OVER before, from_), from_) AS starts, starts AS ends
+                  FROM busy WINDOW before AS (PARTITION BY host ORDER BY starts)
+                UNION ALL
+                SELECT host.id, greatest(max(busy.ends), from_), until_ FROM host LEFT JOIN busy ON busy.host = host.id
+                 GROUP BY host.id
+            ), edge AS (
+                SELECT starts AS t, 1 AS one FROM gap WHERE ends - long_ >= starts
+                UNION ALL
+                SELECT ends - long_, -1 FROM gap WHERE ends - long_ >= starts
+            )
+            SELECT (SELECT min(t) FROM (
+                       SELECT t, sum(one) OVER (ORDER BY t, one DESC) AS free FROM edge) e WHERE free >= many),
+                   (SELECT count(*) FROM busy) INTO slot, looked;
+            EXIT WHEN slot IS NOT NULL OR looked >= most;
         END LOOP;
+        IF slot IS NOT NULL AND looked < most THEN
+            best := least(best, slot);
+        END IF;
     END LOOP;
     RETURN best;
 END $$;
 
--- Have so many hosts of one lane; nothing, where there are not so many. What others are about to take is waited for, and
--- then looked at anew.
-CREATE OR REPLACE FUNCTION allocate(mine text, on_lane text, wanted jsonb, many integer, when_ tstzrange, except_ bigint[])
+-- Have so many hosts of one lane, or at least some; none, where there are not. What others are about to take is waited
+-- for, and then looked at anew.
+CREATE OR REPLACE FUNCTION allocate(mine text, on_lane text, wants jsonpath, many integer, few integer, when_ tstzrange,
+                                    except_ bigint[])
     RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     found bigint[];
     again bigint[];
 BEGIN
     LOOP
-        found := free_hosts(on_lane, wanted, when_, mine, many, except_);
-        IF cardinality(found) = 0 THEN
-            RETURN found;
+        found := free_hosts(on_lane, wants, when_, mine, many, except_);
+        IF cardinality(found) < few THEN
+            RETURN '{}';
         END IF;
         PERFORM FROM hosts WHERE id = ANY (found) ORDER BY id FOR NO KEY UPDATE;
         again := ARRAY(SELECT h.id FROM hosts h WHERE h.id = ANY (found) AND h.works AND NOT EXISTS (
@@ -99,7 +86,7 @@ DECLARE
 BEGIN
     RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
         'reservation', said ->> 'name', 'count', said -> 'count',
-        'next', extract(epoch FROM next_slot(said -> 'properties', (said ->> 'count')::integer, from_, long_)))::text;
+        'next', extract(epoch FROM next_slot((said ->> 'wants')::jsonpath, (said ->> 'count')::integer, from_, long_)))::text;
 END $$;
 
 CREATE OR REPLACE FUNCTION names_of(found bigint[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
@@ -115,12 +102,11 @@ DECLARE
     found bigint[];
     spec_ jsonb;
 BEGIN
-    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND fits(h.properties, said -> 'properties')
+    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath
               GROUP BY h.lane HAVING count(*) >= many ORDER BY h.lane
     LOOP
-        found := allocate(mine, l, said -> 'properties', many, when_, '{}');
+        found := allocate(mine, l, (said ->> 'wants')::jsonpath, many, many, when_, '{}');
         EXIT WHEN cardinality(found) = many;
-        DELETE FROM allocations WHERE reservation = mine;
         found := NULL;
     END LOOP;
     IF found IS NULL THEN
@@ -206,13 +192,13 @@ BEGIN
         PERFORM FROM hosts WHERE id = ANY (had) ORDER BY id FOR NO KEY UPDATE;
         kept := ARRAY(
             SELECT h.id FROM hosts h
-             WHERE h.id = ANY (had) AND h.works AND fits(h.properties, said -> 'properties') AND NOT EXISTS (
+             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND NOT EXISTS (
                    SELECT FROM allocations a WHERE a.host = h.id AND a.reservation <> r.path
                       AND a.during && tstzrange(starts, ends))
              ORDER BY h.id LIMIT many);
         IF r.state <> 'pending' AND NOT heals THEN  -- what is handed over is not exchanged because of a longer time
             SELECT h.name INTO moved FROM hosts h
-             WHERE h.id = ANY (had) AND h.works AND fits(h.properties, said -> 'properties') AND EXISTS (
+             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND EXISTS (
                    SELECT FROM allocations a WHERE a.host = h.id AND a.reservation <> r.path
                       AND a.during && tstzrange(starts, ends))
              ORDER BY h.id LIMIT 1;
@@ -225,7 +211,8 @@ BEGIN
         INSERT INTO allocations (host, reservation, during) SELECT h, r.path, tstzrange(starts, ends) FROM unnest(kept) h;
         now_ := kept;
         IF cardinality(kept) < many THEN
-            now_ := kept || allocate(r.path, r.lane, said -> 'properties', many - cardinality(kept),
+            now_ := kept || allocate(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
+                                     CASE WHEN heals THEN 1 ELSE many - cardinality(kept) END,
                                      tstzrange(starts, ends), kept);
         END IF;
         IF cardinality(now_) < many AND NOT heals THEN
@@ -235,7 +222,7 @@ BEGIN
         IF cardinality(now_) < many THEN
             INSERT INTO allocations (host, reservation, during)
             SELECT h.id, r.path, tstzrange(starts, ends) FROM hosts h
-             WHERE h.id = ANY (had) AND NOT h.works AND fits(h.properties, said -> 'properties') ORDER BY h.id
+             WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (said ->> 'wants')::jsonpath ORDER BY h.id
              LIMIT many - cardinality(now_);
         END IF;
         spec_ := said || jsonb_build_object('hosts', names_of(now_));
@@ -386,7 +373,7 @@ END $$;
 -- Whether a reservation that lacks hosts could have more of them now.
 CREATE OR REPLACE FUNCTION mendable(of_reservation text, on_lane text, said jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN had.works >= (said ->> 'count')::integer THEN true
-                ELSE cardinality(free_hosts(on_lane, said -> 'properties', had.during, of_reservation, 1, had.hosts)) > 0
+                ELSE cardinality(free_hosts(on_lane, (said ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
                   OR had.works > jsonb_array_length(said -> 'hosts') END
       FROM (SELECT count(*) FILTER (WHERE h.works) AS works, array_agg(h.id) AS hosts, (array_agg(a.during))[1] AS during
               FROM allocations a JOIN hosts h ON h.id = a.host WHERE a.reservation = of_reservation) had

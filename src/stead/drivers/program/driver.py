@@ -1,0 +1,200 @@
+"""The driver of reservations by a program of the operator's own: whatever it takes to hand hosts over, it does.
+
+The program is run with one word, and with JSON on its standard input; what it writes to its standard output is read,
+and the last line of its standard error is why it failed. It is run again where nobody knows how far it came, so it
+has to bear that. Its words:
+
+- `start`, `update`, `release`: `{"order", "path", "token", "revision", "hosts", "facts"}`. It may answer with an
+  object of facts, which come back with every later word. With exit code 75 it is tried again later. What it has only
+  begun is looked at until it is done.
+- `look`: `[{"path", "token", "hosts", "facts"}, …]`. It answers `[{"token", "state"}, …]` with `active`, `absent`,
+  `broken` or `moving`, and may say `revision` and `error`.
+- `list`: nothing. It answers with all that it has handed over: `[{"token", "path", "state"}, …]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shlex
+import signal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from stead.drivers import settings
+from stead.drivers.base import MOVING, PROBE, VM, Found, Member, Permanent, Result, Seen, TryAgain, check_batch
+from stead.lifecycle.rows import ABSENT, BROKEN
+
+RESERVATION = "reservation"
+ACTIVE = "active"
+ENDS = {"start": ACTIVE, "update": ACTIVE, "release": ABSENT}
+"""What is done, and what a look shows when it is."""
+STATES = (ACTIVE, ABSENT, BROKEN, MOVING)
+LOOKS = 100
+"""Members in one look."""
+AGAIN = 75
+"""The exit code that says to try again later, as mail programs have it."""
+MOST = 2**20
+"""Bytes of an answer."""
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which program.
+
+    Credentials: none; the program has its own.
+    """
+
+    program: str
+    """The program, and words that it is always given."""
+    provider: str = ""
+    """As the lane has it; without meaning here."""
+    region: str = ""
+    """As the lane has it; without meaning here."""
+    timeout: Annotated[float, Meta(gt=0, le=3600)] = 10.0
+    """Seconds after which it is killed. What takes longer it begins, and says `moving` of it."""
+
+
+class Sight(Struct, frozen=True):
+    """What the program says of one reservation."""
+
+    token: str
+    state: str
+    path: str = ""
+    revision: int | None = None
+    error: str = ""
+    facts: dict[str, Any] = {}
+
+
+_SIGHTS = msgspec.json.Decoder(list[Sight])
+_FACTS = msgspec.json.Decoder(dict[str, Any])
+
+
+def from_config(config: Mapping[str, Any]) -> ProgramDriver:
+    """For the registry."""
+    try:
+        return ProgramDriver(settings.read(Config, config))
+    except ValueError as error:
+        raise ValueError(f"the configuration of the program is wrong: {error}") from error
+
+
+class ProgramDriver:
+    """Runs the program."""
+
+    def __init__(self, config: Config) -> None:
+        self._words = shlex.split(config.program)
+        if not self._words:
+            raise ValueError("no program is named")
+        self._timeout = config.timeout
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Hosts of a reservation, and nothing else."""
+        return frozenset({RESERVATION})
+
+    @property
+    def longest_call(self) -> float:
+        """The time after which it is killed."""
+        return self._timeout
+
+    def batch_limit(self, verb: str, kind: str = VM) -> int:
+        """What is done is done for one; a look takes many."""
+        if kind != RESERVATION or verb not in (PROBE, *ENDS):
+            raise ValueError(f"the driver of programs does not know {verb} of a {kind}")
+        return LOOKS if verb == PROBE else 1
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        """Run it for the one member."""
+        if not members:
+            return []
+        check_batch(self, verb, members)
+        if verb == PROBE:
+            raise ValueError("a probe is answered by describe")
+        (member,) = members
+        code, out, says = await self._run(verb, {"order": token, "revision": member.revision, **_told(member)})
+        if code != 0:
+            why = f"{self._words[0]} {verb}: {says or f'exit code {code}'}"
+            return [Result(path=member.path, ok=False, error=why, permanent=code != AGAIN)]
+        try:
+            facts = _FACTS.decode(out) if out.strip() else {}
+        except msgspec.MsgspecError as error:
+            raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
+        return [Result(path=member.path, ok=True, pending=ENDS[verb], facts=facts)]
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        """What it says of each; what it does not mention is not there."""
+        if not members:
+            return []
+        check_batch(self, PROBE, members)
+        sights = {sight.token: sight for sight in await self._sights("look", [_told(member) for member in members])}
+        return [_seen(member, sights.get(member.token)) for member in members]
+
+    async def inventory(self) -> list[Found]:
+        """All that it has handed over."""
+        return [
+            Found(id=sight.token, token=sight.token, state=sight.state, path=sight.path, kind=RESERVATION)
+            for sight in await self._sights("list", None)
+            if sight.state != ABSENT
+        ]
+
+    async def lacks(self, field: str, name: str) -> list[str] | None:
+        """Only trying tells."""
+        return None
+
+    async def close(self) -> None:
+        """Nothing stays open."""
+
+    async def _sights(self, verb: str, said: object) -> list[Sight]:
+        code, out, says = await self._run(verb, said)
+        if code != 0:
+            raise TryAgain(f"{self._words[0]} {verb}: {says or f'exit code {code}'}", unknown=True)
+        try:
+            sights = _SIGHTS.decode(out)
+        except msgspec.MsgspecError as error:
+            raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
+        for sight in sights:
+            if sight.state not in STATES:
+                raise TryAgain(f"{self._words[0]} {verb}: {sight.state!r} is none of {', '.join(STATES)}")
+        return sights
+
+    async def _run(self, verb: str, said: object) -> tuple[int, bytes, str]:
+        """How it ended, what it wrote, and the last line of what it complained of."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words,
+                verb,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,  # so that all it has begun ends with it, when its time is over
+            )
+        except OSError as error:
+            raise Permanent(f"{self._words[0]} cannot be run: {error.strerror}") from error
+        try:
+            async with asyncio.timeout(self._timeout):
+                out, err = await process.communicate(msgspec.json.encode(said))
+        except TimeoutError as error:
+            raise TryAgain(f"{self._words[0]} {verb} took longer than {self._timeout:g} s", unknown=True) from error
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        lines = err.decode(errors="replace").strip().splitlines()
+        return process.returncode or 0, out[:MOST], lines[-1][:500] if lines else ""
+
+
+def _told(member: Member) -> dict[str, Any]:
+    hosts = member.spec.get("hosts", [])
+    return {"path": member.path, "token": member.token, "hosts": hosts, "facts": dict(member.facts)}
+
+
+def _seen(member: Member, sight: Sight | None) -> Seen:
+    if sight is None:
+        return Seen(path=member.path, state=ABSENT)
+    return Seen(
+        path=member.path, state=sight.state, revision=sight.revision, error=sight.error, facts=dict(sight.facts)
+    )

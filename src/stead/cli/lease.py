@@ -227,7 +227,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
     )
     _part(
         ("EVENT", "AT", "STATUS", "LATE"),
-        [(one.kind, clock(one.at), one.status, "" if one.late is None else span(one.late)) for one in found.events],
+        [(one.kind, clock(one.at), one.status, _late(one.late)) for one in found.events],
         right=("LATE",),
     )
     _part(
@@ -251,6 +251,13 @@ def _running(operation: Operation | None) -> str:
         return ""
     says = f": {operation.says}" if operation.says else ""
     return f"{operation.action} by {operation.principal}, {operation.id}{says}"
+
+
+def _late(seconds: float | None) -> str:
+    """How long after its time something came; it may have been asked for before."""
+    if seconds is None:
+        return ""
+    return f"{span(-seconds)} early" if seconds < 0 else span(seconds)
 
 
 def _wishes(part: Reserved) -> str:

@@ -187,7 +187,7 @@ class Cell:
         with urllib.request.urlopen(f"{url}?limit=1000", timeout=5) as answer:
             there = {host["name"] for host in json.load(answer)["items"]}
         (lane,) = lanes_of(RACK)
-        for name in HOSTS.keys() - there:
+        for name in [name for name in HOSTS if name not in there]:
             body = json.dumps({"lane": lane, "properties": HOSTS[name]}).encode()
             kind = {"Content-Type": "application/json"}
             request = urllib.request.Request(f"{url}/{name}", body, kind, method="PUT")

@@ -54,7 +54,7 @@ def test_a_lease_from_its_booking_to_its_end(cell: Cell, ns: str, stead: Stead) 
     cell.struck()
     assert stead("lease", "end", f"{ns}/one").code == Code.DONE
     assert shown(stead, f"{ns}/one")["status"] == "TERMINATED"
-    assert re.search(r"^end_lease .* DONE +1h59m early$", stead("lease", "show", f"{ns}/one").out, re.M)
+    assert re.search(r"^end_lease .* DONE +119m early$", stead("lease", "show", f"{ns}/one").out, re.M)
     assert stead("lease", "delete", f"{ns}/one").code == Code.DONE
     gone = stead("lease", "show", f"{ns}/one")
     assert (gone.code, f"there is no lease /{ns}/one" in gone.err) == (Code.NOT_FOUND, True)
@@ -189,6 +189,8 @@ def test_how_late_leases_begin_and_end(cell: Cell, ns: str, stead: Stead) -> Non
     assert float(row[3].removesuffix("s")) >= 120
     found = json.loads(stead("lease", "lateness", "--hours", "1", "-o", "json").out)
     assert found["fired"] >= int(row[0]) > 0
+    assert stead("lease", "end", f"{ns}/one").code == Code.DONE  # before its time, which is neither late nor early
+    assert json.loads(stead("lease", "lateness", "--hours", "1", "-o", "json").out) == found
 
 
 def test_hosts_from_their_first_day_to_their_last(ns: str, stead: Stead) -> None:

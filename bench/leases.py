@@ -24,6 +24,8 @@ from stead.store.store import speak_json
 HOSTS = 500
 FEW = 10_000
 HOUR = 3600.0
+LONG = 1200.0
+"""Seconds that are booked; hosts are free for an hour, and then taken for one."""
 WANTED = 4
 """Hosts in one booking."""
 TOO_MANY = 200
@@ -71,7 +73,7 @@ async def filled(
 async def book(connection: asyncpg.Connection[asyncpg.Record], start: float, count: int) -> float:
     """Seconds that a booking takes, whether there is room or not."""
     wanted = {"name": "r0", "count": count, "wants": "$.cpus >= 16"}
-    terms = {"start": start, "end": start + HOUR, "warn": None, "reservations": [wanted]}
+    terms = {"start": start, "end": start + LONG, "warn": None, "reservations": [wanted]}
     transaction = connection.transaction()
     await transaction.start()
     began = time.perf_counter()

@@ -123,6 +123,18 @@ def _private_cloud() -> Iterator[tuple[str, Rule]]:
             yield f"{noun} {verb}", Rule(FORCE, f"{path} --detach", seen=True, before=in_a_datacenter)
 
 
+def booked(house: House) -> None:
+    """There is a host, and a lease that has none."""
+    house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
+    terms = {"start": "2030-01-07T08:00:00Z", "end": "2030-01-07T12:00:00Z", "reservations": [{"name": "r0"}]}
+    house.cell.put("/shop/booked", "lease", "ACTIVE", **terms)
+
+
+def a_host(house: House) -> None:
+    """There is one that nobody has had."""
+    house.cell.run(house.cell.store.put_host("spare", "rack.a", {}, None))
+
+
 CEDAR = 'forbid (principal, action == Action::"terminate", resource == Resource::"/none");'
 RULES: dict[str, Rule | None] = {
     "dev": LOCAL,
@@ -201,6 +213,19 @@ RULES: dict[str, Rule | None] = {
     "scaling show": Rule(SEE, "shop/web", before=scaling),
     "scaling delete": Rule(ACT, "shop/web", before=scaling),
     "scaling demand": Rule(ACT, "shop/web 1", before=scaling),
+    "lease create": Rule(ACT, "shop/lease --from now --to +1h --detach"),
+    "lease update": Rule(ACT, "shop/booked --to +5h --hosts 2 --detach", before=booked),
+    "lease end": Rule(ACT, "shop/booked --detach", before=booked),
+    "lease delete": Rule(ACT, "shop/booked --detach", before=booked),
+    "lease list": Rule(KNOWN),
+    "lease show": Rule(SEE, "shop/booked", before=booked),
+    "lease calendar": Rule(KNOWN),
+    "lease lateness": Rule(KNOWN),
+    "host list": Rule(KNOWN),
+    "host add": Rule(ADMIN, "h1 --lane rack.a", hidden=False),
+    "host fail": Rule(ADMIN, "h1 --why broken", hidden=False, before=booked),
+    "host recover": Rule(ADMIN, "h1", hidden=False, before=booked),
+    "host remove": Rule(ADMIN, "spare", hidden=False, before=a_host),
     "cloudlet create": Rule(ACT, "shop/other --detach"),
     "cloudlet invite": Rule(ADMIN, "shop/site", hidden=False, before=at_a_site),
     "cloudlet list": Rule(KNOWN),

@@ -12,7 +12,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from functools import partial
 from types import TracebackType
@@ -32,9 +32,11 @@ from stead.controller.cascading import PLANS, Cascading
 from stead.controller.engine import Entry, access_of
 from stead.controller.grants import Grants
 from stead.controller.groups import Groups
+from stead.controller.healers.leases import Events
+from stead.controller.leasing import Booking, Rebooking
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
-from stead.controller.steps import Steps
+from stead.controller.steps import Steps, Work
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
 from stead.lifecycle.decide.draft import PROBE
@@ -107,7 +109,12 @@ class Cell:
                 self.mover.follow(self.queues)
                 self.groups = Groups(self.mover)
                 self.mover.follow(self.groups)
-                self.mover.follow(Steps(self.mover, dict.fromkeys(PLANS, partial(Cascading, self.admission))))
+                works: dict[tuple[str, str], Callable[[], Work]] = {
+                    ("lease", "CREATING"): partial(Booking, self.mover),
+                    ("lease", "UPDATING"): partial(Rebooking, self.admission),
+                    **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
+                }
+                self.mover.follow(Steps(self.mover, works))
                 self.view = View(self.store, KINDS)
                 access = access_of(self.entry, self.store, KINDS) if self.entry is not None else None
                 service = Service(
@@ -225,6 +232,12 @@ class Cell:
         )
         await connection.execute("DELETE FROM claims WHERE path = $1", path)
         await connection.close()
+
+    def struck(self) -> int:
+        """The clock sees to the moments of leases that have come; how many that were."""
+        seen = self.run(Events(self.admission)())
+        self.run(self.idle())
+        return seen
 
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""

@@ -29,6 +29,13 @@ def test_what_it_prints_works_and_what_is_killed_comes_back(tmp_path: Path) -> N
         said = {verb: one.stead(f"{verb} {rest}") for verb, rest in commands}
         assert said["mci tree"].stdout.startswith("shop/web  Running:6 (R:6/6)\n")
         assert "would be refused" in said["explain"].stdout
+        booked = re.search(r"^  stead (lease create lab/monday .*)", one.said(), re.M)
+        assert booked is not None
+        assert one.stead(booked[1]).returncode == 0
+        one.until(lambda: "ACTIVE" in one.stead("lease list lab").stdout, "the lease to begin")
+        hosts = json.loads(one.stead("host list -o json").stdout)
+        assert {host["name"]: host["lane"] for host in hosts} == dict.fromkeys(("h1", "h2", "h3", "h4"), "rack.lab")
+        assert {*hosts[0]["properties"]} == {"cpus", "memory", "arch"}
         before = one.pid("server")
         os.kill(before, signal.SIGKILL)
         one.until(lambda: one.pid("server") != before, "the server to be back")
@@ -53,11 +60,15 @@ def test_what_is_kept_is_there_the_next_time(open_folder: Path) -> None:
     with trial(open_folder, "--keep") as one:
         one.runs()
         assert one.stead("vm create shop/web/front/1 --provider aws --region us-east-1").returncode == 0
+        assert one.stead("host fail h1 --why power").returncode == 0
+        assert one.stead("host remove h2").returncode == 0
         one.end()
     with trial(open_folder, "--keep") as two:
         two.runs()
         shown = json.loads(two.stead("vm show shop/web/front/1 -o json").stdout)
         assert shown["state"] == "Running"
+        hosts = json.loads(two.stead("host list -o json").stdout)
+        assert {host["name"]: host["works"] for host in hosts} == {"h1": False, "h2": True, "h3": True, "h4": True}
         assert two.stead("vm suspend shop/web/front/1").returncode == 0
         two.end()
 

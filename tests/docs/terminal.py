@@ -19,7 +19,7 @@ NOT_TYPED = ("pip install ",)
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)"
 NAME = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<![\d.,-])\d{4,}(?![\d.,-]\d|\d)"
 """What is another one every time: ids of operations, and numbers of processes and ports."""
-TOOK = r"(?<= )\d+\.\d(?= )"
+TOOK = r"(?<= )\d+\.\d(?= |s$)"
 """Seconds that something took."""
 PLACE = r"^ +\d+(?=  \d{4}-\d\d-)"
 """A place in the journal."""

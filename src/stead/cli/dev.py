@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.output import Code, fail, line, note
-from stead.dev.cell import LANES, Cell, Wanted, home
+from stead.dev.cell import HOSTS, LANES, RACK, Cell, Wanted, home, lanes_of
 from stead.dev.children import NotStarted
 from stead.dev.doctor import examine
 
@@ -24,7 +24,7 @@ def dev(
     cloud_port: CloudPort = 7780,
     delay: Annotated[float, typer.Option(min=0, help="Seconds that the simulated cloud takes for a call.")] = 1.0,
 ) -> None:
-    """Run everything on this machine until Ctrl-C: database, bus, server, agents and a simulated cloud.
+    """Run everything on this machine until Ctrl-C: database, bus, server, agents, a simulated cloud and rack.
 
     It listens on loopback only, and asks nobody who they are: it is for trying things out. What ends by itself is
     started again, so kill what you like.
@@ -57,11 +57,11 @@ def _tell(cell: Cell, took: float) -> None:
     wanted = cell.wanted
     url = f"http://127.0.0.1:{wanted.port}"
     kept = f"kept in {wanted.keep}" if wanted.keep else "thrown away at the end; --keep keeps it"
-    regions = ", ".join(f"{provider}.{region}" for provider, regions in LANES.items() for region in regions)
     line(f"Stead runs, after {took:.1f} s: on loopback only, and open to whoever is on this machine.\n")
     line(f"  console    {url}/console/")
     line(f"  API        {url}/v1, described at {url}/v1/openapi.json")
-    line(f"  clouds     {regions} (simulated)")
+    line(f"  clouds     {', '.join(lanes_of(LANES))} (simulated)")
+    line(f"  hosts      {', '.join(HOSTS)} at {', '.join(lanes_of(RACK))} (simulated)")
     line(f"  data       {kept}\n")
     line(f"  {'PART':<12} {'PROCESS':>7}  ADDRESS")
     for name, pid, address in cell.parts():
@@ -71,6 +71,7 @@ def _tell(cell: Cell, took: float) -> None:
     line(f"  stead mci example | stead mci create shop/web -f -{server}")
     line(f"  stead mci tree shop/web{server}")
     line(f"  stead explain shop/web resume{server}")
+    line(f"  stead lease create lab/monday --from now --to +2h --hosts 2{server}")
     line("\nKill any of the processes meanwhile and it goes on. Ctrl-C ends it.")
 
 

@@ -17,9 +17,11 @@ from stead.cli import (
     dev,
     disk,
     explain,
+    host,
     image,
     journal,
     lane,
+    lease,
     login,
     machine,
     mci,
@@ -70,6 +72,8 @@ app.add_typer(machine.app, name="machine", short_help="Machines on the nodes of 
 app.add_typer(disk.app, name="disk", short_help="Disks of machines, and those that lie by themselves.")
 app.add_typer(image.app, name="image", short_help="What the first disks of machines are made from.")
 app.add_typer(node.app, name="node", short_help="The hosts that machines of the private cloud run on.")
+app.add_typer(lease.app, name="lease", short_help="Hosts booked for a time.")
+app.add_typer(host.app, name="host", short_help="Machines that leases can have.")
 app.command(
     "bin", short_help="What lies in the recycle bin, and until when.", epilog="Example: stead bin acme/space"
 )(recycle_bin.bin_)

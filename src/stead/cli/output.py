@@ -115,6 +115,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
         typer.echo(text.rstrip())
 
 
+def coloured(pieces: Iterable[tuple[str, str]]) -> None:
+    """A line of the result in pieces, each with its style where the terminal can."""
+    console = _console()
+    with console.capture() as capture:
+        console.print(Text.assemble(*pieces), end="", soft_wrap=True)
+    typer.echo(capture.get())
+
+
 def _console() -> Console:
     console = Console(highlight=False)
     if not console.is_terminal:

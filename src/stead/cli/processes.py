@@ -58,11 +58,14 @@ class Place:
     """Of what agents connect with."""
     leaves: bool = False
     """Whether agents of sites may be behind leaf nodes."""
+    webhooks: Sequence[str] = ()
+    """How addresses begin at which owners of leases may have something told."""
 
     def words(self) -> list[str]:
         """The same, as it is told to another process; without addresses."""
         given = ["--identity", str(self.identity)] if self.identity is not None else []
         given += ["--leaf-nodes"] if self.leaves else []
+        given += [word for prefix in self.webhooks for word in ("--webhooks", prefix)]
         return ["--cell", self.cell, "--pace", str(self.pace), *given, "--agent-lifetime", self.lifetime]
 
     def addresses(self) -> dict[str, str]:
@@ -237,7 +240,8 @@ async def _beside(command: Sequence[str], told: Mapping[str, str]) -> None:
 
 
 async def _controller(place: Place) -> None:
-    async with engine(place.database, place.nats, place.cell, **place.options()) as e:
+    options = {**place.options(), "webhooks": place.webhooks}
+    async with engine(place.database, place.nats, place.cell, **options) as e:
         running = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(word, running.cancel)

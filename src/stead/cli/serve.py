@@ -17,6 +17,7 @@ import yaml
 from stead.cli.output import Code, fail
 from stead.cli.settings import read_text
 from stead.cli.times import duration
+from stead.cli.webhooks import prefixes
 
 if TYPE_CHECKING:
     from stead.pki.identity import Identity
@@ -89,6 +90,17 @@ Leaves = Annotated[
         help="Agents of sites may be behind leaf nodes; what they connect with then lets them answer anywhere.",
     ),
 ]
+Webhooks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--webhooks",
+        envvar="STEAD_WEBHOOKS",
+        metavar="PREFIX",
+        callback=prefixes,
+        help="How addresses begin at which owners of leases may have something told, such as https://hooks.example/. "
+        "May be repeated; without it, there are none.",
+    ),
+]
 
 
 def _log() -> None:
@@ -129,6 +141,7 @@ def server(
     identity: Who = None,
     lifetime: Lifetime = "30d",
     leaves: Leaves = False,
+    webhooks: Webhooks = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(
@@ -171,7 +184,9 @@ def server(
         listening = processes.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
     except ValueError as error:
         fail(str(error), Code.USAGE)
-    place = processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime, leaves)
+    place = processes.Place(
+        _unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or ()
+    )
     processes.server(place, listening, entry)
 
 
@@ -184,13 +199,17 @@ def controller(
     identity: Who = None,
     lifetime: Lifetime = "30d",
     leaves: Leaves = False,
+    webhooks: Webhooks = None,
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
     from stead.cli import processes
 
     _log()
     _described(identity)
-    processes.controller(processes.Place(_unlocked(context, database), nats, cell, pace, identity, lifetime, leaves))
+    place = processes.Place(
+        _unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or ()
+    )
+    processes.controller(place)
 
 
 def _described(folder: Path | None) -> Identity | None:

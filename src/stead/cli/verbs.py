@@ -13,9 +13,9 @@ from stead.client import DEFAULT_SERVER
 
 
 def add_verb(
-    app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str, noun: str = ""
+    app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str, noun: str = "", verb: str = ""
 ) -> None:
-    """Have a command for an action. Its noun is the kind's name, if it is not another one."""
+    """Have a command for an action. Its noun is the kind's name, if it is not another one; its verb, the action's."""
 
     def command(
         path: str,
@@ -34,4 +34,5 @@ def add_verb(
 
     command.__doc__ = says
     command.__annotations__["path"] = path_type
-    app.command(action, short_help=says, epilog=f"Example: stead {noun or kind} {action} {example}")(command)
+    name = verb or action
+    app.command(name, short_help=says, epilog=f"Example: stead {noun or kind} {name} {example}")(command)

@@ -18,6 +18,7 @@ from stead.client.errors import (
 )
 from stead.client.groups import OperationMember
 from stead.client.lasting import Lasting
+from stead.client.leases import Booked, Calendar, Host, Lateness, Lease, Moment, Notice, Reserved
 from stead.client.lifecycles import LifecycleName, WholeLifecycle
 from stead.client.logs import Log
 from stead.client.models import (
@@ -47,21 +48,28 @@ __all__ = [
     "Accepted",
     "AgentIdentity",
     "BadAnswer",
+    "Booked",
+    "Calendar",
     "Claim",
     "Client",
     "DemandTaken",
     "Explanation",
     "Fault",
+    "Host",
     "Invalid",
     "Invitation",
     "Joined",
     "Lane",
     "Lasting",
+    "Lateness",
+    "Lease",
     "LifecycleName",
     "Line",
     "Log",
+    "Moment",
     "NotAllowed",
     "NotFound",
+    "Notice",
     "Operation",
     "OperationMember",
     "Orphan",
@@ -75,6 +83,7 @@ __all__ = [
     "Quotas",
     "Refused",
     "Rehearsal",
+    "Reserved",
     "Resource",
     "Scaling",
     "Standing",

@@ -11,11 +11,11 @@ was lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -24,6 +24,7 @@ from stead.client.agents import Agents
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.glance import Glance
 from stead.client.groups import OperationMember, OperationMemberPage
+from stead.client.leases import Leases
 from stead.client.logs import Written
 from stead.client.models import (
     Accepted,
@@ -43,6 +44,7 @@ from stead.client.models import (
     Truth,
     TruthPage,
 )
+from stead.client.paging import through
 from stead.client.queues import Queue, QueuePage, WholeQueue
 from stead.client.quotas import Quotas
 from stead.client.scaling import Scalings
@@ -75,7 +77,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
+class Client(Glance, Accesses, Agents, Written, Scalings, Leases, Streams):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(
@@ -130,7 +132,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
 
     def resources(self, *, kind: str | None = None, below: str = "/", limit: int = 500) -> AsyncGenerator[Resource]:
         """All resources below a path, page by page."""
-        return _through(lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor))
+        return through(lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor))
 
     async def status(self, path: str, *, refresh: bool = False) -> Standing:
         """How an infrastructure or a subgroup stands; with `refresh`, after a look at what may have changed."""
@@ -194,7 +196,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
 
     def members(self, id: str, *, limit: int = 500) -> AsyncGenerator[OperationMember]:
         """All members that did not do what an operation asked of them, or could not be asked, each with why."""
-        return _through(lambda cursor: self.member_page(id, limit=limit, cursor=cursor))
+        return through(lambda cursor: self.member_page(id, limit=limit, cursor=cursor))
 
     async def operation_page(
         self, *, below: str = "/", running: bool | None = None, limit: int = 100, cursor: str | None = None
@@ -207,7 +209,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
         self, *, below: str = "/", running: bool | None = None, limit: int = 100
     ) -> AsyncGenerator[Operation]:
         """All operations on a path and below it, page by page, the latest first."""
-        return _through(lambda cursor: self.operation_page(below=below, running=running, limit=limit, cursor=cursor))
+        return through(lambda cursor: self.operation_page(below=below, running=running, limit=limit, cursor=cursor))
 
     async def follow(self, id: str) -> AsyncGenerator[Operation]:
         """An operation each time something about it has changed; the last is how it ended."""
@@ -255,7 +257,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
 
     def stuck(self, *, below: str = "/", lately: int | None = None, limit: int = 100) -> AsyncGenerator[Stuck]:
         """All that is stuck, page by page: the longest first, then what was settled lately."""
-        return _through(lambda cursor: self.stuck_page(below=below, lately=lately, limit=limit, cursor=cursor))
+        return through(lambda cursor: self.stuck_page(below=below, lately=lately, limit=limit, cursor=cursor))
 
     async def claims(self, *, below: str = "/", limit: int = 1000) -> ClaimPage:
         """Who may change what now."""
@@ -270,7 +272,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
 
     def queues(self, *, below: str = "/", limit: int = 500) -> AsyncGenerator[Queue]:
         """All queues of a path and below it, page by page."""
-        return _through(lambda cursor: self.queue_page(below=below, limit=limit, cursor=cursor))
+        return through(lambda cursor: self.queue_page(below=below, limit=limit, cursor=cursor))
 
     async def queue(self, path: str, *, limit: int = 1000) -> WholeQueue:
         """The queue of an object, with what waits in it."""
@@ -307,7 +309,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
         self, *, kind: str | None = None, below: str = "/", fresh: bool = True, limit: int = 500
     ) -> AsyncGenerator[Truth]:
         """All resources at a path and below it beside what a look shows, page by page."""
-        return _through(
+        return through(
             lambda cursor: self.truth_page(kind=kind, below=below, fresh=fresh, limit=limit, cursor=cursor)
         )
 
@@ -331,7 +333,7 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
 
     def lanes(self, *, limit: int = 500) -> AsyncGenerator[Lane]:
         """All lanes, with who serves them and what there is to do, page by page."""
-        return _through(lambda cursor: self.lane_page(limit=limit, cursor=cursor))
+        return through(lambda cursor: self.lane_page(limit=limit, cursor=cursor))
 
     async def limit_lane(self, lane: str, members: int | None) -> None:
         """Say how many members a lane bears at once; None: as many as its provider says."""
@@ -366,25 +368,6 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Streams):
             if len(page.items) < limit:
                 return
             after = page.next
-
-
-class _Page[T](Protocol):
-    @property
-    def items(self) -> tuple[T, ...]: ...
-    @property
-    def next(self) -> str | None: ...
-
-
-async def _through[T](page: Callable[[str | None], Awaitable[_Page[T]]]) -> AsyncGenerator[T]:
-    """The things on all pages, from the first one on."""
-    cursor: str | None = None
-    while True:
-        found = await page(cursor)
-        for item in found.items:
-            yield item
-        if found.next is None:
-            return
-        cursor = found.next
 
 
 def _now() -> float:

@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any
 from urllib.parse import quote
 
+from stead.client.paging import through
 from stead.client.transport import Transport
 
 
@@ -90,16 +91,9 @@ class Scalings:
         query = {"namespace": namespace, "limit": limit, "cursor": cursor}
         return await self._transport.send(ScalingPage, "GET", "/v1/scaling", query=query)
 
-    async def scalings(self, *, namespace: str | None = None, limit: int = 500) -> AsyncGenerator[Scaling]:
+    def scalings(self, *, namespace: str | None = None, limit: int = 500) -> AsyncGenerator[Scaling]:
         """All policies, page by page."""
-        cursor: str | None = None
-        while True:
-            page = await self.scaling_page(namespace=namespace, limit=limit, cursor=cursor)
-            for item in page.items:
-                yield item
-            if page.next is None:
-                return
-            cursor = page.next
+        return through(lambda cursor: self.scaling_page(namespace=namespace, limit=limit, cursor=cursor))
 
     async def scaling(self, namespace: str, name: str) -> Scaling:
         """A policy as it stands."""

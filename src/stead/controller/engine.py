@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,14 +68,16 @@ async def engine(
     identity: Path | None = None,
     lifetime: float = LIFETIME,
     leaves: bool = False,
+    webhooks: Sequence[str] = (),
 ) -> AsyncIterator[Engine]:
     """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
 
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
+    Webhooks of leases go to addresses that begin like one of `webhooks`.
     """
     place = Place(nats, cell, identity, lifetime, leaves)
     async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
-        controller = Controller(store, bus, kinds, pace=pace, identities=identities)
+        controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks)
         yield Engine(controller, _service(controller, identities))
 
 

@@ -30,6 +30,17 @@ LANES: Mapping[str, Sequence[str]] = {
     "gcp": ("asia-northeast3", "europe-west4"),
 }
 """The providers of the simulated cloud, and their regions."""
+RACK: Mapping[str, Sequence[str]] = {"rack": ("lab",)}
+"""The same for the hosts that leases have."""
+HOSTS: Mapping[str, Mapping[str, str | int]] = {
+    "h1": {"cpus": 8, "memory": 32, "arch": "x86_64"},
+    "h2": {"cpus": 16, "memory": 64, "arch": "x86_64"},
+    "h3": {"cpus": 16, "memory": 64, "arch": "x86_64"},
+    "h4": {"cpus": 32, "memory": 128, "arch": "arm64"},
+}
+"""What each of them has."""
+HOOKS = tuple(f"http://{host}{end}" for host in ("127.0.0.1", "localhost") for end in (":", "/"))
+"""Where webhooks may go: to this machine."""
 
 CELL = "dev"
 DATABASE = "stead"
@@ -118,7 +129,8 @@ class Cell:
             self._start(self.nats)
             cloud = self._cloud()
             self._server()
-            for provider, regions in LANES.items():
+            self._hosts()
+            for provider, regions in {**LANES, **RACK}.items():
                 self._agent(provider, regions, cloud)
             wait_until(self._served, "agents to serve all lanes")
             self.stack = self.stack.pop_all()
@@ -164,9 +176,22 @@ class Cell:
         return ("--nats", self.nats.url, "--cell", CELL)
 
     def _server(self) -> None:
-        words = ("server", "--open", "--database", self.postgres.dsn(DATABASE), *self._words())
+        hooks = (word for prefix in HOOKS for word in ("--webhooks", prefix))
+        words = ("server", "--open", "--database", self.postgres.dsn(DATABASE), *hooks, *self._words())
         folder = self._folder("server")
         self._start(Web("server", "/readyz", *words, folder=folder, port=self.wanted.port))
+
+    def _hosts(self) -> None:
+        """Those that are not there yet; what became of the others is left as it is."""
+        url = f"http://127.0.0.1:{self.wanted.port}/v1/hosts"
+        with urllib.request.urlopen(f"{url}?limit=1000", timeout=5) as answer:
+            there = {host["name"] for host in json.load(answer)["items"]}
+        (lane,) = lanes_of(RACK)
+        for name in [name for name in HOSTS if name not in there]:
+            body = json.dumps({"lane": lane, "properties": HOSTS[name]}).encode()
+            kind = {"Content-Type": "application/json"}
+            request = urllib.request.Request(f"{url}/{name}", body, kind, method="PUT")
+            urllib.request.urlopen(request, timeout=5).close()
 
     def _agent(self, provider: str, regions: Sequence[str], cloud: str) -> None:
         lanes = [word for region in regions for word in ("--lane", f"{provider}.{region}")]
@@ -178,7 +203,7 @@ class Cell:
         """Whether an agent is there for every lane: before that, whoever asks for something is told to wait."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.wanted.port}/v1/lanes", timeout=5) as answer:
             found = {lane["lane"] for lane in json.load(answer)["items"] if any(a["there"] for a in lane["agents"])}
-        return found >= {f"{provider}.{region}" for provider, regions in LANES.items() for region in regions}
+        return found >= {*lanes_of(LANES), *lanes_of(RACK)}
 
     def watch(self) -> None:
         """For ever: start again what has ended by itself."""
@@ -207,6 +232,11 @@ class Cell:
         yield "nats", self.nats.pid, self.nats.url
         for server in self.own:
             yield server.name, server.pid, server.url if isinstance(server, Web) else ""
+
+
+def lanes_of(providers: Mapping[str, Sequence[str]]) -> list[str]:
+    """The lanes of some providers."""
+    return [f"{provider}.{region}" for provider, regions in providers.items() for region in regions]
 
 
 def taken(port: int) -> bool:

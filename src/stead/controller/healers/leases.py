@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
@@ -101,7 +102,13 @@ class Notices:
         await self.mover.store.end_notice(notice["id"], now, error, again)
 
     def _may(self, url: str) -> bool:
-        return url.startswith(self.allowed) if self.allowed else False
+        """Whether it leads to where it seems to: no name before the host's, and no way up again."""
+        try:
+            whole = urlsplit(url)
+        except ValueError:
+            return False
+        up = {".", ".."} & set(unquote(whole.path).replace("\\", "/").split("/"))
+        return url.startswith(self.allowed) and "@" not in whole.netloc and "\\" not in whole.netloc and not up
 
     async def _post(self, notice: Mapping[str, Any]) -> str:
         """What went wrong, if something did."""

@@ -1,8 +1,9 @@
 -- Booking. Times are the controller's: it says what time it is, and all goes by that.
 
--- Hosts of a lane that nobody else has at that time.
+-- Hosts of a lane that nobody else has at that time: one host after the other is looked up, until there are enough.
 CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wants jsonpath, when_ tstzrange, mine text, many integer, except_ bigint[])
-    RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off AS $$
+    RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM (
         SELECT h.id FROM hosts h
          WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND h.properties @@ wants

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -59,7 +60,7 @@ async def act(driver: Driver, verb: str, members: Sequence[Member], order: str =
     results: list[Result] = []
     for batch in batches(members, driver.batch_limit(verb, members[0].kind)):
         results += await eventually(
-            lambda batch=batch: driver.perform(verb, batch, order or f"order-{verb}"),
+            partial(driver.perform, verb, batch, order or f"order-{verb}"),
             lambda results: all(result.ok or result.permanent for result in results),
         )
     return [await settle(driver, m, r) for m, r in zip(members, results, strict=True)]

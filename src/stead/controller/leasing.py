@@ -65,7 +65,8 @@ class Rebooking:
         """Do what is missing."""
         now = self.mover.clock()
         parts = (await self.store.reservations([row.path]))[row.path]
-        start = next((e for e in (await self.store.events([row.path]))[row.path] if e["kind"] == "start_lease"), None)
+        events = {event["kind"]: event for event in (await self.store.events([row.path]))[row.path]}
+        start = events.get("start_lease")
         try:
             terms = terms_of.read(row.next_spec or row.spec)
         except WrongTerms as wrong:
@@ -77,7 +78,7 @@ class Rebooking:
             record = await self.store.operation(operation)
             heals = record is not None and record["principal"] == CONTROLLER
             no = _forbidden(row, terms, parts, now, begun=begun)
-            if no:
+            if no and not _booked(terms, parts, events):
                 return Declined(no)
             fence = row.snapshot.fence.counter
             booked = await self.store.rebook(row.path, fence, terms.booked(), now, heals=heals)
@@ -91,8 +92,8 @@ class Rebooking:
         if waits is not None:
             return waits
         await self.store.settle_start(row.path, "DONE" if begun else "UNDONE", terms.start.timestamp())
-        events = (await self.store.events([row.path]))[row.path]
-        return Done(events=tuple((event["kind"], event["status"]) for event in events))
+        settled = (await self.store.events([row.path]))[row.path]
+        return Done(events=tuple((event["kind"], event["status"]) for event in settled))
 
     async def _follow(
         self, row: Row, operation: UUID, terms: Terms, parts: Sequence[Mapping[str, Any]], *, begun: bool
@@ -154,6 +155,15 @@ def _forbidden(row: Row, terms: Terms, parts: Sequence[Mapping[str, Any]], now: 
     names = {one.name for one in terms.reservations}
     left_out = [part["path"] for part in parts if part["path"].rsplit("/", 1)[1] not in names]
     return f"{left_out[0]} cannot be left out: delete the lease, or book less of it" if left_out else ""
+
+
+def _booked(terms: Terms, parts: Sequence[Mapping[str, Any]], events: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether it is booked on these terms already: whoever did it died before the rest, and nothing can be declined
+    any more."""
+    wanted = {one.name: one.count for one in terms.reservations}
+    counts = {part["path"].rsplit("/", 1)[1]: part["spec"].get("count") for part in parts}
+    end = events.get("end_lease")
+    return counts == wanted and end is not None and end["at"] == terms.end
 
 
 def _lacks(part: Mapping[str, Any], spec: Mapping[str, Any], *, begun: bool) -> str:

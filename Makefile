@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races fuzz dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-long test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races fuzz dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -43,6 +43,10 @@ docs-check: $(READY)
 # make test ARGS="tests/lifecycle -k suspend"
 test: $(READY)
 	$(PYTEST) $(ARGS)
+
+# More of what some tests of every run try a little of: about ten minutes.
+test-long: $(READY)
+	$(PYTEST) -m long $(ARGS)
 
 # On whole clouds that it brings up first, which takes minutes; needs mariadb-server-core, mariadb-client-core and
 # rabbitmq-server, what the tests of LXD and libvirt need, and for guests qemu-system-x86, libvirt-daemon-driver-qemu and

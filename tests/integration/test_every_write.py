@@ -163,12 +163,19 @@ def moments(writes: Mapping[str, list[str]], when: Iterable[str]) -> Iterator[tu
 # The longest first, and in two parts, so that two who share the work end at about the same time.
 PARTS: list[tuple[str, tuple[str, ...]]] = [(LONGEST, ("before",)), (LONGEST, ("after",))]
 PARTS += [(name, ("before", "after")) for name in STORIES if name != LONGEST]
+EVERY_TIME = ("create", "suspend")
+"""The stories that every run of the tests tells; the others, `make test-long`."""
+
+
+def part(name: str, when: tuple[str, ...]) -> object:
+    marks = [] if name in EVERY_TIME else [pytest.mark.long]
+    return pytest.param(name, when, marks=marks, id=f"{name}-{'-'.join(when)}")
 
 
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.req("X-04", "S1-03", "S2-10")
-@pytest.mark.parametrize(("name", "when"), PARTS, ids=lambda part: part if isinstance(part, str) else "-".join(part))
+@pytest.mark.parametrize(("name", "when"), [part(*one) for one in PARTS])
 async def test_death_at_every_write(grounds: Grounds, name: str, when: tuple[str, ...]) -> None:
     story = STORIES[name]
     async with life(grounds, story) as one:

@@ -13,7 +13,6 @@ from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.looking import PATIENCE, Looking
 from tests.dev.trial import Trial
-from tests.integration.test_processes import Stead
 
 pytestmark = pytest.mark.slow
 
@@ -28,16 +27,12 @@ def web(cell: Trial) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def rack(cell: Trial, web: httpx.Client) -> Iterator[Stead]:
-    """Three hosts, and the agent that hands them over."""
-    bus = re.search(r"nats://\S+", cell.said())
-    assert bus is not None
-    words = ("--nats", bus[0], "--cell", "dev", "--lane", LANE, "--name", "rack-1")
-    with Stead("agent", "run", *words, "--set", f"url=http://127.0.0.1:{cell.cloud}") as agent:
-        cell.until(lambda: _served(web), "the rack to be served")
-        for name in ("h1", "h2", "h3"):
-            web.put(f"/v1/hosts/{name}", json={"lane": LANE}).raise_for_status()
-        yield agent
+def rack(cell: Trial, web: httpx.Client) -> None:
+    """Three hosts, and somebody who hands them over."""
+    cell.until(lambda: _served(web), "the rack to be served")
+    for name in ("h1", "h2", "h3"):
+        web.put(f"/v1/hosts/{name}", json={"lane": LANE}).raise_for_status()
+    web.delete("/v1/hosts/h4")
 
 
 def _served(web: httpx.Client) -> bool:
@@ -57,7 +52,7 @@ def _book(web: httpx.Client, path: str, start: timedelta, end: timedelta, **more
 
 
 @pytest.fixture
-def booked(rack: Stead, web: httpx.Client) -> None:
+def booked(rack: None, web: httpx.Client) -> None:
     """Somebody has a host, whether or not another test has booked it already."""
     if web.get("/v1/leases/lab/monday").status_code == 404:
         _book(web, "/lab/monday", timedelta(), timedelta(days=3))
@@ -71,7 +66,9 @@ def _fits(looking: Looking) -> bool:
     return bool(looking.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-def test_without_hosts_it_is_told_how_to_add_one(looking: Looking) -> None:
+def test_without_hosts_it_is_told_how_to_add_one(looking: Looking, web: httpx.Client) -> None:
+    for name in ("h1", "h2", "h3", "h4"):  # those that are there from the beginning
+        web.delete(f"/v1/hosts/{name}")
     looking.go("/")
     looking.the("nav-calendar").click()
     looking.sees("empty", "stead host add")
@@ -79,7 +76,7 @@ def test_without_hosts_it_is_told_how_to_add_one(looking: Looking) -> None:
 
 
 def test_a_lease_is_seen_in_the_calendar_and_opened_from_there(
-    looking: Looking, rack: Stead, web: httpx.Client
+    looking: Looking, rack: None, web: httpx.Client
 ) -> None:
     looking.go("/calendar/day")
     table = looking.the("calendar").get_by_role("table")

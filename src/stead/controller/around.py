@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from stead.lifecycle.claims import ancestors
-from stead.lifecycle.decide.group import makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor, Need
@@ -38,7 +37,7 @@ async def set_in(
         if places:
             rows[path] = _in_place(rows[path], places, states)
     for row, request, spec in asking:
-        if row.kind in COUNTED and not request.within and makes(kinds[row.kind], request.action):
+        if row.kind in COUNTED and not request.within and _begins(kinds[row.kind], request.action):
             await _find_room(store, rows, row.path, spec)
     held = [path for path in empty if kinds[rows[path].kind].holds]
     full = await store.below([path for path in empty if path not in held]) if len(held) < len(empty) else {}
@@ -90,3 +89,9 @@ def _in_place(row: Row, places: Sequence[tuple[Need, Sequence[str]]], states: Ma
 def _empty_only(lifecycle: Lifecycle, name: str) -> bool:
     action = lifecycle.action(name)
     return action is not None and action.empty_only and not lifecycle.members
+
+
+def _begins(lifecycle: Lifecycle, name: str) -> bool:
+    """Whether an action makes something of what is not there, or on paper only."""
+    action = lifecycle.action(name)
+    return action is not None and lifecycle.initial.name in action.starts

@@ -202,7 +202,7 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
         assert row is not None
         done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await e.mover.move([Told("/ns/lease", done_creating)])
-        id = await begun(e, "update", "/ns/lease", "lease")
+        id = await begun(e, "delete", "/ns/lease", "lease")
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
 
 

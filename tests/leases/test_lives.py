@@ -234,3 +234,36 @@ async def test_a_start_that_fails_is_an_error_that_an_update_heals(lab: Lab) -> 
     assert await lab.do("update", LEASE, {"end": at(900)}) == ("done", "")
     assert await lab.state(LEASE) == "ACTIVE"
     assert await lab.events(LEASE) == {"start_lease": "DONE", "end_lease": "UNDONE"}
+
+
+@pytest.mark.req("S3-09")
+async def test_a_host_that_was_handed_over_is_anothers_only_when_it_was_taken_back(lab: Lab) -> None:
+    await lab.hosts("h1", "h2")
+    await lab.do("create", LEASE, terms(0, 1000, 2))
+    await lab.until(LEASE, "ACTIVE")
+    await lab.world.fault(verb="restore-reservation", kind="fail", status=400, times=1)
+    outcome, _ = await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 1}]})
+    assert (outcome, await lab.state(LEASE)) == ("failed", "ERROR")
+    assert (await lab.do("create", "/lab/other", terms(1, 500)))[0] == "failed"  # the rack has both of them still
+    assert await lab.do("update", LEASE, {"end": at(900)}) == ("done", "")
+    assert (await lab.parts(LEASE))["r0"]["hosts"] == ["h1"]
+    assert await lab.do("create", "/lab/other", terms(1, 500)) == ("done", "")
+
+
+@pytest.mark.req("S3-06", "S3-09")
+async def test_hosts_are_not_handed_over_before_they_were_taken_back_from_another(lab: Lab) -> None:
+    await lab.hosts("h1")
+    await lab.do("create", LEASE, terms(0, 5))
+    await lab.do("create", "/lab/next", terms(5, 1000))
+    await lab.until(LEASE, "ACTIVE")
+    token = str((await lab.parts(LEASE))["r0"]["token"])
+    await lab.world.fault(verb="terminate-reservation", kind="slow", seconds=4, times=1)
+    await whole.until(lambda: _is(lab, "TERMINATING"), 60)
+    await asyncio.sleep(2)
+    assert await lab.state("/lab/next") == "PENDING"  # though its time has come
+    await lab.until("/lab/next", "ACTIVE")
+    assert await lab.state(LEASE) == "TERMINATED"
+    (before,) = await lab.world.history(token)
+    (after,) = await lab.world.history(str((await lab.parts("/lab/next"))["r0"]["token"]))
+    assert before["history"][-1]["after"] == "terminated"
+    assert before["history"][-1]["at"] < after["history"][0]["at"]

@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -293,15 +293,35 @@ class Year:
             wrong = disagreements(row["state"], row["parts"], row["events"] or {})
             self.result.wrong += [f"{row['path']}: {says}" for says in wrong]
         handed: Counter[str] = Counter()
+        to: defaultdict[str, list[str]] = defaultdict(list)
         for instance in await self._instances():
             if instance["state"] == "running":
                 handed.update(instance["spec"]["hosts"])
-        self.result.wrong += [f"{host} is handed over {n} times" for host, n in handed.items() if n > 1]
+                for host in instance["spec"]["hosts"]:
+                    to[host].append(instance["tags"]["path"])
+        for host, paths in to.items():
+            if len(paths) > 1:
+                told = [line for path in paths for line in await self._told(path)]
+                self.result.wrong.append("\n  ".join([f"{host} is handed over to {', '.join(paths)}", *told]))
         active = {row["path"] for row in rows if row["state"] == "ACTIVE"}
         reserved = await self.store.reservations(sorted(active))
         booked = Counter(h for parts in reserved.values() for part in parts for h in part["spec"]["hosts"])
         if missing := booked - handed:
             self.result.wrong.append(f"believed to be handed over, and not: {sorted(missing)[:5]}")
+
+    async def _told(self, path: str) -> list[str]:
+        """What the journal, and the rack, say of a reservation."""
+        lines = await self.store._pool.fetch("SELECT * FROM journal WHERE path = $1 ORDER BY id", path)
+        said = [f"{r['at']:%H:%M:%S.%f} {path} {r['trigger']} {r['word']} {r['source']}>{r['target']}" for r in lines]
+        row = await self.store.read(path)
+        history = await self.world.history(str(row.token)) if row is not None else []
+        deeds = [
+            f"{datetime.fromtimestamp(deed['at'], UTC):%H:%M:%S.%f} {path} rack: {deed['verb']} {deed['before']}>"
+            f"{deed['after']}"
+            for one in history
+            for deed in one["history"]
+        ]
+        return [*said, *deeds]
 
     async def _instances(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

@@ -91,6 +91,7 @@ class Rebooking:
         waits = await self._follow(row, operation, terms, parts, begun=begun)
         if waits is not None:
             return waits
+        await self.store.free_leaving(row.path)
         await self.store.settle_start(row.path, "DONE" if begun else "UNDONE", terms.start.timestamp())
         settled = (await self.store.events([row.path]))[row.path]
         return Done(events=tuple((event["kind"], event["status"]) for event in settled))
@@ -162,8 +163,8 @@ def _booked(terms: Terms, parts: Sequence[Mapping[str, Any]], events: Mapping[st
     any more."""
     wanted = {one.name: one.count for one in terms.reservations}
     counts = {part["path"].rsplit("/", 1)[1]: part["spec"].get("count") for part in parts}
-    end = events.get("end_lease")
-    return counts == wanted and end is not None and end["at"] == terms.end
+    times = {kind: events[kind]["at"] for kind in ("start_lease", "end_lease") if kind in events}
+    return counts == wanted and times == {"start_lease": terms.start, "end_lease": terms.end}
 
 
 def _lacks(part: Mapping[str, Any], spec: Mapping[str, Any], *, begun: bool) -> str:

@@ -68,6 +68,10 @@ class Leases(Statements):
         """After an update: the start of a lease is over, or still to come."""
         await self.fetch("settle_start", lease, status, at)
 
+    async def free_leaving(self, lease: str) -> None:
+        """All its reservations have given back what they do not have any more: it is anybody's."""
+        await self.fetch("free_leaving", lease)
+
     # What is due
 
     async def due_events(self, now: float, limit: int, pause: float) -> list[tuple[str, str]]:

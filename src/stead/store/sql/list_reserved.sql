@@ -3,8 +3,9 @@ SELECT l.path AS lease, r.path, r.state, r.lane, r.token, r.spec, r.facts, r.ope
        coalesce(f.missing_resources, false) OR coalesce(f.lost, false) AS missing_resources,
        coalesce(f.resources_changed, false) AS resources_changed, coalesce(f.lost, false) AS lost,
        ARRAY(SELECT h.name FROM allocations a JOIN hosts h ON h.id = a.host
-              WHERE a.reservation = r.path AND h.works ORDER BY h.name) AS works,
-       ARRAY(SELECT h.name FROM allocations a JOIN hosts h ON h.id = a.host WHERE a.reservation = r.path ORDER BY h.name)
+              WHERE a.reservation = r.path AND NOT a.leaving AND h.works ORDER BY h.name) AS works,
+       ARRAY(SELECT h.name FROM allocations a JOIN hosts h ON h.id = a.host WHERE a.reservation = r.path AND NOT a.leaving
+              ORDER BY h.name)
            AS hosts
   FROM unnest($1::text[]) l (path), LATERAL reservations_of(l.path) r
   LEFT JOIN reservation_flags f ON f.reservation = r.path

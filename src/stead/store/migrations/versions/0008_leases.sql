@@ -19,8 +19,11 @@ CREATE TABLE allocations (
     host        bigint NOT NULL REFERENCES hosts,
     reservation text COLLATE "C" NOT NULL,
     during      tstzrange NOT NULL CHECK (NOT isempty(during)),
+    leaving     boolean NOT NULL DEFAULT false,   -- it is to be taken back, and nobody has said yet that it was
+    over        boolean NOT NULL DEFAULT false,   -- it was taken back
     EXCLUDE USING gist (host WITH =, during WITH &&)
 );
+CREATE INDEX allocations_open ON allocations (host, lower(during)) WHERE NOT over;
 CREATE INDEX allocations_reservation ON allocations (reservation);
 
 -- When what happens to a lease.

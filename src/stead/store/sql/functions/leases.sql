@@ -188,7 +188,7 @@ BEGIN
             CONTINUE;
         END IF;
         many := (said ->> 'count')::integer;
-        had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path ORDER BY host);
+        had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path AND NOT leaving ORDER BY host);
         -- All hosts are locked before any is given away, in one order for everybody.
         PERFORM FROM hosts WHERE id = ANY (had) ORDER BY id FOR NO KEY UPDATE;
         kept := ARRAY(
@@ -208,8 +208,11 @@ BEGIN
                     'reservation', said ->> 'name', 'host', moved)::text;
             END IF;
         END IF;
-        DELETE FROM allocations WHERE reservation = r.path;
-        INSERT INTO allocations (host, reservation, during) SELECT h, r.path, tstzrange(starts, ends) FROM unnest(kept) h;
+        UPDATE allocations SET during = tstzrange(starts, ends) WHERE reservation = r.path AND host = ANY (kept);
+        -- What was handed over is another's only when it was taken back.
+        UPDATE allocations SET leaving = true
+         WHERE reservation = r.path AND host <> ALL (kept) AND r.state <> 'pending';
+        DELETE FROM allocations WHERE reservation = r.path AND host <> ALL (kept) AND r.state = 'pending';
         now_ := kept;
         IF cardinality(kept) < many THEN
             now_ := kept || allocate(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
@@ -221,6 +224,7 @@ BEGIN
         END IF;
         -- A host that failed stays booked until there is another: it may come back.
         IF cardinality(now_) < many THEN
+            DELETE FROM allocations a USING hosts h WHERE a.reservation = r.path AND a.host = h.id AND NOT h.works;
             INSERT INTO allocations (host, reservation, during)
             SELECT h.id, r.path, tstzrange(starts, ends) FROM hosts h
              WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (said ->> 'wants')::jsonpath ORDER BY h.id
@@ -312,8 +316,8 @@ END $$;
 CREATE OR REPLACE FUNCTION reservation_left() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM allocations WHERE reservation = NEW.path AND lower(during) >= time_of_writer();
-    UPDATE allocations SET during = tstzrange(lower(during), time_of_writer())
-     WHERE reservation = NEW.path AND upper(during) > time_of_writer();
+    UPDATE allocations SET over = true, during = tstzrange(lower(during), least(upper(during), time_of_writer()))
+     WHERE reservation = NEW.path;
     DELETE FROM reservation_flags WHERE reservation = NEW.path;
     RETURN NULL;
 END $$;
@@ -378,6 +382,7 @@ CREATE OR REPLACE FUNCTION mendable(of_reservation text, on_lane text, said json
                 ELSE cardinality(free_hosts(on_lane, (said ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
                   OR had.works > jsonb_array_length(said -> 'hosts') END
       FROM (SELECT count(*) FILTER (WHERE h.works) AS works, array_agg(h.id) AS hosts, (array_agg(a.during))[1] AS during
-              FROM allocations a JOIN hosts h ON h.id = a.host WHERE a.reservation = of_reservation) had
+              FROM allocations a JOIN hosts h ON h.id = a.host
+             WHERE a.reservation = of_reservation AND NOT a.leaving) had
      WHERE had.hosts IS NOT NULL
 $$;

@@ -60,7 +60,7 @@ def shapes(mark: str) -> set[bytes]:
 
 
 NAMES = {
-    "nsId": "ns", "mciId": "own-one", "subgroupId": "g", "vmId": "works",
+    "ns": "ns", "nsId": "ns", "mciId": "own-one", "subgroupId": "g", "vmId": "works",
     "lane": "own.one", "token": "t", "namespace": "ns", "name": "web",
 }  # fmt: skip
 """What stands for names in addresses."""

@@ -92,7 +92,6 @@ async def test_a_lease_that_is_not_there_has_no_parts(migrated: str) -> None:
 BROKEN = """
 UPDATE resources SET state = 'error' WHERE path = '/t/l/r1'
 UPDATE resources SET state = 'pending' WHERE path = '/t/l/r2'
-UPDATE resources SET state = 'ERROR' WHERE path = '/t/l'
 DELETE FROM resources WHERE path = '/t/l/r1'; UPDATE resources SET state = 'deleted' WHERE path = '/t/l/r2'
 UPDATE lease_events SET status = 'IN_PROGRESS' WHERE kind = 'start_lease'
 UPDATE lease_events SET status = 'DONE' WHERE kind = 'end_lease'
@@ -145,6 +144,19 @@ async def active(
             await connection.execute(
                 "INSERT INTO lease_events (lease, kind, at, status) VALUES ('/t/l', $1, now(), $2)", kind, status
             )
+
+
+async def test_a_lease_that_fails_fails_with_those_that_did_not_follow(migrated: str) -> None:
+    async with connected(migrated) as connection:
+        await active(connection, "ACTIVE", ("active", "active"), "DONE")
+        move = "UPDATE resources SET state = $1 WHERE path = $2"
+        await connection.execute(move, "TERMINATING", "/t/l")
+        await connection.execute(move, "deleted", "/t/l/r2")
+        await connection.execute(move, "ERROR", "/t/l")  # nobody could take the first one back, and it is there still
+        states = "SELECT state FROM resources ORDER BY path"
+        assert [r["state"] for r in await connection.fetch(states)] == ["ERROR", "error", "deleted"]
+        told = await connection.fetch("SELECT path, source, target FROM journal")
+        assert [(*line,) for line in told] == [("/t/l/r1", "active", "error")]
 
 
 @pytest.mark.req("S3-09")

@@ -289,11 +289,27 @@ BEGIN
         UPDATE lease_events SET status = 'ERROR' WHERE lease = NEW.path AND status = 'IN_PROGRESS';
         IF OLD.state = 'CREATING' AND NEW.state = 'ERROR' THEN  -- none was made
             PERFORM forget_parts(NEW.path);
+        ELSIF NEW.state = 'ERROR' THEN
+            PERFORM spoil_parts(NEW.path);
         END IF;
     ELSE
         NULL;
     END CASE;
     RETURN NULL;
+END $$;
+
+-- A lease that failed failed with its reservations: one that did not follow, and was then seen as it was before, is in
+-- error, too, where no other is.
+CREATE OR REPLACE FUNCTION spoil_parts(of_lease text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM reservations_of(of_lease) WHERE state = 'error') THEN
+        RETURN;
+    END IF;
+    INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)
+    SELECT path, kind, 'controller', 'controller', 'failed', 'follow', state, 'error'
+      FROM reservations_of(of_lease) WHERE state IN ('pending', 'active');
+    UPDATE resources SET state = 'error', fence = fence + 1, version = version + 1, look_at = NULL, changed_at = now()
+     WHERE id IN (SELECT id FROM reservations_of(of_lease) WHERE state IN ('pending', 'active'));
 END $$;
 
 CREATE OR REPLACE FUNCTION forget_parts(of_lease text) RETURNS void LANGUAGE sql AS $$

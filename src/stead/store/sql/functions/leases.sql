@@ -282,7 +282,6 @@ BEGIN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
         UPDATE lease_events SET status = 'IN_PROGRESS', fired = fired + 1, fired_at = time_of_writer()
          WHERE lease = NEW.path AND kind = 'end_lease';
-        DELETE FROM lease_events WHERE lease = NEW.path AND kind = 'before_end_lease' AND status = 'UNDONE';  -- too late
     WHEN 'TERMINATED' THEN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'end_lease' AND status <> 'DONE';
     WHEN 'ERROR', 'DELETING' THEN

@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-long test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races fuzz dev shots tryout clean
+.PHONY: setup check lint types layers docs-check test test-long test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races soak fuzz fuzz-long dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -89,7 +89,7 @@ lock: $(READY)
 	$(COMPILE) $(HEAVY).in -o $(HEAVY).lock $(ARGS)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.
-# Shorter: make chaos ARGS="--seconds 60 --seed 7"
+# Shorter: make chaos ARGS="--seconds 60 --seed 7". On three nodes of database and bus each: make chaos ARGS=--replicated
 chaos: $(READY)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
@@ -120,11 +120,22 @@ races: $(READY)
 fuzz: $(READY)
 	STEAD_FUZZ=$(or $(ARGS),200) $(BIN)/python -m pytest -n $$(nproc) tests/api/test_any_request.py
 
+# Bad input at length, to everything that reads: 100,000 requests, a million messages, files, and a real bus; about half
+# an hour. Less: make fuzz-long ARGS="--requests 5000 --messages 50000 --files 2000 --bus 5000 --seed 7"
+fuzz-long: $(READY)
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
 # Measured beside the bare engines and the peers, in one run; needs wrk. Shorter: make bench ARGS=--small
 bench: $(READY)
 	@command -v wrk >/dev/null || { echo "make bench: wrk is missing (apt install wrk)" >&2; exit 2; }
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
 	@$(BIN)/python -m bench $(ARGS)
+
+# An hour at half of what a cell can do: what it uses is flat at the end. Shorter: make soak ARGS="--minutes 5"
+soak: $(READY)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	@$(BIN)/python -m bench.soak --to bench/soak/samples.csv $(ARGS); ended=$$?; \
+	$(BIN)/python -m bench.soak.plot bench/soak/samples.csv docs/images/soak.svg; exit $$ended
 
 # Pictures of every page of the console, for the docs; needs chromium.
 shots: $(READY)

@@ -100,7 +100,7 @@ async def ours(server: Postgres, nats: Nats, lanes: Sequence[str], orders: int) 
 async def carried(store: Store, bus: Bus, told: Sequence[Mapping[str, Any]], left: int) -> None:
     """Send orders as the controller does, and wait until all but so many are taken."""
     for batch in itertools.batched(told, 500):
-        await bus.publish_orders([order_of(order) for order in batch])
+        await bus.publish_orders([order_of(order, KINDS) for order in batch])
     await all_taken(store, left)
 
 
@@ -153,7 +153,7 @@ async def payload(server: Postgres) -> bytes:
     dsn = await ordered(server, "sample", 1, ["sim.a"])
     async with Store.open(dsn, connections=1) as store:
         (told,) = await store.untaken(0, 1)
-    return encode(order_of(told))
+    return encode(order_of(told, KINDS))
 
 
 async def measure(small: bool) -> list[Figure]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from bench.dispatch import all_taken, standing
 from bench.figure import Figure, middle
 from bench.ground import postgres
+from stead.catalog import KINDS
 from stead.controller.carrier import order_of
 from stead.dev.engines import Nats, Postgres
 
@@ -47,7 +48,7 @@ async def cost(server: Postgres, nats: Nats, lanes: int, orders: int) -> float:
     async with standing(server, nats, names, orders, AGENTS) as (store, bus, told):
         before, began = busy(), time.perf_counter()
         for n, batch in enumerate(itertools.batched(told, 10)):
-            await bus.publish_orders([order_of(order) for order in batch])
+            await bus.publish_orders([order_of(order, KINDS) for order in batch])
             await asyncio.sleep(max(0.0, began + (n + 1) * 10 / PACE - time.perf_counter()))
         await all_taken(store)
         return (busy() - before) / orders

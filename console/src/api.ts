@@ -21,7 +21,7 @@ export interface Resource {
   changed_at: string | null; created_at: string | null; members: Counts | null;
 }
 export interface Past {
-  path: string; kind: string; at: string; state: string; state_class: StateClass; since: string | null;
+  path: string; kind: string; at: string; state: string; state_class: StateClass | null; since: string | null;
   spec: Record<string, unknown> | null; facts: Record<string, unknown>; operation: string | null; principal: string;
   through: number;
 }
@@ -30,7 +30,8 @@ export interface Operation {
   id: string; action: string; kind: string; path: string; principal: string; reason: string; total: number;
   remaining: number; failed: number; outcome: string | null; created_at: string; ended_at: string | null;
   state: string | null; phase: string | null; attempt: number | null; cancelled: boolean; queued: boolean;
-  position: number | null; reasons: Reason[]; says: string; orders: number; lasts: Lasting | null;
+  position: number | null; reasons: Reason[]; says: string; orders: number; place: string | null;
+  lasts: Lasting | null;
 }
 export interface Stuck {
   path: string; kind: string; state: string; lane: string; operation: string; action: string; by: string;
@@ -77,15 +78,15 @@ export interface Timeline {
   errors: { outcome: string; says: string; members: number; path: string }[];
 }
 export interface LifecycleName {
-  kind: string; family: string; says: string; parent: string; members: string; states: number; actions: number;
-  moves: number; findings: number;
+  kind: string; family: string; says: string; parent: string; members: string; version: number | null; states: number;
+  actions: number; moves: number; findings: number;
 }
 export interface LifecycleState {
   name: string; state_class: StateClass; says: string; bad: boolean; deadline: number | null; awaits: string | null;
 }
 export interface LifecycleAction {
   name: string; says: string; starts: string[]; through: string[]; ends: string; fails: string; by: string[];
-  undo: string; forceable: boolean; steers: string;
+  undo: string; forceable: boolean; respec: boolean; steers: string;
 }
 export interface LifecycleMove {
   source: string; trigger: string; on: string; actor: string; target: string; forced: boolean;
@@ -95,6 +96,7 @@ export interface Lifecycle {
   actions: LifecycleAction[]; moves: LifecycleMove[];
   findings: { rule: string; where: string; says: string; mend: string }[];
   explored: { worlds: number; steps: number } | null;
+  registered: { version: number; by: string; at: string; document: string; explored: { bounds?: Record<string, number> } } | null;
 }
 export interface Part { name: string; lane: string; text: string; counts: Counts }
 export interface Standing {
@@ -139,6 +141,18 @@ export interface Lease {
   id: string; path: string; name: string; status: string; degraded: boolean; operation: string | null; start: string;
   end: string; before_end: string | null; made_at: string | null; changed_at: string | null;
   labels: Record<string, string>; reservations: Reserved[]; events: Moment[]; notices: Notice[];
+}
+/** A service or a job. */
+export interface SystemPart {
+  path: string; kind: string; state: string; lane: string; count: number; up: number | null; operation: string | null;
+}
+/** A deploy or a teardown that is under way, with the place that it has. */
+export interface Beside {
+  id: string; action: string; place: string; by: string; since: string; total: number; remaining: number; failed: number;
+  asked: boolean; cancelled: boolean;
+}
+export interface System {
+  path: string; state: string; operation: string | null; lanes: string[]; parts: SystemPart[]; running: Beside[];
 }
 export interface Log { path: string; lines: string[]; position: string }
 export interface Journal { items: Line[]; next: number; end: number }

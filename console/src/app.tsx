@@ -16,6 +16,7 @@ type Lazy = () => Promise<{ default: ComponentType<{ rest: string }> }>;
 const ICONS: Record<string, ComponentChildren> = {
   overview: <path d="M3 13a7 7 0 1 1 14 0M10 13l3.5-4.5" />,
   tree: <path d="M4 4h5v4H4zM11 12h5v4h-5zM6.5 8v6H11" />,
+  systems: <path d="M10 4v4M4 12V8h12v4M10 8v4M2.5 12h3v3h-3zM8.5 12h3v3h-3zM14.5 12h3v3h-3z" />,
   operations: <path d="M3 5h9M6 10h9M5 15h12" />,
   calendar: <path d="M3 5h14v12H3zM3 9h14M7 3v3M13 3v3M6 13h5" />,
   lanes: <path d="M6 3v14M14 3v14M10 4v2M10 9v2M10 14v2" />,
@@ -29,6 +30,7 @@ const OVERVIEW: Lazy = () => Promise.resolve({ default: OverviewPage });
 const PAGES: { at: string; name: string; key: string; load: Lazy; icon: string }[] = [
   { at: '/', name: 'Overview', key: 'o', icon: 'overview', load: OVERVIEW },
   { at: '/tree', name: 'Tree', key: 't', icon: 'tree', load: () => import('./pages/tree.tsx') },
+  { at: '/systems', name: 'Systems', key: 's', icon: 'systems', load: () => import('./pages/systems.tsx') },
   { at: '/operations', name: 'Operations', key: 'p', icon: 'operations', load: () => import('./pages/operations.tsx') },
   { at: '/calendar', name: 'Calendar', key: 'a', icon: 'calendar', load: () => import('./pages/calendar.tsx') },
   { at: '/lanes', name: 'Lanes', key: 'l', icon: 'lanes', load: () => import('./pages/lanes.tsx') },
@@ -88,7 +90,7 @@ export function App() {
   const here = found(place.value);
   const said = toast.value;
   const name = PAGES.find((one) => one.at === here?.nav)?.name ?? 'Not found';
-  useEffect(() => { document.title = `${place.value.startsWith('/r/') ? place.value.slice(2) : name} · Stead`; }, [place.value]);
+  useEffect(() => { document.title = `${/^\/(r|systems)\/./.test(place.value) ? place.value.replace(/^\/\w+/, '') : name} · Stead`; }, [place.value]);
   if (unknown.value) return <LoginPage />;
   return (
     <div class="frame">

@@ -1,18 +1,21 @@
-/** Lifecycles, each asked for once: they change only with the server. */
+/** Lifecycles, each remembered for a while: most change only with the server, and some whenever somebody registers one. */
 import { signal } from '@preact/signals';
 import { get, type Health, type Lifecycle } from './api.ts';
 
-const asked = new Map<string, Promise<Lifecycle>>();
+/** Milliseconds for which one counts as known. */
+const FRESH = 10_000;
+
+const asked = new Map<string, { at: number; whole: Promise<Lifecycle> }>();
 const known = new Map<string, Map<string, Health>>();
 /** Rises when one more is known. */
 export const learnt = signal(0);
 
 export function lifecycle(kind: string): Promise<Lifecycle> {
   let found = asked.get(kind);
-  if (!found) {
-    found = get<Lifecycle>(`/v1/lifecycles/${encodeURIComponent(kind)}`);
+  if (!found || Date.now() - found.at > FRESH) {
+    found = { at: Date.now(), whole: get<Lifecycle>(`/v1/lifecycles/${encodeURIComponent(kind)}`) };
     asked.set(kind, found);
-    found.then(
+    found.whole.then(
       (whole) => {
         known.set(kind, new Map(whole.states.map((s) => [s.name, healthOf(s.state_class, s.bad)])));
         learnt.value += 1;
@@ -20,7 +23,7 @@ export function lifecycle(kind: string): Promise<Lifecycle> {
       () => asked.delete(kind),
     );
   }
-  return found;
+  return found.whole;
 }
 
 export function healthOf(cls: string, bad: boolean): Health {
@@ -31,6 +34,6 @@ export function healthOf(cls: string, bad: boolean): Health {
 /** How well a state is; asks for the lifecycle where it is not known yet. */
 export function health(kind: string, state: string): Health {
   const states = known.get(kind);
-  if (!states) void lifecycle(kind);
+  if (!states?.has(state)) void lifecycle(kind);
   return states?.get(state) ?? 'empty';
 }

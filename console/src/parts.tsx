@@ -33,11 +33,13 @@ export function State({ state, kind, health: known, quiet }: StateProps) {
   return <span class={`state ${of} ${quiet ? 'quiet' : ''}`} data-state={state}><Icon of={of} />{state}</span>;
 }
 
+interface StackProps { counts: Counts; kind: string | ((state: string) => string); label: string; legend?: boolean }
+
 /** Members by state as one bar, the worst first, with the numbers beside it. */
-export function Stack({ counts, kind, label, legend = true }: { counts: Counts; kind: string; label: string; legend?: boolean }) {
+export function Stack({ counts, kind, label, legend = true }: StackProps) {
   learnt.value;
   const parts = Object.entries(counts).filter(([, n]) => n > 0)
-    .map(([state, n]) => ({ state, n, of: tone(state, health(kind, state)) }))
+    .map(([state, n]) => ({ state, n, of: tone(state, health(typeof kind === 'string' ? kind : kind(state), state)) }))
     .sort((a, b) => worse(a.of, b.of) || b.n - a.n);
   const all = parts.reduce((sum, part) => sum + part.n, 0);
   const said = parts.map((part) => `${part.state} ${number(part.n)}`).join(', ');

@@ -18,6 +18,9 @@ export function go(to: string, replace = false): void {
 window.addEventListener('popstate', () => { place.value = read(); });
 
 export const toResource = (path: string): string => `/r${path}`;
+export const toSystem = (path: string): string => `/systems${path}`;
+/** Where somebody goes who wants to see one: systems have a page of their own. */
+export const toThing = (path: string, kind: string | null): string => (kind === 'system' ? toSystem(path) : toResource(path));
 export const toOperation = (id: string): string => `/operations/${id}`;
 
 type Props = Omit<HTMLAttributes<HTMLAnchorElement>, 'href' | 'role'> & { to: string; children?: ComponentChildren; testid?: string };

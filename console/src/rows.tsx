@@ -16,6 +16,8 @@ interface Props {
   role?: 'list' | 'tree';
   /** Of a row in a tree: how deep it is, and whether it is unfolded, if it can be. */
   branch?: (index: number) => { level: number; open: boolean | undefined };
+  /** The row that is looked at first. */
+  start?: number;
   testid?: string;
   tall?: boolean;
 }
@@ -23,13 +25,17 @@ interface Props {
 /** Rows that are drawn above and below what can be seen. */
 const BEYOND = 12;
 
-export function Rows({ count, height, label, row, keyOf, open, fold, reached, branch, role = 'list', testid, tall }: Props) {
+export function Rows({ count, height, label, row, keyOf, open, fold, reached, branch, role = 'list', start = -1, testid, tall }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState(-1);
+  const [at, setAt] = useState(start);
   const [seen, setSeen] = useState({ top: 0, height: 0 });
   useLayoutEffect(() => {
     const frame = box.current as HTMLDivElement;
     const look = () => setSeen((was) => (was.top === frame.scrollTop && was.height === frame.clientHeight ? was : { top: frame.scrollTop, height: frame.clientHeight }));
+    if (start >= 0) {
+      frame.scrollTop = (start + 0.5) * height - frame.clientHeight / 2;
+      frame.scrollIntoView({ block: 'nearest' });
+    }
     look();
     frame.addEventListener('scroll', look, { passive: true });
     const sized = new ResizeObserver(look);

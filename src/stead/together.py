@@ -10,6 +10,8 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
+from stead.origin import nowhere
+
 
 class Together[T, R]:
     """Calls a function of many for each of them."""
@@ -36,7 +38,8 @@ class Together[T, R]:
         self._waiting.append((item, answer))
         if self._working < self._at_once:
             self._working += 1
-            task = asyncio.create_task(self._work())
+            # It works for many, so what it does is about none of them: a log would name the wrong request.
+            task = asyncio.create_task(self._work(), context=nowhere())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await answer

@@ -14,6 +14,7 @@ import pytest
 from stead.access.access import NotGiven
 from stead.api.app import openapi
 from stead.api.blazar import asking
+from stead.lifecycle.document import load
 from tests.access.house import NOBODY, ORPHAN, ROLES, House
 
 ALL = {f"{method.upper()} {path}" for path, methods in openapi()["paths"].items() for method in methods}
@@ -43,6 +44,13 @@ class Rule:
     """So that there is something to ask for."""
 
 
+ARCHIVE = {
+    "first": 7,
+    "last": 9,
+    "until": "2020-01-01T00:00:00Z",
+    "file": "f",
+    **dict.fromkeys(("previous", "hash", "digest", "sha256"), "0" * 64),
+}
 POLICY = 'forbid (principal, action == Action::"terminate", resource == Resource::"/none");'
 
 
@@ -80,6 +88,12 @@ def booked(house: House) -> None:
     house.cell.put(BOOKED, "lease", "PENDING", **terms)
 
 
+def a_system(house: House) -> str:
+    """The path of a system."""
+    house.cell.put("/shop/town", "system", "stable", lanes=["sim.a"])
+    return "shop/town"
+
+
 async def token(house: House, path: str) -> str:
     """The id of what is at a path."""
     row = await house.cell.store.read(path)
@@ -100,6 +114,25 @@ def host(house: House) -> None:
     house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
 
 
+def own_kind(house: House) -> None:
+    """There is a kind of the operator's own."""
+    lifecycle, cell = load(NOTE), house.cell
+    cell.run(cell.kinds.fresh())
+    was = cell.kinds.versions.get("note", 0)
+    cell.run(cell.store.register(lifecycle, was, NOTE, [], {"worlds": 3, "steps": 4}, "a test"))
+
+
+NOTE = """
+kind: note
+says: Something that is only written down.
+states:
+  - {name: Absent, class: absent, says: There is none.}
+  - {name: Open, class: settled, says: It is open., seen: ''}
+actions:
+  - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
+  - {name: delete, says: Forget it., starts: Open, ends: Absent, orders: []}
+"""
+KIND = {"kind": lambda _: "note"}
 BOOKED = "/shop/booked"
 HOST: dict[str, Callable[[House], str]] = {"name": lambda _: "h1"}
 SCALING: dict[str, Any] = {
@@ -127,6 +160,8 @@ NEW = {
 RULES = {
     "GET /livez": Rule(EVERYBODY),
     "GET /readyz": Rule(EVERYBODY),
+    "GET /metrics": Rule(CELL, hidden=False),
+    "GET /v1/doctor": Rule(ADMIN, hidden=False),
     "GET /v1/login": Rule(EVERYBODY),
     "POST /v1/session": Rule(frozenset(), body={"token": "x"}),  # shows something itself: below
     "DELETE /v1/session": Rule(EVERYBODY),
@@ -135,6 +170,8 @@ RULES = {
     "GET /v1/whoami": Rule(KNOWN),
     "GET /v1/lifecycles": Rule(KNOWN),
     "GET /v1/lifecycles/{kind}": Rule(KNOWN, fills={"kind": lambda _: "vm"}),
+    "PUT /v1/lifecycles/{kind}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={"document": NOTE}, fills=KIND),
+    "DELETE /v1/lifecycles/{kind}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=KIND, before=own_kind),
     "GET /v1/resources": Rule(KNOWN),
     "GET /v1/resources/{path}": Rule(SEE, fills=WEB),
     "POST /v1/resources/{path}": Rule(ACT, query={"action": "suspend"}, body={}, fills=WEB),
@@ -158,6 +195,8 @@ RULES = {
     "DELETE /v1/queues/{path}": Rule(ACT, fills=WEB, before=queue),
     "GET /v1/quotas/{path}": Rule(SEE, fills=WEB),
     "PUT /v1/quotas/{path}": Rule(ADMIN, fills=WEB, body={"machines": 9}),
+    "GET /v1/systems/{path}": Rule(SEE, fills={"path": a_system}),
+    "POST /v1/plans/{path}": Rule(SEE, body={"definition": {}}, fills={"path": a_system}),
     "GET /v1/leases": Rule(KNOWN),
     "GET /v1/leases/{path}": Rule(SEE, fills={"path": lease}),
     "GET /v1/lateness": Rule(KNOWN),
@@ -176,6 +215,12 @@ RULES = {
         ACT, body={"figures": [{"value": 1}]}, fills=POLICY_OF_SHOP, before=scaling
     ),
     "GET /v1/journal": Rule(KNOWN),
+    "GET /v1/journal/head": Rule(CELL, hidden=False, seen_by=KNOWN),
+    "GET /v1/journal/archives/next": Rule(
+        ADMIN, hidden=False, query={"before": "2020-01-01T00:00:00Z"}, seen_by=KNOWN
+    ),
+    "POST /v1/journal/archives": Rule(ADMIN, hidden=False, body=ARCHIVE, seen_by=KNOWN),
+    "GET /v1/journal/export": Rule(CELL, hidden=False, seen_by=KNOWN),
     "GET /v1/events": Rule(KNOWN),
     "GET /v1/truth": Rule(KNOWN, query={"fresh": False}),
     "GET /v1/overview": Rule(KNOWN),
@@ -190,6 +235,7 @@ RULES = {
         fills={"lane": lambda _: "sim.a", "token": lambda _: ORPHAN},
         before=orphan,
     ),
+    "POST /v1/lanes/{lane}/survey": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills={"lane": lambda _: "sim.a"}),
     "PUT /v1/lanes/{lane}/limit": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"lane": lambda _: "sim.a"}
     ),

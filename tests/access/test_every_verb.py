@@ -18,10 +18,12 @@ from tests.access.test_every_endpoint import (
     CELL,
     FORCE,
     KNOWN,
+    NOTE,
     SCALING,
     SEE,
     grant,
     orphan,
+    own_kind,
     policy,
     queue,
     scaling,
@@ -123,6 +125,13 @@ def _private_cloud() -> Iterator[tuple[str, Rule]]:
             yield f"{noun} {verb}", Rule(FORCE, f"{path} --detach", seen=True, before=in_a_datacenter)
 
 
+def a_system(house: House) -> None:
+    """There is one, with a service and a job."""
+    house.cell.put("/shop/town", "system", "stable", lanes=["sim.a"])
+    house.cell.put("/shop/town/api", "service", "stable", command=["serve"])
+    house.cell.put("/shop/town/load", "job", "succeeded", command=["load"])
+
+
 def booked(house: House) -> None:
     """There is a host, and a lease that has none."""
     house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
@@ -138,7 +147,8 @@ def a_host(house: House) -> None:
 CEDAR = 'forbid (principal, action == Action::"terminate", resource == Resource::"/none");'
 RULES: dict[str, Rule | None] = {
     "dev": LOCAL,
-    "doctor": LOCAL,
+    "doctor": Rule(ADMIN, "--running", hidden=False),
+    "support-bundle": Rule(ADMIN, "--to {tmp}", hidden=False),
     "server": LOCAL,
     "controller": LOCAL,
     "agent run": LOCAL,
@@ -156,6 +166,14 @@ RULES: dict[str, Rule | None] = {
     "logout": LOCAL,
     "policy test": LOCAL,
     **{f"lifecycle {verb}": LOCAL for verb in ("list", "show", "diagram", "lint", "explore")},
+    "lifecycle register": Rule(ADMIN, "-", hidden=False, stdin=NOTE),
+    "lifecycle unregister": Rule(ADMIN, "note", hidden=False, before=own_kind),
+    "lifecycle registered": Rule(KNOWN, before=own_kind),
+    "resource create": Rule(ACT, "note shop/note9 --detach", before=own_kind),
+    "resource ask": Rule(ACT, "shop/web suspend --detach"),
+    "resource delete": Rule(ACT, "shop/web --detach"),
+    "resource list": Rule(KNOWN, "note", before=own_kind),
+    "resource show": Rule(SEE, "shop/web"),
     "mci example": LOCAL,
     "mci schema": LOCAL,
     "whoami": Rule(KNOWN),
@@ -213,6 +231,20 @@ RULES: dict[str, Rule | None] = {
     "scaling show": Rule(SEE, "shop/web", before=scaling),
     "scaling delete": Rule(ACT, "shop/web", before=scaling),
     "scaling demand": Rule(ACT, "shop/web 1", before=scaling),
+    "system example": LOCAL,
+    "system create": Rule(ACT, "shop/town9 --detach"),
+    "system deploy": Rule(ACT, "shop/town -f - --yes --detach", stdin="api: {command: [serve]}", before=a_system),
+    "system teardown": Rule(ACT, "shop/town --detach", before=a_system),
+    "system delete": Rule(ACT, "shop/town --detach", before=a_system),
+    "system list": Rule(KNOWN),
+    "system show": Rule(SEE, "shop/town", before=a_system),
+    "service list": Rule(KNOWN),
+    "service show": Rule(SEE, "shop/town/api", before=a_system),
+    "service logs": Rule(SEE, "shop/town/api", before=a_system),
+    "job list": Rule(KNOWN),
+    "job show": Rule(SEE, "shop/town/load", before=a_system),
+    "job logs": Rule(SEE, "shop/town/load", before=a_system),
+    "job run": Rule(ACT, "shop/town/load --detach", before=a_system),
     "lease create": Rule(ACT, "shop/lease --from now --to +1h --detach"),
     "lease update": Rule(ACT, "shop/booked --to +5h --hosts 2 --detach", before=booked),
     "lease end": Rule(ACT, "shop/booked --detach", before=booked),
@@ -248,7 +280,11 @@ RULES: dict[str, Rule | None] = {
     "app logs": Rule(SEE, "shop/site/c/a", before=at_a_site),
     **dict(_private_cloud()),
     "bin": Rule(KNOWN),
-    "journal": Rule(KNOWN),
+    "journal show": Rule(KNOWN),
+    "journal head": Rule(CELL, hidden=False),
+    "journal verify": Rule(CELL, hidden=False),
+    "journal archive": Rule(ADMIN, "--before 2020-01-01 --to {tmp}", hidden=False),
+    "journal export": Rule(CELL, "--to {tmp}", hidden=False),
     "stuck": Rule(KNOWN),
     "claim list": Rule(KNOWN),
     "explain": Rule(SEE, "shop/web suspend"),
@@ -256,6 +292,13 @@ RULES: dict[str, Rule | None] = {
     "orphan adopt": Rule(ADMIN, f"sim.a {ORPHAN} --path shop/web/g/9", hidden=False, before=orphan),
     "orphan remove": Rule(ADMIN, f"sim.a {ORPHAN} --detach", hidden=False, before=orphan),
     "lane list": Rule(CELL, hidden=False),
+    "lane survey": Rule(ADMIN, "sim.a", hidden=False),
+    "install": LOCAL,
+    "backup create": LOCAL,
+    "backup verify": LOCAL,
+    "backup restore": LOCAL,
+    "backup raise": LOCAL,
+    "backup compare": Rule(CELL, hidden=False),
     "lane limit": Rule(ADMIN, "sim.a --members 9", hidden=False),
 }
 
@@ -283,7 +326,9 @@ def stead(furnished: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("verb", [verb for verb in ALL if RULES.get(verb, LOCAL) is not LOCAL])
-def test_who_is_let_in(furnished: House, stead: Stead, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+def test_who_is_let_in(
+    furnished: House, stead: Stead, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str
+) -> None:
     rule = RULES[verb]
     assert rule is not None
     for role in (NOBODY, *ROLES):
@@ -291,6 +336,7 @@ def test_who_is_let_in(furnished: House, stead: Stead, monkeypatch: pytest.Monke
             rule.before(furnished)
         words = rule.words.replace("{failed}", furnished.failed("shop")) if "{failed}" in rule.words else rule.words
         monkeypatch.setenv("STEAD_TOKEN", furnished.tokens.get(role, ""))
+        words = words.replace("{tmp}", str(tmp_path / role))
         answer = stead(*verb.split(), *words.split(), stdin=rule.stdin)
         check(rule, role, answer, f"{role}: {answer}")
 

@@ -237,3 +237,10 @@ def test_the_command_logs_in_with_the_device_flow_and_stays_so(
 
 def _path() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH")}
+
+
+@pytest.mark.parametrize("token", ["\ud800", "a.\udfff.b", "." * 3000])
+async def test_what_is_no_text_at_all_is_no_token(token: str) -> None:
+    verifier = oidc.Oidc(oidc.Issuer("https://issuer.example", "stead"))
+    with pytest.raises(oidc.NotVerified, match="no token"):
+        await verifier.verify(token)

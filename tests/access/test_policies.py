@@ -247,6 +247,7 @@ def test_policies_are_tried_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         ("cases: [{who: ann, action: a, path: /x, expect: allow}]", "who is user:NAME"),
         ('cases: [{who: "user:a", action: a, path: x, expect: allow}]', "a path begins with /"),
         ('cases: [{who: "user:a", action: a, path: /x, expect: yes}]', "expect is to be a str"),
+        ('cases: [{who: "user:a", action: a, path: /x, expect: allow, groups: [{a: b}]}]', "a group is to be a str"),
         ('cases: [{who: "user:a", action: a, path: /x, expect: maybe}]', "allow or refuse"),
         ('cases: [{who: "user:a", action: a, path: /x, expect: allow, role: viewer}]', "no field role"),
         ('cases: [{who: "user:a", action: a, path: /x, expect: allow, roles: [king]}]', "no role king"),

@@ -53,6 +53,14 @@ async def test_a_token_is_shown_once_and_kept_as_a_hash(empty: House, migrated: 
     assert secret not in stored
 
 
+def test_halves_of_characters_are_refused(empty: House) -> None:
+    body = b'{"name": "t", "roles": [{"role": "viewer", "namespace": "\\udfff\\ud800"}]}'
+    with empty.as_("admin") as web:
+        answer = web.post("/v1/tokens", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert "halves of characters" in answer.json()["detail"]
+
+
 def test_a_revoked_token_lets_nobody_in_after_a_second(empty: House) -> None:
     token = empty.token("gone", [("operator", "*")])
     assert code(empty, token) == 200

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 
+import msgspec
 import pytest
 
-from stead.agent.work import Work
+from stead.agent.work import TRIES, Work
 from stead.bus.messages import Order, OrderMember, ReportResult
+from stead.drivers.base import Member, Permanent, Result
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
@@ -64,3 +66,69 @@ async def test_of_what_came_to_something_else_nothing_is_said(
 async def test_what_was_accepted_and_is_broken_has_failed(driver: SimDriver, world: SimWorld) -> None:
     (result,) = await meanwhile(driver, world, "suspend", "break")
     assert (result.kind, result.error) == ("failed", "the provider accepted it, and it is broken")
+
+
+class GettingOn(SimDriver):
+    """A driver that gets on with every call, and to the end with the last one."""
+
+    def __init__(self, calls: list[Result]) -> None:
+        self.left = calls
+        self.made = 0
+
+    def batch_limit(self, verb: str, kind: str = "vm") -> int:
+        return 5
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        self.made += 1
+        return [msgspec.structs.replace(self.left[min(self.made, len(self.left)) - 1], path=m.path) for m in members]
+
+
+ON = Result(path="", ok=True, again=True)
+FULL = Result(path="", ok=False, permanent=False, retry_after=0.01, error="no room")
+
+
+async def calls_for(*results: Result, may: Callable[[], None] = lambda: None) -> tuple[int, ReportResult]:
+    """How many calls an order takes, and what is said of it."""
+    driver = GettingOn([*results])
+    order = Order(1, "lab.a", "vm", "update", "t.1", "op", 1, [OrderMember("/a/b", FENCE, "token", {})], 0.0)
+    (said,) = await Work(driver).do(order, {"/a/b": FENCE}, may)
+    return driver.made, said
+
+
+async def test_who_gets_on_is_called_for_again_without_end() -> None:
+    made, said = await calls_for(*[ON] * (3 * TRIES), Result(path="", ok=True, facts={"id": "x"}))
+    assert (made, said.kind, said.facts) == (3 * TRIES + 1, "done", {"id": "x"})
+
+
+async def test_who_does_not_get_on_is_given_up_all_the_same() -> None:
+    made, said = await calls_for(*[ON] * 10, FULL)
+    assert (made, said.kind, said.error) == (10 + TRIES, "failed", "no room")
+    made, said = await calls_for(FULL, FULL, FULL, ON, FULL)  # who got on begins to count anew
+    assert (made, said.kind) == (4 + TRIES, "failed")
+
+
+async def test_who_gets_on_is_called_for_no_longer_than_custody_lasts() -> None:
+    calls = 0
+
+    def may() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise PermissionError
+
+    with pytest.raises(PermissionError):
+        await calls_for(ON, may=may)
+    assert calls == 21
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        Member(path="/a", token="t", kind="no such kind"),
+        Member(path="/a", token="t", facts={"id": "i" * 100_000}),
+    ],
+    ids=["kind", "facts"],
+)
+async def test_a_look_at_what_the_driver_never_made_has_an_answer(driver: SimDriver, member: Member) -> None:
+    with pytest.raises(Permanent):
+        await Work(driver).look([member])

@@ -27,24 +27,27 @@ from stead.api import create_app
 from stead.api.connections import Guarded
 from stead.api.limits import Limits
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.admission import Accepted, Admission
 from stead.controller.cascading import PLANS, Cascading
 from stead.controller.engine import Entry, access_of
 from stead.controller.grants import Grants
 from stead.controller.groups import Groups
 from stead.controller.healers.leases import Events
+from stead.controller.kinds import Kinds
 from stead.controller.leasing import Booking, Rebooking
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
 from stead.controller.steps import Steps, Work
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
+from stead.controller.wish import Wish
 from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.change import Custody, Written
+from tests import errands
 
 INFRASTRUCTURE = {
     "subgroups": [{"name": "g", "provider": "sim", "region": "a", "spec": "small", "image": "debian-12", "size": 2}]
@@ -101,7 +104,9 @@ class Cell:
         try:
             async with AsyncExitStack() as stack:
                 self.store = await stack.enter_async_context(Store.open(self.dsn, connections=5))
-                self.mover = Mover(self.store, KINDS, time.time)
+                self.kinds = Kinds(KINDS, self.store)
+                await self.kinds.fresh()
+                self.mover = Mover(self.store, self.kinds, time.time)
                 self.mover.follow(self.send)
                 self.takes = Takes(self.mover)
                 self.admission = Admission(self.mover)
@@ -115,8 +120,8 @@ class Cell:
                     **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
                 }
                 self.mover.follow(Steps(self.mover, works))
-                self.view = View(self.store, KINDS)
-                access = access_of(self.entry, self.store, KINDS) if self.entry is not None else None
+                self.view = View(self.store, self.kinds)
+                access = access_of(self.entry, self.store, self.kinds) if self.entry is not None else None
                 service = Service(
                     self.admission, self.view, self.checks, grants=Grants(self.mover, self.send), access=access
                 )
@@ -168,8 +173,7 @@ class Cell:
 
     async def idle(self) -> None:
         """Whoever waited for what was settled has been tried, and groups have been asked and counted."""
-        while tasks := self.queues.errands.tasks | self.groups.errands.tasks:
-            await asyncio.gather(*tasks)
+        await errands.done(self.queues.errands, self.groups.errands)
 
     def shows(self, namespace: str, seen: str) -> None:
         """From now on an agent that is to look at something in a namespace sees this."""

@@ -8,8 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from stead import __version__
 from stead.api import openapi
-from stead.api.problems import TITLES
+from stead.api.codes import TITLES
 from tests.api.cell import Cell
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_livez_and_readyz(web: httpx.Client) -> None:
     assert web.get("/livez").text == "ok\n"
     assert web.get("/readyz").text == "ok\n"
-    assert web.get("/readyz?verbose").text == "[+] database ok\nok\n"
+    assert web.get("/readyz?verbose").text == f"[+] database ok\nversion {__version__}\nok\n"
 
 
 def test_not_ready_says_which(cell: Cell, web: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from stead.api.codes import TITLES
 from stead.api.limits import Bounds, Limits, Room
-from stead.api.problems import TITLES
 from stead.api.rates import Rates
 from stead.dev.engines import Postgres
 from stead.store.migrate import migrate_now

@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Admission, Wish
+from stead.controller.admission import Admission
 from stead.controller.healers.scaling import LEASE, Scaling
 from stead.controller.mover import Mover
+from stead.controller.wish import Wish
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.api.test_resources import problem
@@ -383,6 +384,6 @@ def test_a_refusal_is_told_and_tried_again(cell: Cell, web: httpx.Client, ns: st
         lines = web.get("/v1/journal", params={"path": f"{place}/web-1"}).json()["items"]
         assert [(line["principal"], line["refused"]) for line in lines] == [(f"policy:{ns}/p", 1)]
     finally:
-        cell.run(cell.store.remove_policy(f"freeze-{ns}"))
+        cell.run(cell.store.remove_policy(f"freeze-{ns}", "a test"))
     follow(cell, ns, lambda: time.time() + 40)
     assert instances(web, ns) == {"s/c/web-1": "Ready"}

@@ -7,13 +7,13 @@ from collections import Counter
 import nats
 import pytest
 
-from stead.bus import Bus, NoAnswer, calls
-from stead.bus.messages import Fault, Renew, RenewReply, Take, TakeReply
+from stead.bus import BadMessage, Bus, NoAnswer, calls
+from stead.bus.messages import Fault, Look, LookReply, OpenLane, Renew, RenewReply, Take, TakeReply
 from stead.bus.subjects import inbox
-from stead.bus.wire import Form
+from stead.bus.wire import Form, encode
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
-from tests.bus.samples import granted, renew, take
+from tests.bus.samples import LANE, granted, renew, take
 
 
 async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:
@@ -184,3 +184,31 @@ async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_an
     assert not any(path.startswith("/old") for path in heard)
     answered = [path for path in heard if path.startswith("/new")]
     assert answered[:2] == ["/new-2", "/new-1"]
+
+
+async def test_a_question_whose_answer_nobody_wants_is_not_worked_on(bus: Bus, nats_server: Nats) -> None:
+    asked: list[Look] = []
+
+    async def looked(look: Look) -> LookReply:
+        asked.append(look)
+        return LookReply([])
+
+    await bus.serve_look(LANE, looked)
+    client = await nats.connect(nats_server.url)
+    try:
+        await client.publish(bus.subjects.look(LANE), encode(Look(LANE, [])))
+        await client.flush()
+        assert await bus.look(Look(LANE, []), timeout=10) == LookReply([])
+        assert (len(asked), bus.garbage.count) == (1, 1)
+    finally:
+        await client.close()
+
+
+async def test_a_lane_that_cannot_be_one_is_told_so(bus: Bus, other: Bus) -> None:
+    async def anybody(_: OpenLane) -> None:
+        pass
+
+    await bus.serve_lanes(anybody)
+    with pytest.raises(BadMessage, match="cannot be a name on the bus"):
+        await other.open_lane("l" * 200, "agent-1")
+    assert bus.garbage.count == 1

@@ -81,7 +81,7 @@ ALL: list[Message] = [
     GreetReply(after=7, every=10.0, sites=[SiteKnown("edge.lab.s1", "/lab/s1", "Ready")]),
     Offers("aws.us-east-1", [Want("image", "debian-12")]),
     OffersReply(["vm"], [Lack(Want("image", "debian-12"), ["debian-11"])]),
-    Poke(["op"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
+    Poke(["0b5f1d1c-2f51-4d7e-9d5e-3f8b5f8a6c01"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
     RenewIdentity("agent-1", "a request"),
     IdentityReply(True, "", "claims", "a certificate"),
     Survey("aws.us-east-1"),
@@ -199,6 +199,12 @@ def test_an_agent_reports_only_what_an_agent_can_say(kind: str) -> None:
 def test_a_line_of_a_full_state_says_which_object_it_means() -> None:
     with pytest.raises(BadMessage, match="neither path nor token"):
         FROM_AGENT.decode(changed(ALL[8], objects=[{"fence": [0, 1], "seen": "running"}]))
+
+
+@pytest.mark.parametrize("changes", [{"expanding": ["op"]}, {"steps": [["/a", [0, 2**63]]]}], ids=str)
+def test_a_poke_names_operations_and_fences_that_can_be(changes: dict[str, Any]) -> None:
+    with pytest.raises(BadMessage):
+        Form(Poke).decode(changed(Poke(), **changes))
 
 
 @pytest.mark.parametrize("deep", [b"[", b'{"a":'])

@@ -5,6 +5,7 @@ import time
 
 import nats
 import pytest
+from nats.aio.msg import Msg
 
 from stead.bus import Bus, Consumer, NotPublished, Recipient, TooLarge, Unavailable
 from stead.bus.messages import Order, OrderMember
@@ -299,3 +300,30 @@ async def test_throughput(bus: Bus, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\n{count / (published - start):,.0f} orders published a second, ", end="")
         print(f"{count / (done - published):,.0f} fetched and acknowledged")
+
+
+async def test_what_somebody_writes_to_an_inbox_is_garbage_and_ends_nobody(bus: Bus, nats_server: Nats) -> None:
+    spy = await nats.connect(nats_server.url)
+    heard = asyncio.get_running_loop().create_future()
+
+    async def overheard(message: Msg) -> None:
+        if not heard.done() and ".CONSUMER.MSG.NEXT." in message.subject:
+            heard.set_result(message.reply)
+
+    try:
+        await spy.subscribe("$JS.API.CONSUMER.MSG.NEXT.>", cb=overheard)
+        await spy.flush()
+        async with bus.orders(LANE) as lane:
+            fetching = asyncio.create_task(lane.fetch(10, timeout=10))
+            inbox = await heard
+            await spy.publish(inbox, b"hello", reply="a.b")
+            await spy.flush()
+            await eventually(lambda: counted(bus))
+            await bus.publish_order(order())
+            assert len(await fetching) == 1
+    finally:
+        await spy.close()
+
+
+async def counted(bus: Bus) -> bool:
+    return bus.garbage.count == 1

@@ -89,3 +89,10 @@ def test_a_lane_is_read_from_a_report_and_from_nothing_else() -> None:
     for subject in ("stead.other.order.a", "stead.main.take.a", "stead.main.hello.a", "order.a"):
         with pytest.raises(ValueError, match="of no lane"):
             cell.lane(subject)
+
+
+@pytest.mark.parametrize("subject", ["report", "order", "order.3", ""])
+def test_a_subject_that_ends_too_early_is_of_no_lane(subject: str) -> None:
+    cell = Subjects("here")
+    with pytest.raises(ValueError, match="no lane"):
+        cell.lane(f"stead.here.{subject}")

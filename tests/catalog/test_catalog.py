@@ -14,7 +14,7 @@ from tests.catalog.tables import coded, lines
 
 ORDER = (
     "vm subgroup mci network securitygroup sshkey clusterinst appinst cloudlet "
-    "machine cloudspace account disk image node lease reservation event system service"
+    "machine cloudspace account disk image node lease reservation event system service job"
 )
 
 # A dash where a kind has no state of the class. The private cloud calls static what does not change unless asked,
@@ -122,6 +122,11 @@ service         absent    absent
 service         moving    pending/updating/scaling/deleting
 service         settled   stable/failed
 service         final     -
+
+job             absent    absent
+job             moving    running/deleting
+job             settled   succeeded/failed
+job             final     -
 """
 
 BEGINS = """
@@ -145,6 +150,7 @@ reservation   pending
 event         UNDONE
 system        absent
 service       absent
+job           absent
 """
 
 ABOVE = """
@@ -155,6 +161,7 @@ clusterinst   cloudlet
 reservation   lease
 event         lease
 service       system
+job           system
 """
 
 KIND = pytest.mark.parametrize("kind", ORDER.split())

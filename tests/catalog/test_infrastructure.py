@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from stead.catalog import infrastructure
-from stead.catalog.infrastructure import Wrong
+from stead.lifecycle.files.decoded import Wrong
 from stead.lifecycle.files.problems import DocumentError
 
 FILE = """

@@ -47,10 +47,38 @@ updating                               failed     update    agent        failed
 stable                                 request    scale     controller   scaling
 scaling                                done       scale     agent        stable
 scaling                                failed     scale     agent        failed
+failed                                 undone     update    controller   stable
+failed                                 undone     scale     controller   stable
 stable/failed                          request    delete    controller   deleting
 pending/updating/scaling               request    delete    controller   deleting
 deleting                               done       delete    agent        absent
 deleting                               failed     delete    agent        failed
+"""
+
+# resolved: the document only says that jobs have no part in the state of their system
+JOB = """
+absent                                 request    create    controller        running
+succeeded/failed                       request    run       user              running
+succeeded/failed                       request    run       controller        running
+running                                done       create    agent             succeeded
+running                                done       run       agent             succeeded
+running                                failed     create    agent             failed
+running                                failed     run       agent             failed
+succeeded/failed                       request    delete    controller        deleting
+running                                request    delete    controller        deleting
+deleting                               done       delete    agent             absent
+deleting                               failed     delete    agent             failed
+"""
+
+JOB_SEEN = """
+running             succeeded   succeeded
+running/deleting    broken      failed
+running             absent      failed
+deleting            succeeded   succeeded
+deleting            absent      absent
+succeeded           broken      failed
+succeeded           absent      failed
+failed              succeeded   succeeded
 """
 
 SERVICE_UNDER_WAY = """
@@ -170,6 +198,13 @@ def test_silence_in_the_controllers_own_step_fails_a_system() -> None:
 
 def test_a_service_makes_the_moves_of_the_table_and_no_other() -> None:
     assert differences("service", rows(SERVICE)) == []
+
+
+@pytest.mark.req("S4-07")
+def test_a_job_makes_the_moves_of_the_table_and_no_other() -> None:
+    assert differences("job", rows(JOB)) == []
+    assert misjudged("job", rows(JOB)) == []
+    assert sights("job") == seen(JOB_SEEN)
 
 
 def test_a_service_answers_every_request_of_everyone() -> None:

@@ -11,8 +11,8 @@ import asyncio
 import sys
 from dataclasses import replace
 
-from tests.chaos.faults import KINDS
-from tests.chaos.plans import PLANTED, Plan
+from tests.chaos.faults import KINDS, OF_NODES
+from tests.chaos.plans import PLANTED, REPLICATED, Plan
 from tests.chaos.run import Result, run
 
 SHOWN = 10
@@ -52,11 +52,13 @@ def arguments() -> list[Plan]:
     parser.add_argument("--people", type=int, help="those who have infrastructures; 0 for none")
     parser.add_argument("--tenants", type=int, help="those who have machines in a datacenter; 0 for none")
     parser.add_argument("--kinds", type=kinds, help="kinds of faults, with commas between; or none")
+    parser.add_argument("--replicated", action="store_true", help="on three nodes of database and bus each")
     parser.add_argument("--planted", choices=[*PLANTED, "all"], help="a bug that is to be caught")
     given = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
     bug = given.pop("planted", "")
+    replicated = given.pop("replicated")
     if not bug:
-        return [Plan(**given)]
+        return [replace(REPLICATED if replicated else Plan(), **given)]
     bugs = list(PLANTED) if bug == "all" else [bug]
     return [replace(PLANTED[one], planted=one, **given) for one in bugs]
 
@@ -64,8 +66,8 @@ def arguments() -> list[Plan]:
 def kinds(text: str) -> tuple[str, ...]:
     found = tuple(kind for kind in text.split(",") if kind not in ("", "none"))
     for kind in found:
-        if kind not in KINDS:
-            raise argparse.ArgumentTypeError(f"there is no kind {kind}; there are {', '.join(KINDS)}")
+        if kind not in KINDS | OF_NODES:
+            raise argparse.ArgumentTypeError(f"there is no kind {kind}; there are {', '.join(KINDS | OF_NODES)}")
     return found
 
 

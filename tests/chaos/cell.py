@@ -13,8 +13,8 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -28,6 +28,7 @@ from stead.drivers.ec2.calls import Calls
 from stead.lifecycle.pace import DEFAULT
 from tests.chaos import datacenter
 from tests.chaos.datacenter import Datacenter
+from tests.chaos.replicated import NODES, NatsTrio, Replicated
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import Ec2Cloud
 
@@ -121,8 +122,8 @@ class Process(Server):
 class Cell:
     """All the processes of a run."""
 
-    postgres: Postgres
-    nats: Nats
+    postgres: Postgres | Replicated
+    nats: Nats | NatsTrio
     cloud: SimCloud
     ec2: Ec2Cloud | None
     controllers: list[Process]
@@ -175,8 +176,9 @@ class Cell:
     def keep_logs(self, folder: Path) -> None:
         """Copy what tells of the run to where it outlives it."""
         folder.mkdir(parents=True, exist_ok=True)
-        named = {one.name: one for one in self.processes}
-        servers: dict[str, Server] = {"postgres": self.postgres, "nats": self.nats, "cloud": self.cloud, **named}
+        servers: dict[str, Server] = {"cloud": self.cloud, **{one.name: one for one in self.processes}}
+        for engine in (self.postgres, self.nats):
+            servers |= {engine.name: engine} if isinstance(engine, Server) else engine.servers
         for name, server in servers.items():
             with suppress(FileNotFoundError):
                 shutil.copy(server.log, folder / f"{name}.log")
@@ -201,24 +203,30 @@ def lanes_of(agent: int) -> list[str]:
 
 @asynccontextmanager
 async def running(
-    seed: int, *, planted: str = "", pace: float = 1.0, ec2: bool = False, libvirt: bool = False
+    seed: int,
+    *,
+    planted: str = "",
+    pace: float = 1.0,
+    ec2: bool = False,
+    libvirt: bool = False,
+    replicated: bool = False,
+    env: Sequence[str] = (),
 ) -> AsyncIterator[Cell]:
     """A cell, ready to be used, with a strict EC2 and a datacenter beside its cloud or without.
 
-    `pace` is how long its protocol waits, as a part of what it waits by default.
+    `pace` is how long its protocol waits, as a part of what it waits by default. `replicated` says that database and
+    bus have three nodes each; `env` are settings of the environment of its controllers and agents.
     """
     with ExitStack() as stack:
-        # Commits have to survive a crash of the server, as they do anywhere; a crash of the machine is not tried.
-        settings = {"synchronous_commit": "on", "log_min_duration_statement": "1000"}
-        postgres = stack.enter_context(Postgres(fsync=False, settings=settings))
-        nats = stack.enter_context(Nats())
+        postgres, nats = stack.enter_context(_engines(replicated))
         cloud = stack.enter_context(SimCloud("--seed", str(seed)))
         dsn = postgres.create_database(NAME)
         bus = ["--nats", nats.url, "--cell", NAME]
         server = ["server", "--open", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]
-        controllers = [Process(f"controller-{i}", server, planted) for i in range(1, CONTROLLERS + 1)]
+        server += ["--bus-replicas", str(NODES)] if replicated else []
+        controllers = [Process(f"controller-{i}", server, planted, env) for i in range(1, CONTROLLERS + 1)]
         agents = [
-            Process(f"agent-{i + 1}", ["agent", "run", *bus, *_agent(i), *_driver(cloud, pace)], planted)
+            Process(f"agent-{i + 1}", ["agent", "run", *bus, *_agent(i), *_driver(cloud, pace)], planted, env)
             for i in range(AGENTS)
         ]
         strict = stack.enter_context(Ec2Cloud()) if ec2 else None
@@ -244,6 +252,18 @@ async def running(
         finally:
             supervisor.cancel()
             await asyncio.wait([supervisor])
+
+
+@contextmanager
+def _engines(replicated: bool) -> Iterator[tuple[Postgres | Replicated, Nats | NatsTrio]]:
+    if replicated:
+        with Replicated() as database, NatsTrio() as bus:
+            yield database, bus
+        return
+    # Commits have to survive a crash of the server, as they do anywhere; a crash of the machine is not tried.
+    settings = {"synchronous_commit": "on", "log_min_duration_statement": "1000"}
+    with Postgres(fsync=False, settings=settings) as postgres, Nats() as nats:
+        yield postgres, nats
 
 
 def _agent(number: int) -> list[str]:

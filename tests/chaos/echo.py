@@ -24,7 +24,7 @@ LATEST = 6.0
 @asynccontextmanager
 async def echoing(url: str, cell: str, random: Random) -> AsyncIterator[None]:
     """Everything is said twice meanwhile. Raises where the bus cannot be reached."""
-    echo = Echo(await nats.connect(url, allow_reconnect=False, connect_timeout=2), random)
+    echo = Echo(await nats.connect(url.split(","), allow_reconnect=False, connect_timeout=2), random)
     subjects = Subjects(cell)
     try:
         for subject in (*subjects.all_orders, *subjects.all_reports):

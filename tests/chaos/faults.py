@@ -6,6 +6,7 @@ time was over or the run is. Some last longer than custody, so that whoever was 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -20,6 +21,7 @@ from nats.errors import Error
 from stead.bus.consumer import ACK_WAIT
 from tests.chaos.cell import ACCOUNT, Cell, Process, in_thread
 from tests.chaos.echo import LATEST, echoing
+from tests.chaos.replicated import TTL, NatsTrio, Node, Replicated
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def agent_oversleeps(world: World) -> AbstractAsyncContextManager[Struck | None]
 async def bus_killed(world: World) -> AsyncIterator[Struck | None]:
     """It comes back with what it had on its disk."""
     nats = world.cell.nats
-    if not nats.running or nats.name in world.hurt:
+    if isinstance(nats, NatsTrio) or not nats.running or nats.name in world.hurt:
         yield None
         return
     world.hurt.add(nats.name)
@@ -201,7 +203,7 @@ async def bus_killed(world: World) -> AsyncIterator[Struck | None]:
 async def bus_lost(world: World) -> AsyncIterator[Struck | None]:
     """It comes back without anything it had."""
     nats = world.cell.nats
-    if not nats.running or nats.name in world.hurt:
+    if isinstance(nats, NatsTrio) or not nats.running or nats.name in world.hurt:
         yield None
         return
     world.hurt.add(nats.name)
@@ -230,7 +232,7 @@ async def bus_repeats(world: World) -> AsyncIterator[Struck | None]:
 async def database_restarted(world: World) -> AsyncIterator[Struck | None]:
     """Connections break without a word, and the log is replayed, as after a crash."""
     postgres = world.cell.postgres
-    if not postgres.running or postgres.name in world.hurt:
+    if isinstance(postgres, Replicated) or not postgres.running or postgres.name in world.hurt:
         yield None
         return
     world.hurt.add(postgres.name)
@@ -240,6 +242,91 @@ async def database_restarted(world: World) -> AsyncIterator[Struck | None]:
     finally:
         await in_thread(postgres.start)
         world.hurt.discard(postgres.name)
+
+
+# Their nodes, where there are three of each. One is struck at a time, and the others are well before it is.
+
+
+@asynccontextmanager
+async def _whole(world: World) -> AsyncIterator[Replicated | None]:
+    """The database, when all its nodes are well; nobody else strikes it meanwhile, nor before they are so again."""
+    database = world.cell.postgres
+    if not isinstance(database, Replicated) or database.name in world.hurt:
+        yield None
+        return
+    world.hurt.add(database.name)
+    try:
+        yield database
+    finally:
+        await in_thread(database.heal)
+        world.hurt.discard(database.name)
+
+
+@asynccontextmanager
+async def _node_struck(
+    world: World, which: Callable[[Replicated], Node | None], how: Callable[[Node], None], says: str, least: float = 0
+) -> AsyncIterator[Struck | None]:
+    async with _whole(world) as database:
+        node = await asyncio.to_thread(which, database) if database is not None else None
+        if node is None:
+            yield None
+            return
+        await in_thread(how, node)
+        yield Struck(f"{says} ({node.member})", least + world.short())
+
+
+def primary_lost(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    """The primary and its keeper end without a word; the others have to notice."""
+    return _node_struck(world, Replicated.primary, Node.lose, "the primary lost", TTL)  # or it would lead again
+
+
+def primary_crashed(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    """The primary ends, and its keeper sees it."""
+    return _node_struck(world, Replicated.primary, Node.crash, "the primary crashed")
+
+
+def standby_lost(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    """Whoever followed synchronously is gone; commits wait until another does."""
+    return _node_struck(world, Replicated.standby, Node.lose, "the synchronous standby lost")
+
+
+@asynccontextmanager
+async def switched_over(world: World) -> AsyncIterator[Struck | None]:
+    """The primary gives its place away in good order."""
+    async with _whole(world) as database:
+        node = await asyncio.to_thread(database.primary) if database is not None else None
+        if database is None or node is None or not await asyncio.to_thread(database.switch_over, node):
+            yield None
+            return
+        yield Struck(f"the primary gave its place away ({node.member})", world.short())
+
+
+@asynccontextmanager
+async def _bus_node(world: World, forgets: bool) -> AsyncIterator[Struck | None]:
+    bus = world.cell.nats
+    if not isinstance(bus, NatsTrio) or bus.name in world.hurt:
+        yield None
+        return
+    world.hurt.add(bus.name)
+    node = world.random.choice(bus.nodes)
+    try:
+        await in_thread(node.kill)
+        if forgets:
+            await in_thread(node.wipe)
+        says = f"{node.name} killed and its disk lost" if forgets else f"{node.name} killed"
+        yield Struck(says, world.short())
+    finally:
+        await in_thread(node.start)
+        await in_thread(bus.heal)
+        world.hurt.discard(bus.name)
+
+
+def bus_node_killed(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _bus_node(world, forgets=False)
+
+
+def bus_node_lost(world: World) -> AbstractAsyncContextManager[Struck | None]:
+    return _bus_node(world, forgets=True)
 
 
 # The cloud
@@ -284,3 +371,16 @@ KINDS: dict[str, Strike] = {
     ),
 }
 """Every kind of fault."""
+
+ALONE = ("bus-killed", "bus-lost", "database-restarted")
+"""Those of a database and a bus that have one server each."""
+
+OF_NODES: dict[str, Strike] = {
+    "primary-lost": primary_lost,
+    "primary-crashed": primary_crashed,
+    "primary-switched": switched_over,
+    "standby-lost": standby_lost,
+    "busnode-killed": bus_node_killed,
+    "busnode-lost": bus_node_lost,
+}
+"""Those where each has three."""

@@ -8,6 +8,7 @@ asks for something that makes no sense.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -101,8 +102,11 @@ class Load:
     rate: float
     """Requests a second."""
     accepted: list[Asked] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When something was let in, in seconds after the beginning."""
     counts: Counter[str] = field(default_factory=Counter)
     under_way: set[asyncio.Task[None]] = field(default_factory=set)
+    began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.machines = [Vm(number) for number in range(self.vms)]
@@ -176,6 +180,7 @@ class Load:
             return None
         begun = Asked(said["operation"]["id"], path, action)
         self.accepted.append(begun)
+        self.times.append(time.monotonic() - self.began)
         self.counts[f"joined {action}" if said["joined"] else f"{how}{action}"] += 1
         return begun
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.chaos.faults import KINDS
+from tests.chaos.faults import ALONE, KINDS, OF_NODES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +35,24 @@ class Plan:
     limited: bool = True
     """Whether providers bear so little at once that many have to wait."""
     planted: str = ""
+    replicated: bool = False
+    """Whether database and bus have three nodes each."""
 
     @property
     def calm(self) -> bool:
         """Only controllers and the database are disturbed, and never for as long as anybody waits."""
         return set(self.kinds) <= {"controller-killed", "database-restarted"} and self.pace >= 1
 
+
+REPLICATED = Plan(
+    replicated=True,
+    kinds=(*(kind for kind in KINDS if kind not in ALONE), *OF_NODES),
+    every=6,
+    vms=200,
+    rate=15,
+    fleet=300,
+)
+"""On three nodes each, which share the machine with everybody else."""
 
 SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8, fleet=150, people=2)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -15,17 +16,17 @@ import asyncpg
 import httpx
 
 from stead.lifecycle.pace import DEFAULT
-from tests.chaos import cell, fleet, history, hypervisors
+from tests.chaos import cell, fleet, history, hypervisors, replicated
 from tests.chaos.cell import Cell
 from tests.chaos.checker import Verdict, judge
 from tests.chaos.datacenter import LANE
-from tests.chaos.faults import World
+from tests.chaos.faults import KINDS, OF_NODES, World
 from tests.chaos.fleet import FleetLoad
 from tests.chaos.history import History
 from tests.chaos.infra import InfraLoad
 from tests.chaos.load import Load
 from tests.chaos.plans import Plan
-from tests.chaos.storm import Storm
+from tests.chaos.storm import Fault, Storm
 from tests.chaos.tenants import TenantLoad
 from tests.drivers import libvirt_server
 
@@ -156,12 +157,21 @@ async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
     random = Random(plan.seed)
     if plan.tenants and (why := libvirt_server.missing()):
         raise RuntimeError(why)
-    beside = {"ec2": plan.people > 0, "libvirt": plan.tenants > 0}
-    async with cell.running(plan.seed, planted=plan.planted, pace=plan.pace, **beside) as one:
+    if plan.replicated and (why := replicated.missing()):
+        raise RuntimeError(why)
+    beside = cell.running(
+        plan.seed,
+        planted=plan.planted,
+        pace=plan.pace,
+        ec2=plan.people > 0,
+        libvirt=plan.tenants > 0,
+        replicated=plan.replicated,
+    )
+    async with beside as one:
         tell(f"a cell of {len(one.controllers)} controllers and {len(one.agents)} agents is ready, seed {plan.seed}")
         load = Load(one.addresses, Random(random.random()), plan.vms, plan.rate)
         world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody)
-        storm = Storm(world, plan.every, plan.quiet, plan.kinds)
+        storm = Storm(world, plan.every, plan.quiet, plan.kinds, KINDS | OF_NODES)
         everybody = FleetLoad(load, Random(random.random()), plan.fleet)
         people = InfraLoad(load, Random(random.random()), plan.people)
         tenants = TenantLoad(load, Random(random.random()), plan.tenants)
@@ -177,6 +187,16 @@ async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
         return result
 
 
+def gaps(faults: Sequence[Fault], times: Sequence[float]) -> dict[str, float]:
+    """By kind of fault at a node, the longest time around it in which nothing was let in."""
+    found: dict[str, float] = {}
+    for fault in faults:
+        if fault.kind in OF_NODES:
+            begun = [(b - a) for a, b in pairwise(times) if b > fault.at and a < fault.at + fault.seconds]
+            found[fault.kind] = max([found.get(fault.kind, 0.0), *begun])
+    return found
+
+
 def _keep(one: Cell, tell: Callable[[str], None]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="stead-chaos-logs-"))
     one.keep_logs(folder)
@@ -188,6 +208,8 @@ def _summary(under_way: Run, result: Result, tell: Callable[[str], None]) -> Non
         tell(f"  {count:6} {name}")
     for name, count in sorted(under_way.storm.seen.items()):
         tell(f"  {count:6} times {name}")
+    for kind, longest in sorted(gaps(under_way.storm.faults, under_way.load.times).items()):
+        tell(f"  {longest:6.1f} s without anything let in, at most, after {kind}")
     if result.plan.tenants:
         many, met = result.moved
         tell(f"  {many:6} machines moved unseen, {met} of them while somebody asked for something else")

@@ -10,6 +10,8 @@ import asyncpg
 import httpx
 import pytest
 
+from stead.store import Store
+from tests.audit.test_chain import gone_over
 from tests.chaos.cell import PLACES, Cell, running
 
 ACTIONS = 1000
@@ -32,6 +34,9 @@ async def test_another_controller_finishes_what_a_killed_one_had_begun() -> None
         assert {row["outcome"]: row["count"] for row in outcomes} == {"done": ACTIONS}
         assert not cell.controllers[0].running
         assert float(first) - at < FIRST_MOVE
+        async with Store.open(cell.dsn) as store:
+            await store.number_journal()
+            assert (await gone_over(store)).lines > ACTIONS  # whoever numbered them, they make one chain
         await connection.close()
 
 

@@ -90,7 +90,8 @@ def test_the_journal_of_a_path(cell: Cell, ns: str, stead: Stead) -> None:
         ["done", "create", "Creating", "Running", "agent"],
     ]
     wide = stead("journal", path, "-o", "wide").rows
-    assert (wide[0][7:], wide[1][-1]) == (["KIND", "ACTOR", "TIMES", "OPERATION"], id)
+    assert wide[0][7:] == ["KIND", "ACTOR", "TIMES", "OPERATION", "ORIGIN", "REQUEST"]
+    assert wide[1][10] == id
     after = rows[2][0]
     assert stead("journal", path, "--after", after, "-o", "name").out.split() == [rows[3][0]]
     assert stead("journal", "--all", "--after", "1").code == Code.USAGE

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from stead.api import journal, problems, reality
 from stead.api import models as wire
-from stead.api import problems, reality
 from stead.client import (
     BadAnswer,
     Client,
@@ -189,7 +189,9 @@ def test_the_client_knows_every_field_of_the_wire(name: str) -> None:
         "QueuePage": "Queues",
     }
     pages = next(
-        vars(part)[its] for part in (wire, problems, reality) if (its := theirs.get(name, name)) in vars(part)
+        vars(part)[its]
+        for part in (wire, problems, reality, journal)
+        if (its := theirs.get(name, name)) in vars(part)
     )
     dialects = {"error_message"}  # what only clients of others look for
     assert {f.name for f in dataclasses.fields(ours)} == set(pages.model_fields) - dialects

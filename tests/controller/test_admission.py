@@ -13,8 +13,9 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.mover import Mover
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Request
 from stead.store import Store

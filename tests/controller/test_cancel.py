@@ -10,8 +10,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, NotFound, Wish
+from stead.controller.admission import Accepted, NotFound
 from stead.controller.mover import Moved, Told
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger

@@ -12,10 +12,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.admission import Accepted, Admission
 from stead.controller.clock import Clock
 from stead.controller.mover import Moved, Mover, Told
 from stead.controller.takes import Takes
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.pace import Pace

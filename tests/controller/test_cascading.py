@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.cascading import PLANS, Cascading
 from stead.controller.steps import Steps
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger

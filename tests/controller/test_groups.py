@@ -14,10 +14,11 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
+from stead.controller.wish import Wish
 from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Report, Request
@@ -26,6 +27,7 @@ from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
 from stead.store.change import Custody, Written
 from stead.store.store import speak_json
+from tests import errands
 
 GROUP = "/ns/m"
 ME = Custody("me", 1)
@@ -64,8 +66,7 @@ class Engine:
         return answer
 
     async def idle(self) -> None:
-        while tasks := set(self.groups.errands.tasks):
-            await asyncio.gather(*tasks)
+        await errands.done(self.groups.errands)
 
     async def carry(self, failing: Sequence[str] = (), batch: int = 1000) -> None:
         """Agents take every order that was sent and say that it is done, or failed."""

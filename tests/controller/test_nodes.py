@@ -9,9 +9,10 @@ from functools import partial
 
 import pytest
 
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.draining import Draining
 from stead.controller.steps import Steps
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger

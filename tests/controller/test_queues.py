@@ -14,17 +14,19 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
 from stead.controller.takes import Takes
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.change import Custody
+from tests import errands
 
 ME = Custody("agent", 1)
 VM = "/ns/m/g/1"
@@ -75,8 +77,7 @@ class Controller:
         await self.idle()
 
     async def idle(self) -> None:
-        while tasks := {*self.queues.errands.tasks, *self.groups.errands.tasks}:
-            await asyncio.gather(*tasks)
+        await errands.done(self.queues.errands, self.groups.errands)
 
     async def make(self, path: str, action: str = "create", kind: str = "vm", **extra: Any) -> None:
         await self.begin(path, action, kind, **extra)

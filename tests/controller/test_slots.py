@@ -8,10 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.clock import Clock
 from stead.controller.grants import Grants
 from stead.controller.mover import Told
+from stead.controller.wish import Wish
 from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Due, Report, Request
 from stead.lifecycle.rows import Actor, Trigger

@@ -13,10 +13,11 @@ import pytest
 
 from stead.access.caller import anonymous
 from stead.bus.messages import StateLine
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.looks import Looks, Unsure
 from stead.controller.runtime import Controller
 from stead.controller.view import Service, Truth, View
+from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.drivers.base import PROBE, Member
 from stead.lifecycle.events import Request

@@ -6,8 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.mover import Told
+from stead.controller.wish import Wish
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Trigger
 from tests.controller.test_queues import ME, Controller, controller

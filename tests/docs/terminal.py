@@ -78,6 +78,9 @@ def _loosely(text: str) -> str:
 class Terminal:
     """A folder with a shell in it."""
 
+    patience = 60.0
+    """Seconds that a command may take."""
+
     def __init__(self, folder: Path, **env: str) -> None:
         self.folder = folder
         self.said = Said({})
@@ -98,7 +101,7 @@ class Terminal:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=self.patience,
             check=False,
         )
         return done.stdout.splitlines()

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from stead.api import openapi
-from stead.api.problems import HELP, TITLES
+from stead.api.codes import HELP, TITLES
 from stead.cli.output import Code as Exit
 from stead.drivers import registry
 from stead.lifecycle.decision import Code
@@ -61,6 +61,9 @@ def wrong(line: str) -> str:
             if flag in known and "=" not in word and not known[flag].is_flag:
                 next(words, None)
         elif hasattr(here, "commands"):
+            if word not in here.commands and hasattr(here, "default"):
+                here = here.commands[here.default]
+                continue
             if word not in here.commands:
                 return f"{here.name} has no command {word}"
             here = here.commands[word]

@@ -14,11 +14,14 @@ from typing import Any
 from stead.drivers.base import Member
 from stead.drivers.process import cgroups
 from stead.drivers.process.driver import APP, CLUSTER, Config, ProcessDriver
-from stead.drivers.process.folders import App, Root
+from stead.drivers.process.folders import JOBS, SERVICES, App, Root
 from stead.drivers.process.keeper import isolation
 from stead.drivers.process.processes import began_at, read
+from stead.drivers.process.site import JOB, SERVICE
 
 SLEEP = ["sleep", "1000"]
+PATHS = {APP: "APP_PATH", SERVICE: "SERVICE_PATH", JOB: "JOB_PATH"}
+"""The names by which each kind is told its path."""
 
 
 class ProcessWorld:
@@ -37,8 +40,21 @@ class ProcessWorld:
 
     def app(self, cluster: Member, **spec: Any) -> Member:
         name = secrets.token_hex(4)
-        spec = {"command": SLEEP, "settle": 0.05, "env": {"TEST_SITE": self.root.mark}, **spec}
+        spec = {**self.app_spec(), **spec}
         return Member(path=f"{cluster.path}/{name}", token=f"token-{name}", spec=spec, kind=APP, revision=1)
+
+    def service(self, count: int = 2, **spec: Any) -> Member:
+        name = secrets.token_hex(4)
+        spec = {**self.app_spec(), "count": count, **spec}
+        return Member(path=f"/lab/shop/{name}/web", token=f"token-{name}", spec=spec, kind=SERVICE, revision=1)
+
+    def job(self, script: str, **spec: Any) -> Member:
+        name = secrets.token_hex(4)
+        spec = {**self.app_spec(), "command": ["sh", "-c", script], **spec}
+        return Member(path=f"/lab/shop/{name}/once", token=f"token-{name}", spec=spec, kind=JOB, revision=1)
+
+    def app_spec(self) -> Mapping[str, Any]:
+        return {"command": SLEEP, "settle": 0.05, "env": {"TEST_SITE": self.root.mark}}
 
     def other_spec(self) -> Mapping[str, Any]:
         return {"command": SLEEP, "settle": 0.05, "env": {"TEST_SITE": self.root.mark, "COLOUR": "red"}}
@@ -52,12 +68,18 @@ class ProcessWorld:
     async def wreck(self, app: Member) -> None:
         os.kill(self.keeper(app), signal.SIGKILL)
 
-    def place(self, app: Member) -> App:
-        return self.root.app(app.path)
+    def place(self, app: Member, copy: int = 1) -> App:
+        """Of an app, of a job, or of one copy of a service."""
+        if app.kind == APP:
+            return self.root.app(app.path)
+        return self.root.group(SERVICES if app.kind == SERVICE else JOBS, app.path).copy(copy)
 
-    def processes(self, app: Member | None = None) -> list[str]:
-        """Of an app, or of all: those that have what a test's apps have in their environment. Keepers do not."""
-        wanted = [f"TEST_SITE={self.root.mark}", *([f"APP_PATH={app.path}"] if app else [])]
+    def processes(self, app: Member | None = None, copy: int = 0) -> list[str]:
+        """Of an app, a service or one copy of it, or of all: those that have what a test's apps have in their
+        environment. Keepers do not."""
+        wanted = [f"TEST_SITE={self.root.mark}", *([f"{PATHS[app.kind]}={app.path}"] if app else [])]
+        if copy:
+            wanted.append(f"COPY={copy}")
         found = []
         for folder in Path("/proc").iterdir():
             if folder.name.isdecimal():
@@ -78,12 +100,12 @@ class ProcessWorld:
                     words = (folder / "cmdline").read_text().split("\0")
                 except OSError:
                     continue
-                if any(word.startswith(f"{self.folder}/clusters/") for word in words):
+                if any(word.startswith(f"{self.folder}/") for word in words):
                     found.append(int(folder.name))
         return found
 
-    def keeper(self, app: Member) -> int:
-        said = read(self.place(app))
+    def keeper(self, app: Member, copy: int = 1) -> int:
+        said = read(self.place(app, copy))
         assert said is not None
         return said.keeper[0]
 

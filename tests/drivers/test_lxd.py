@@ -16,7 +16,8 @@ import pytest
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
+from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
@@ -266,6 +267,9 @@ class TestChange:
             await driver.perform("reboot", [made], "order-reboot")
         assert raised.value.unknown
         await until(driver, "Running", made)
+        async with asyncio.timeout(20):  # LXD tells of it a moment after it is so
+            while not await world.happened("instance-restarted", made):
+                await asyncio.sleep(0.1)
         assert await world.happened("instance-restarted", made) == 1
 
     async def test_what_somebody_froze_is_suspended_and_can_be_resumed(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
 import shutil
 import subprocess
@@ -18,11 +17,11 @@ from stead.drivers import registry
 from stead.drivers.base import Member
 from stead.drivers.podman.driver import Config, PodmanDriver
 from stead.drivers.podman.engine import PATH, SITE
-from stead.drivers.process.site import APP, CLUSTER
 from stead.lifecycle.rows import BROKEN
 from tests.drivers.conformance import eventually, known, look
 from tests.drivers.edge_conformance import READY, EdgeConformance, act, changed, furnished, make
 from tests.drivers.process_world import ProcessWorld
+from tests.drivers.system_conformance import SystemConformance
 
 pytestmark = [
     pytest.mark.slow,
@@ -75,14 +74,8 @@ class PodmanWorld(ProcessWorld):
         where = {"root": str(self.folder), "options": self.podman.options, "run_options": ULIMITS}
         return PodmanDriver(Config(**{**where, **config}))
 
-    def cluster(self, **spec: Any) -> Member:
-        name = secrets.token_hex(4)
-        return Member(path=f"/lab/berlin/{name}", token=f"token-{name}", spec=spec, kind=CLUSTER, revision=1)
-
-    def app(self, cluster: Member, **spec: Any) -> Member:
-        name = secrets.token_hex(4)
-        spec = {**self.other_spec(), "env": {"COLOUR": "blue"}, **spec}
-        return Member(path=f"{cluster.path}/{name}", token=f"token-{name}", spec=spec, kind=APP, revision=1)
+    def app_spec(self) -> Mapping[str, Any]:
+        return {**self.other_spec(), "env": {"COLOUR": "blue"}}
 
     def other_spec(self) -> Mapping[str, Any]:
         return {"image": "tiny", "command": ["sleep", "1000"], "settle": 0.05, "stop": {"grace": 0}}
@@ -95,7 +88,7 @@ class PodmanWorld(ProcessWorld):
         return self.podman("ps", "--no-trunc", *mine, "--format", "{{.ID}} {{.Pid}}").splitlines()
 
     async def wreck(self, app: Member) -> None:
-        (one,) = await self.running(app)
+        one, *_ = await self.running(app)
         self.podman("rm", "--force", "--time", "0", one.split()[0])
 
 
@@ -129,6 +122,10 @@ async def driver(world: PodmanWorld) -> AsyncIterator[PodmanDriver]:
 
 
 class TestConformance(EdgeConformance):
+    """With real containers."""
+
+
+class TestSystems(SystemConformance):
     """With real containers."""
 
 

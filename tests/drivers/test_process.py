@@ -317,7 +317,7 @@ class TestStop:
     async def test_a_keeper_that_hangs_is_ended(
         self, driver: ProcessDriver, world: ProcessWorld, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("stead.drivers.process.apps.OVERDUE", 0.2)
+        monkeypatch.setattr("stead.drivers.process.leading.OVERDUE", 0.2)
         (cluster,) = await make(driver, world.cluster())
         (app,) = await make(driver, world.app(cluster, stop={"grace": 0.1}))
         os.kill(world.keeper(app), signal.SIGSTOP)

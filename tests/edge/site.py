@@ -12,8 +12,9 @@ from uuid import UUID
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.runtime import Controller
+from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request

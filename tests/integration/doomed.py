@@ -33,7 +33,7 @@ from stead.agent import entry
 from stead.agent.work import Work
 from stead.bus import Bus, Delivery
 from stead.controller import engine as controller_engine
-from stead.controller.admission import Wish
+from stead.controller.wish import Wish
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
@@ -52,9 +52,12 @@ WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b|commit_sets|grant_orders")
 BESIDE = {
     "statement": {
         "number_journal",
+        "forget_counts",
+        "chain_journal",
         "lock_cell",
         "due_looks",
         "due_survey",
+        "surveyed",
         "meet_agents",
         "untold_agents",
         "missed_agents",
@@ -62,6 +65,7 @@ BESIDE = {
         "wake_scaling",
         "due_attachments",
         "due_events",
+        "due_retakes",
         "due_mends",
         "due_notices",
         "flag_reservations",

@@ -15,6 +15,7 @@ from stead.api import create_app
 from stead.controller.engine import engine
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
+from stead.lifecycle.pace import DEFAULT, Pace
 from tests.integration.whole import running, until
 
 WITHOUT = ("drift", "orphans")
@@ -31,13 +32,15 @@ class Served:
 
 
 @asynccontextmanager
-async def served(dsn: str, nats: Nats, *, without: Collection[str] = WITHOUT) -> AsyncIterator[Served]:
+async def served(
+    dsn: str, nats: Nats, *, without: Collection[str] = WITHOUT, cell: str = "", pace: Pace = DEFAULT
+) -> AsyncIterator[Served]:
     """A server, without some of its healers: nothing is looked at unless a test wants it."""
     # With its protocol said, or the loop does not recognise it as TCP and lets answers wait for acknowledgements.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
-    cell = f"s{secrets.token_hex(4)}"
-    async with engine(dsn, nats.url, cell, connections=5) as e:
+    cell = cell or f"s{secrets.token_hex(4)}"
+    async with engine(dsn, nats.url, cell, connections=5, pace=pace) as e:
         e.controller.healers = tuple(healer for healer in e.controller.healers if healer.name not in without)
         config = uvicorn.Config(
             create_app(e.service), log_level="critical", lifespan="off", timeout_graceful_shutdown=1

@@ -8,8 +8,9 @@ from typing import Any
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.runtime import Controller
+from stead.controller.wish import Wish
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from tests.integration import whole

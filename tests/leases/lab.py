@@ -13,9 +13,10 @@ from uuid import UUID
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.runtime import Controller
 from stead.controller.terms import complete, said
+from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.drivers.base import Driver
 from stead.drivers.sim.driver import RACK

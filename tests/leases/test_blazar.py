@@ -14,7 +14,7 @@ import pytest
 
 from stead.api.blazar import asking, wishes
 from stead.api.problems import Trouble
-from stead.controller.view import Service
+from stead.controller.view import Operation, Service
 from tests.leases.lab import Lab, terms
 from tests.leases.served import HOSTS, LEASES, web
 
@@ -252,6 +252,21 @@ async def test_what_is_gone_a_moment_after_the_last_look_was_deleted(
 
     monkeypatch.setattr(asking, "ended", too_late)
     assert (await http.delete(f"{LEASES}/{id}")).status_code == 204
+
+
+async def test_what_is_declined_a_moment_after_the_last_look_is_told_why(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait, looks = asking.ended, list[UUID]()
+
+    async def too_late(service: Service, operation: UUID) -> Operation | None:
+        looks.append(operation)
+        found = await wait(service, operation)
+        return found if len(looks) > 1 else None
+
+    monkeypatch.setattr(asking, "ended", too_late)
+    answer = await http.post(LEASES, json=lease())
+    assert (answer.status_code, answer.json()["code"]) == (409, "declined")
 
 
 @pytest.mark.req("S3-10")

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from stead.controller.healers import leases
 from tests.integration import whole
 from tests.leases.lab import HOOKS, Lab, at, terms
 
@@ -267,3 +268,21 @@ async def test_hosts_are_not_handed_over_before_they_were_taken_back_from_anothe
     (after,) = await lab.world.history(str((await lab.parts("/lab/next"))["r0"]["token"]))
     assert before["history"][-1]["after"] == "terminated"
     assert before["history"][-1]["at"] < after["history"][0]["at"]
+
+
+@pytest.mark.req("S3-04")
+async def test_hosts_that_could_not_be_taken_back_are_asked_for_again(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RETAKE", 0.1)
+    await lab.hosts("h1")
+    await lab.do("create", "/lab/first", terms(0, 10_000))
+    await lab.until("/lab/first", "ACTIVE")
+    await lab.world.fault(verb="terminate-reservation", kind="fail", status=400, times=1)
+    assert (await lab.do("terminate", "/lab/first"))[0] == "failed"
+    assert (await lab.events("/lab/first"))["end_lease"] in ("ERROR", "IN_PROGRESS")
+    await lab.until("/lab/first", "TERMINATED")
+    (event,) = [e for e in (await lab.one.store.events(["/lab/first"]))["/lab/first"] if e["kind"] == "end_lease"]
+    assert (event["status"], event["fired"]) == ("DONE", 1)
+    assert await lab.do("create", "/lab/next", terms(2, 10_000)) == ("done", "")
+    await lab.until("/lab/next", "ACTIVE")

@@ -54,9 +54,9 @@ def test_one_that_does_not_is_refused(prefix: str, monkeypatch: pytest.MonkeyPat
 
 def test_a_controller_is_told_them_also_by_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[processes.Place] = []
-    monkeypatch.setattr(processes, "controller", told.append)
+    monkeypatch.setattr(processes, "controller", lambda place, *_: told.append(place))
     monkeypatch.setattr(processes, "server", lambda place, *_: told.append(place))
-    monkeypatch.setattr("stead.cli.serve._log", lambda: None)
+    monkeypatch.setattr("stead.cli.serve._log", lambda *_: None)
     stead = command(NOWHERE, monkeypatch)
     words = ("--database", "postgresql://nowhere/x", *(word for one in ALLOWED for word in ("--webhooks", one)))
     assert stead("server", *words).code == 0

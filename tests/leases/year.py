@@ -29,9 +29,10 @@ from stead.agent import Agent
 from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.catalog.reservation import disagreements
-from stead.controller.admission import Accepted, Wish
+from stead.controller.admission import Accepted
 from stead.controller.door import Door, Pokes
 from stead.controller.terms import complete, said
+from stead.controller.wish import Wish
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.sim.driver import RACK
 from stead.lifecycle.events import Request
@@ -283,7 +284,13 @@ class Year:
         except TimeoutError:
             running = await self.store._pool.fetch("SELECT path, action, says FROM operations LIMIT 5")
             missed = await self.store._pool.fetch(MISSED, self.clock())
-            self.result.wrong.append(f"it does not come to rest: {[dict(r) for r in running]}, {missed[:5]}")
+            some = [row[0].split(" ")[0] for row in missed[:2]] + [row["path"] for row in running[:2]]
+            late = [path for one in some for path in await self._around(one)]
+            rows = await self.store.read_many(late)
+            self.result.wrong += [f"{path} is {row.snapshot}, with {row.timers}" for path, row in rows.items()]
+            told = [line for path in late for line in await self._told(path)]
+            says = f"it does not come to rest: {[dict(r) for r in running]}, {missed[:5]}"
+            self.result.wrong.append("\n  ".join([says, *told]))
 
     async def _look(self) -> None:
         """Compare what is believed, what is allowed and what is there."""
@@ -309,8 +316,19 @@ class Year:
         if missing := booked - handed:
             self.result.wrong.append(f"believed to be handed over, and not: {sorted(missing)[:5]}")
 
+    async def _around(self, lease: str) -> list[str]:
+        """A lease with its reservations, and those whose hosts they share."""
+        others = await self.store._pool.fetch(
+            "SELECT DISTINCT b.reservation FROM allocations a JOIN allocations b ON b.host = a.host "
+            "WHERE a.reservation LIKE $1 || '/%' AND b.reservation NOT LIKE $1 || '/%' AND (b.leaving OR NOT b.over)",
+            lease,
+        )
+        own = await self.store._pool.fetch("SELECT path FROM resources WHERE path LIKE $1 || '/%'", lease)
+        parts = [row[0] for row in (*own, *others)]
+        return sorted({*parts, *(part.rpartition("/")[0] for part in parts), lease})
+
     async def _told(self, path: str) -> list[str]:
-        """What the journal, and the rack, say of a reservation."""
+        """What the journal, and the rack, say of a lease or a reservation."""
         lines = await self.store._pool.fetch("SELECT * FROM journal WHERE path = $1 ORDER BY id", path)
         said = [f"{r['at']:%H:%M:%S.%f} {path} {r['trigger']} {r['word']} {r['source']}>{r['target']}" for r in lines]
         row = await self.store.read(path)
@@ -349,7 +367,8 @@ class Year:
             "(e.kind = 'end_lease' AND l.state <> 'PENDING')) AND e.fired <> 1",
             self.clock(),
         ):
-            result.wrong.append(f"{row['kind']} of {row['lease']} came {row['fired']} times and is {row['status']}")
+            says = f"{row['kind']} of {row['lease']} came {row['fired']} times and is {row['status']}"
+            result.wrong.append("\n  ".join([says, *await self._told(row["lease"])]))
         outcomes = await pool.fetch("SELECT action, outcome, count(*) AS n FROM ended_operations GROUP BY 1, 2")
         result.ended.update({f"{r['action']} {r['outcome']}": r["n"] for r in outcomes})
         result.late = [_late(dict(row), self.jumps) for row in fired]

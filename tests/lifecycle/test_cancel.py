@@ -313,6 +313,11 @@ def compare(lc: Lifecycle, snap: Snapshot) -> None:
     assert isinstance(cancelled, Decision)
     if op.phase is not Phase.ACTING:
         return
+    if waits is Awaits.STEP and not op.overdue:  # which is taken up once more before it is given up
+        again = yes(lc, snap, Due("deadline"))
+        assert again.step
+        assert again.after.state == snap.state
+        return
     due = yes(lc, snap, Due("deadline"))
     assert bare(cancelled.after) == bare(due.after)
     assert (cancelled.moves, cancelled.orders, cancelled.claims) == (due.moves, due.orders, due.claims)

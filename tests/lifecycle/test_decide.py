@@ -654,6 +654,20 @@ class TestOutcomesOfChildren:
     def test_services_are_counted_by_what_they_make_of_their_system(self) -> None:
         assert no(SYSTEM, Snapshot("stable"), Children((("failed", 1),))).code is Code.NOT_EXPECTED
 
+    def test_what_is_on_the_way_for_ever_does_not_keep_a_deletion_off(self) -> None:
+        """Whoever had the order is waited out, and a look is tried; when that has no answer, the deletion acts."""
+        lc = KINDS["service"]
+        made = after(lc, Snapshot("absent"), Request("create", Actor.CONTROLLER, operation="op-0"), TAKE)
+        looking = after(lc, made, Request("delete", Actor.CONTROLLER, operation="op-1"), Due("fenced"), TAKE)
+        assert looking.operation is not None
+        assert looking.operation.phase is Phase.PROBING
+        acts = yes(lc, looking, Due("deadline"))
+        assert (acts.after.state, [order.verb for order in acts.orders]) == ("deleting", ["delete"])
+        late = yes(lc, after(lc, acts.after, TAKE), Due("deadline"))
+        assert late.ended == ()  # it is looked at once more
+        silent = after(lc, acts.after, TAKE, Due("deadline"), Due("fenced"), TAKE, Due("deadline"))
+        assert (silent.state, silent.operation) == ("failed", None)
+
     def test_an_outranking_delete_does_not_pass_a_claim_above_it(self) -> None:
         above = Holder("op-1", "delete", "/ns", below=False)
         assert no(SYSTEM, Snapshot("stable", blocked=above), Request("delete")).code is Code.HELD

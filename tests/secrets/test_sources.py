@@ -123,7 +123,9 @@ def test_a_secret_in_clear_is_refused_and_not_repeated(said: str) -> None:
     assert "hunter2" not in str(raised.value)
 
 
-@pytest.mark.parametrize("said", ["env:", "file:", "command:", "sealed:", "command:'", "command: "])
+@pytest.mark.parametrize(
+    "said", ["env:", "file:", "command:", "sealed:", "command:'", "command: ", "file:/\ud800", "file:a\0b"]
+)
 def test_a_reference_to_nothing_is_refused(said: str) -> None:
     with pytest.raises(Unreadable):
         named(said, "key")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stead.controller.admission import Wish
+from stead.controller.wish import Wish
 from stead.lifecycle.events import Request
 from tests.controller.test_groups import GROUP, Engine, engine
 
@@ -39,3 +39,29 @@ async def test_counts_are_what_the_journal_adds_up_to(migrated: str) -> None:
         assert await counted(e, GROUP) == await there(e, GROUP) == {"Failed": 1, "Suspended": 14}
         assert await counted(e, f"{GROUP}/a") == {"Failed": 1, "Suspended": 4}
         assert await counted(e, f"{GROUP}/b/1") == {}
+
+
+async def test_groups_that_come_and_go_leave_nothing_behind(migrated: str) -> None:
+    kept = "SELECT path, kind, state, members FROM counts WHERE path LIKE '/ns/%' AND members <> 0 ORDER BY 1, 2, 3"
+    async with engine(migrated) as e:
+        pool = e.store._pool
+        line = "INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)"
+        line += " SELECT '/ns/m/' || g || '/' || n, 'vm', 'ann', 'user', 'request', 'x', $1, $2"
+        line += " FROM unnest($3::text[]) g, generate_series(1, 3) n"
+        for source, target in (("Absent", "Creating"), ("Creating", "Running")):
+            await pool.execute(line, source, target, ["stays", "goes"])
+        await e.store.number_journal()
+        before = await pool.fetch(kept)
+        assert ("/ns/m/goes", "vm", "Running", 3) in [tuple(r) for r in before]
+        await pool.execute(line, "Running", "Terminating", ["goes"])
+        await e.store.number_journal()
+        await pool.execute(line, "Terminating", "Absent", ["goes"])
+        await e.store.number_journal(most=2)  # one of three is still there
+        assert ("/ns/m/goes", "vm", "Terminating", 1) in [tuple(r) for r in await pool.fetch(kept)]
+        await e.store.number_journal()
+        left = {r["path"] for r in await pool.fetch("SELECT path FROM counts")}
+        assert left == {"/ns", "/ns/m", "/ns/m/stays"}
+        assert ("/ns/m", "vm", "Running", 3) in [tuple(r) for r in await pool.fetch(kept)]
+        await pool.execute(line, "Absent", "Creating", ["goes"])  # again, under the same name
+        await e.store.number_journal()
+        assert ("/ns/m/goes", "vm", "Creating", 3) in [tuple(r) for r in await pool.fetch(kept)]

@@ -27,6 +27,7 @@ TITLES = {
     "queues": "Queues",
     "quotas": "Quotas",
     "leases": "Leases and hosts",
+    "systems": "Systems",
     "scaling": "Following demand",
     "agents": "Agents",
     "journal": "Journal",

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Bar, Lifecycle, LifecycleMove } from '../api.ts';
+import type { Bar, Beside, Lifecycle, LifecycleMove, System, SystemPart } from '../api.ts';
 import { segments, windowOf } from './bars.ts';
 import { address, around, has, placed, spanOf, step, ticks, title, turned } from './calendar.ts';
 import { edgesOf } from './edges.ts';
 import { read } from './lines.ts';
 import { Ring, pace } from './pace.ts';
+import { grown, rowsOf, systemOf } from './system.ts';
 import { ago, lasting, leaf, parent, span, tone } from './words.ts';
 
 describe('a ring', () => {
@@ -62,7 +63,7 @@ describe('a file', () => {
 const move = (source: string, trigger: string, on: string, target: string): LifecycleMove => ({ source, trigger, on, actor: 'user', target, forced: false });
 const state = (name: string, state_class: 'settled' | 'moving') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
 const door: Lifecycle = {
-  kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, actions: [],
+  kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, registered: null, actions: [],
   states: [state('Closed', 'settled'), state('Opening', 'moving'), state('Open', 'settled')],
   moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'done', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'seen', 'Closed', 'Closed')],
 };
@@ -131,5 +132,41 @@ describe('the calendar', () => {
     expect(placed(span, hour(-6), hour(36))).toEqual({ left: 0, width: 100, before: true, after: true });
     expect([placed(span, hour(-6), hour(0)), placed(span, hour(24), hour(30))]).toEqual([null, null]);
     expect([has(span, now), has(span, span.end.getTime())]).toEqual([true, false]);
+  });
+});
+
+describe('a system', () => {
+  const part = (path: string, state = 'stable', up: number | null = 1, kind = 'service'): SystemPart => ({ path: `/shop/site${path}`, kind, state, lane: 'local.one', count: 2, up, operation: null });
+  const claim = (place: string): Beside => ({ id: place, action: 'deploy', place: `/shop/site${place}`, by: 'ann', since: '', total: 2, remaining: 1, failed: 0, asked: true, cancelled: false });
+  const site: System = {
+    path: '/shop/site', state: 'stable', operation: null, lanes: [], running: [],
+    parts: [part('/data/db/one', 'failed', null), part('/data/db/two'), part('/data/load', 'succeeded', null, 'job'), part('/web', 'stable', 2)],
+  };
+  const drawn = (claims: Beside[], open: string[] | null = null, filter = '') =>
+    rowsOf(grown(site, claims), (node) => !open || open.includes(node.path), filter).map((row) => [row.claim ? `[${row.claim.id}]` : row.node.path.slice(10), row.depth, row.bands.map((band) => `${band.first ? '(' : ''}${band.depth}${band.last ? ')' : ''}`).join(' ')]);
+  test('is a tree, with branches that say what is below them', () => {
+    expect(drawn([])).toEqual([['', 0, ''], ['/data', 1, ''], ['/data/db', 2, ''], ['/data/db/one', 3, ''], ['/data/db/two', 3, ''], ['/data/load', 2, ''], ['/web', 1, '']]);
+    const root = grown(site, [claim('/data/db')]);
+    expect(root.counts).toEqual({ service: { failed: 1, stable: 2 }, job: { succeeded: 1 } });
+    expect([root.total, root.up, root.wanted, root.within, root.claims.length]).toEqual([4, 3, 6, 1, 0]);
+  });
+  test('has claims over all that is at their places and below them, whether or not that is there yet', () => {
+    expect(drawn([claim('/data/db'), claim('/new/one')])).toEqual([
+      ['', 0, ''], ['/data', 1, ''], ['[/data/db]', 2, '(2'], ['/data/db', 2, '2'], ['/data/db/one', 3, '2'], ['/data/db/two', 3, '2)'],
+      ['/data/load', 2, ''], ['/new', 1, ''], ['[/new/one]', 2, '(2'], ['/new/one', 2, '2)'], ['/web', 1, ''],
+    ]);
+  });
+  test('is folded, claims and all', () => {
+    expect(drawn([claim('/data/db')], ['/shop/site'])).toEqual([['', 0, ''], ['/data', 1, ''], ['/web', 1, '']]);
+    expect(drawn([claim('/data')], ['/shop/site'])).toEqual([['', 0, ''], ['[/data]', 1, '(1'], ['/data', 1, '1)'], ['/web', 1, '']]);
+    expect(drawn([claim('')], [])).toEqual([['[]', 0, '(0'], ['', 0, '0)']]);
+  });
+  test('is filtered by names, states, lanes and claims, with what is above', () => {
+    expect(drawn([claim('/data/db')], [], 'under way').map(([path]) => path)).toEqual(['', '/data', '[/data/db]', '/data/db', '/data/db/one', '/data/db/two']);
+    expect(drawn([], [], 'FAILED').map(([path]) => path)).toEqual(['', '/data', '/data/db', '/data/db/one']);
+    expect(drawn([], null, 'elsewhere')).toEqual([]);
+  });
+  test('is found from what is in it', () => {
+    expect(['/shop/site', '/shop/site/data/db'].map(systemOf)).toEqual(['/shop/site', '/shop/site']);
   });
 });

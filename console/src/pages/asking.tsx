@@ -8,9 +8,15 @@ import { Dialog, Icon, say, Skeleton, When } from '../parts.tsx';
 import { Go, toOperation } from '../router.tsx';
 import { NAMING } from './datacenter.tsx';
 
-const GRAVE = /terminate|delete|destroy|withdraw|decommission|rollback/;
+const GRAVE = /terminate|teardown|delete|destroy|withdraw|decommission|rollback/;
 /** Those that say more than their name. */
 const SIZED = new Set(['scale-out', 'scale-in', 'create', 'update', 'upgrade']);
+
+/** Whether nothing has to be said beside it. */
+function plain(action: LifecycleAction, lifecycle: Lifecycle, state: string): boolean {
+  if (!lifecycle.registered) return !SIZED.has(action.name);
+  return !action.respec && (action.name !== 'create' || action.starts.includes(state));
+}
 
 async function ask(path: string, action: string, body: Record<string, unknown> = {}): Promise<boolean> {
   try {
@@ -27,15 +33,18 @@ async function ask(path: string, action: string, body: Record<string, unknown> =
 interface Props { of: Resource; lifecycle: Lifecycle; reload: () => void }
 
 export function Actions({ of, lifecycle, reload }: Props) {
-  const first = lifecycle.actions[0]?.name ?? 'create';
+  // What outranks the others is let in where it cannot start otherwise: that is said only of what is asked about.
+  const first = (lifecycle.actions.find((action) => action.name === 'delete') ?? lifecycle.actions[0])?.name ?? 'create';
   // One question for all buttons. The answer changes with the members of a group, and with whoever holds what is above it.
   const near = (line: Line) => below(of.path)(line) || of.path.startsWith(`${line.path}/`);
   const explained = useLive<Explanation>(`allowed ${of.path}`, () => get('/v1/explain', { path: of.path, action: first }), { concerns: near });
   const confirming = useSignal<LifecycleAction | null>(null);
   const refused = useSignal<LifecycleAction | null>(null);
   const busy = useSignal('');
-  const allowed = new Set(explained.data?.allowed_actions ?? []);
-  const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && !SIZED.has(action.name) && !NAMING[of.kind]?.includes(action.name));
+  const said = explained.data;
+  const allowed = new Set(said?.allowed_actions ?? []);
+  if (said?.allowed && !said.joins && !said.idle) allowed.add(said.action);
+  const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && plain(action, lifecycle, of.state) && !NAMING[of.kind]?.includes(action.name));
   const click = async (action: LifecycleAction) => {
     if (!allowed.has(action.name)) refused.value = action;
     else if (GRAVE.test(action.name) || lifecycle.members) confirming.value = action;

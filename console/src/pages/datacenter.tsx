@@ -10,9 +10,10 @@ export const NAMING: Record<string, readonly string[]> = {
   cloudspace: ['deploy'],
   machine: ['deploy', 'migrate', 'add-disk', 'attach-disk', 'detach-disk'],
   disk: ['assign', 'attach'],
+  system: ['deploy'],
 };
 /** How they are asked for all the same. */
-const COMMANDS: Record<string, string> = { machine: 'stead machine migrate PATH --to NODE', disk: 'stead disk attach PATH --machine NAME' };
+const COMMANDS: Record<string, string> = { machine: 'stead machine migrate PATH --to NODE', disk: 'stead disk attach PATH --machine NAME', system: 'stead system deploy PATH -f FILE' };
 /** Machines that are looked through, and those that are shown. */
 const PAGE = 1000;
 const PAGES = 10;

@@ -7,11 +7,11 @@ import { healthOf, lifecycle } from '../kinds.ts';
 import { useLive } from '../live.ts';
 import type { Taken } from '../logic/edges.ts';
 import { number, plural, span } from '../logic/words.ts';
-import { Card, Empty, Icon, Shown, State } from '../parts.tsx';
+import { Card, Command, Empty, Icon, Shown, State, When } from '../parts.tsx';
 import { Go } from '../router.tsx';
 
 const FAMILIES: Record<string, string> = {
-  multicloud: 'Multi-cloud infrastructure', edge: 'Edge sites', datacenter: 'Private cloud', reservation: 'Leases', system: 'Systems of services', '': 'Others',
+  multicloud: 'Multi-cloud infrastructure', edge: 'Edge sites', datacenter: 'Private cloud', reservation: 'Leases', system: 'Systems of services', yours: 'Your own', '': 'Others',
 };
 
 export default function LifecyclesPage({ rest }: { rest: string }) {
@@ -28,7 +28,7 @@ function All() {
       <Shown of={all} rows={10}>
         {({ items }) => {
           const fitting = items.filter((one) => `${one.kind} ${one.says}`.toLowerCase().includes(filter.value.trim().toLowerCase()));
-          const families = [...new Set(fitting.map((one) => one.family))];
+          const families = [...new Set(fitting.map((one) => one.family))].sort((a, b) => Number(b === 'yours') - Number(a === 'yours'));
           if (!fitting.length) return <Empty title="None fits the filter" />;
           return (
             <div class="grid">
@@ -39,7 +39,7 @@ function All() {
                       <li key={one.kind}>
                         <Go to={`/lifecycles/${one.kind}`} class="item lc" style={{ gridTemplateColumns: '118px minmax(0, 1fr) auto' }} data-item>
                           <b>{one.kind}</b><span class="dim">{one.says}</span>
-                          {one.findings ? <span class="state trouble"><Icon of="trouble" />{plural(one.findings, 'finding')}</span> : <span class="dim brief">{one.states} states</span>}
+                          {one.findings ? <span class="state trouble"><Icon of="trouble" />{plural(one.findings, 'finding')}</span> : <span class="dim brief">{one.version === null ? '' : `registered, version ${one.version}; `}{one.states} states</span>}
                         </Go>
                       </li>
                     ))}
@@ -91,11 +91,25 @@ function One({ kind }: { kind: string }) {
                   <div class="line" key={one.rule + one.where} style={{ gridTemplateColumns: '120px 1fr' }}><span class="state trouble"><Icon of="trouble" />{one.rule}</span><div><b>{one.where}</b>: {one.says}<div class="dim">{one.mend}</div></div></div>
                 )) : <p class="state well long"><Icon of="well" />No findings: every moving state has a deadline and a way out.</p>}
               </Card>
+              {of.registered && <Registered of={of.registered} kind={of.kind} />}
               {of.explored && <Card title="Explored" testid="explored"><p class="state well long"><Icon of="well" />{number(of.explored.worlds)} worlds in {number(of.explored.steps)} steps: lost, repeated and late messages, crashes, agents that wake too late. Nothing was as it must not be.</p></Card>}
             </div>
           </div>
         </>
       )}
     </Shown>
+  );
+}
+
+function Registered({ of, kind }: { of: NonNullable<Lifecycle['registered']>; kind: string }) {
+  const bounds = Object.entries(of.explored.bounds ?? {}).map(([name, most]) => `${name.replace('_', ' ')} ${most}`);
+  return (
+    <Card title="Registered" testid="registered" aside={`version ${of.version}`}>
+      <div class="col">
+        <p>By {of.by}, <When at={of.at} />{bounds.length > 0 && <span class="dim">; explored within these bounds: {bounds.join(', ')}</span>}</p>
+        <Command text={`stead resource create ${kind} NAMESPACE/NAME --lane LANE`} />
+        <details><summary>Document</summary><pre class="path">{of.document.trim()}</pre></details>
+      </div>
+    </Card>
   );
 }

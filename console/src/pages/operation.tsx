@@ -7,7 +7,7 @@ import { below, useLive } from '../live.ts';
 import { segments, windowOf, type Window } from '../logic/bars.ts';
 import { clock, number, plural, span, tone } from '../logic/words.ts';
 import { Card, Dialog, Empty, Icon, Lasts, now, Progress, say, Shown, State, When } from '../parts.tsx';
-import { Go, go, toOperation, toResource } from '../router.tsx';
+import { Go, go, toOperation, toResource, toThing } from '../router.tsx';
 import { Rows } from '../rows.tsx';
 import { Outcome } from './operations.tsx';
 
@@ -87,7 +87,7 @@ function Header({ op, left, reload }: { op: Operation; left: Bar[]; reload: () =
   const ended = op.outcome !== null;
   return (
     <div class="top">
-      <h1>{op.action} <Go to={toResource(op.path)}>{op.path}</Go></h1>
+      <h1>{op.action} <Go to={toThing(op.place ?? op.path, op.kind)}>{op.place ?? op.path}</Go></h1>
       <span class="chip"><Outcome of={op} /></span>
       <span class="grow" />
       <div class="buttons">

@@ -4,7 +4,7 @@ import { get, type Operation, type Page } from '../api.ts';
 import { useLive } from '../live.ts';
 import { number, span } from '../logic/words.ts';
 import { Card, Empty, Shown, When } from '../parts.tsx';
-import { Go, toOperation, toResource } from '../router.tsx';
+import { Go, toOperation, toThing } from '../router.tsx';
 import { Operations } from './overview.tsx';
 
 type Listed = Page<Operation> & { more: boolean };
@@ -50,7 +50,7 @@ export default function OperationsPage() {
 const TONES: Record<string, string> = { done: 'well', failed: 'trouble', undone: 'trouble', unknown: 'trouble', refused: 'trouble', cancelled: 'ended', displaced: 'ended' };
 
 export function Outcome({ of }: { of: Operation }) {
-  if (!of.outcome) return <span class="state moving">{of.queued ? `waits, place ${of.position}` : of.phase}</span>;
+  if (!of.outcome) return <span class="state moving">{of.queued ? `waits, place ${of.position}` : of.phase ?? 'under way'}</span>;
   return <span class={`state ${TONES[of.outcome] ?? 'ended'}`} data-outcome={of.outcome}>{of.outcome}</span>;
 }
 
@@ -63,7 +63,7 @@ export function Table({ of }: { of: Operation[] }) {
           {of.map((op) => (
             <tr key={op.id}>
               <td><Go to={toOperation(op.id)} data-item><b>{op.action}</b></Go></td>
-              <td class="whole"><Go to={toResource(op.path)} class="path">{op.path}</Go></td>
+              <td class="whole"><Go to={toThing(op.path, op.kind)} class="path">{op.place ?? op.path}</Go></td>
               <td class="beside-first"><Outcome of={op} /></td>
               <td class="num" data-label="Members">{number(op.total)}</td>
               <td class="num" data-label="Failed">{op.failed ? number(op.failed) : <span class="dim">0</span>}</td>

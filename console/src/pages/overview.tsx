@@ -6,7 +6,7 @@ import { get, type KindCount, type Operation, type Overview, type Page } from '.
 import { beat, recent, useLive } from '../live.ts';
 import { clock, number, plural } from '../logic/words.ts';
 import { Card, Command, Empty, Icon, Progress, Shown, Stack, State, When } from '../parts.tsx';
-import { Go, toOperation, toResource } from '../router.tsx';
+import { Go, toOperation, toThing } from '../router.tsx';
 
 const any = () => true;
 
@@ -89,7 +89,7 @@ function Troubles({ of }: { of: Overview }) {
     <ul class="list">
       {of.trouble.map((one) => (
         <li key={one.path}>
-          <Go to={toResource(one.path)} class="item trouble-item" data-item>
+          <Go to={toThing(one.path, one.kind)} class="item trouble-item" data-item>
             <State state={one.state} kind={one.kind} health={one.state_class === 'moving' ? 'moving' : 'trouble'} />
             <span class="path">{one.path}</span>
             <When at={one.since} />
@@ -109,8 +109,8 @@ export function Operations({ of, more }: { of: Operation[]; more: boolean }) {
         <li key={op.id}>
           <Go to={toOperation(op.id)} class="item op" data-item>
             <b>{op.action}</b>
-            <span class="path">{op.path}</span>
-            <span class="dim">{op.queued ? `waits, place ${op.position}` : op.total > 1 ? `${number(op.total - op.remaining)}/${number(op.total)}` : op.phase}</span>
+            <span class="path">{op.place ?? op.path}</span>
+            <span class="dim">{op.queued ? `waits, place ${op.position}` : op.total > 1 ? `${number(op.total - op.remaining)}/${number(op.total)}` : op.phase ?? 'under way'}</span>
             {op.total > 1 && <Progress done={op.total - op.remaining} total={op.total} failed={op.failed} label={`${op.action} ${op.path}`} />}
           </Go>
         </li>
@@ -138,7 +138,7 @@ function Recent() {
       {lines.map((line) => (
         <div class="line" key={line.position}>
           <span class="dim">{clock(line.at)}</span>
-          <div><Go to={toResource(line.path)} class="path">{line.path}</Go> {line.refused ? <span class="err">refused: {line.word}</span> : line.source === line.target ? <span class="dim">{line.word}</span> : <State state={line.target} kind={line.kind} />}</div>
+          <div><Go to={toThing(line.path, line.kind)} class="path">{line.path}</Go> {line.refused ? <span class="err">refused: {line.word}</span> : line.source === line.target ? <span class="dim">{line.word}</span> : <State state={line.target} kind={line.kind} />}</div>
         </div>
       ))}
     </div>

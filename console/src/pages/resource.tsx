@@ -6,7 +6,7 @@ import { healthOf, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { clock, leaf, number, parent, span } from '../logic/words.ts';
 import { Card, Empty, Icon, Lasts, now, Progress, Shown, Stack, State, Values, When } from '../parts.tsx';
-import { Go, toOperation, toResource } from '../router.tsx';
+import { Go, toOperation, toResource, toSystem } from '../router.tsx';
 import { Actions, Scale } from './asking.tsx';
 import { Expiry, MachinesCard, Naming } from './datacenter.tsx';
 import { LeaseCard } from './lease.tsx';
@@ -24,20 +24,22 @@ export default function ResourcePage({ rest: path }: { rest: string }) {
   if (resource.error instanceof Problem && resource.error.body.status === 404) return <Gone path={path} />;
   return (
     <>
-      <Crumbs path={path} />
+      <Crumbs path={path} kind={resource.data?.kind} />
       <Shown of={resource} rows={10}>{(data) => <Whole of={data} reload={resource.reload} />}</Shown>
     </>
   );
 }
 
-function Crumbs({ path }: { path: string }) {
+function Crumbs({ path, kind = '' }: { path: string; kind?: string | undefined }) {
   const parts = path.split('/').filter(Boolean);
+  // What is between a system and its services are no resources.
+  const above = ['service', 'job'].includes(kind) ? toSystem : toResource;
   return (
     <nav class="crumbs" aria-label="Place" style={{ all: 'unset', display: 'flex', flexWrap: 'wrap', fontSize: '12.5px', color: 'var(--dim)', marginBottom: '4px' }}>
       <Go to="/tree">tree</Go>
       {parts.slice(0, -1).map((part, i) => {
         const to = `/${parts.slice(0, i + 1).join('/')}`;
-        return <span key={to}>&nbsp;/&nbsp;<Go to={i ? toResource(to) : `/tree${to}`}>{part}</Go></span>;
+        return <span key={to}>&nbsp;/&nbsp;<Go to={i ? above(to) : `/tree${to}`}>{part}</Go></span>;
       })}
       <span>&nbsp;/</span>
     </nav>
@@ -100,6 +102,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
         <span class="big" data-testid="state"><State state={of.state} health={health} kind={of.kind} /></span>
         <span class="dim"><Go to={`/lifecycles/${of.kind}`}>{of.kind}</Go>{of.lane && <> on <Go to="/lanes">{of.lane}</Go></>}, changed <When at={of.changed_at} /><Expiry of={of} /></span>
         <span class="grow" />
+        {of.kind === 'system' && <Go to={toSystem(of.path)} testid="to-system">Services and jobs</Go>}
         {of.kind === 'subgroup' && <Scale of={of} reload={reload} />}
       </div>
       {whole.data && <Actions of={of} lifecycle={whole.data} reload={reload} />}

@@ -6,7 +6,7 @@ import { health, learnt } from '../kinds.ts';
 import { link, listen } from '../live.ts';
 import { number, parent } from '../logic/words.ts';
 import { Empty, Skeleton, Stack, State, Trouble } from '../parts.tsx';
-import { go, Go, toResource } from '../router.tsx';
+import { go, Go, toResource, toThing } from '../router.tsx';
 import { Rows } from '../rows.tsx';
 
 const PAGE = 500;
@@ -153,7 +153,7 @@ export default function TreePage({ rest }: { rest: string }) {
   const open = (index: number) => {
     const row = rows[index];
     if (!row || 'more' in row) return;
-    if (row.node.kind) go(toResource(row.node.path));
+    if (row.node.kind) go(toThing(row.node.path, row.node.kind));
     else folder.fold(row.node.path, !folder.open.has(row.node.path));
   };
   const enter = (event: KeyboardEvent) => {
@@ -195,14 +195,14 @@ function TreeRow({ row, folder }: { row: Row; folder: Folder }) {
   if ('more' in row) return <div style={indent} class="dim">Loading more…</div>;
   const { node } = row;
   const open = folder.open.has(node.path);
-  const main = ['vm', 'appinst', 'clusterinst', 'machine', 'node'].find((kind) => node.counts[kind]) ?? Object.keys(node.counts)[0];
+  const main = ['vm', 'appinst', 'clusterinst', 'machine', 'node', 'service'].find((kind) => node.counts[kind]) ?? Object.keys(node.counts)[0];
   return (
     <div class="tree-row" data-path={node.path} data-health={node.health}>
       <div class="tree-name" style={indent}>
         {node.total
           ? <button class="twist" aria-expanded={open} aria-label={`${open ? 'Fold' : 'Unfold'} ${node.path}`} tabIndex={-1} onClick={() => folder.fold(node.path, !open)}>{open ? '▾' : '▸'}</button>
           : <span class="twist" />}
-        {node.kind ? <Go to={toResource(node.path)} tabIndex={-1}>{node.name}</Go> : <b>{node.name}</b>}
+        {node.kind ? <Go to={toThing(node.path, node.kind)} tabIndex={-1}>{node.name}</Go> : <b>{node.name}</b>}
         <span class="kind">{node.kind ?? ''}</span>
       </div>
       <State state={node.state && !node.total ? node.state : node.worst} health={node.health} kind={node.kind} />

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -55,18 +55,20 @@ class Access:
     def __init__(
         self,
         store: Store,
-        actions: Sequence[str],
+        actions: Sequence[str] | Callable[[], Sequence[str]],
         *,
         oidc: Oidc | None = None,
         files: Mapping[str, str] | None = None,
         open: bool = False,
     ) -> None:
-        """`actions` are those of all lifecycles; `files` are policies that stand beside those in the store."""
+        """`actions` are those of all lifecycles, or say which these are by now; `files` are policies that stand
+        beside those in the store.
+        """
         self.store = store
         self.oidc = oidc
         self.open = open
-        self.actions = tuple(actions)
-        self.policies = Policies(files, actions)
+        self.actions = actions if callable(actions) else lambda: actions
+        self.policies = Policies(files, self.actions())
         self._files = dict(files or {})
         self._grants: dict[str, set[tuple[str, str]]] = {}
         self._callers: dict[str, Caller] = {}
@@ -208,7 +210,7 @@ class Access:
         if name in self._files:
             raise BadPolicy(f"{name} is in a file of the server's")
         others = {record["name"]: record["text"] for record in await self.store.policies()}
-        check(name, text, self.actions)
+        check(name, text, self.actions())
         Policies({**others, **self._files, name: text})
         await self.store.put_policy(name, text, by)
         self._looked = -FRESH

@@ -62,6 +62,8 @@ def _fit(case: Any, place: int) -> Mapping[str, Any]:
         raise BadCase(f"case {place}: expect is {ALLOW} or {REFUSE}")
     if not case["who"].startswith(("user:", "token:")):
         raise BadCase(f"case {place}: who is user:NAME or token:NAME")
+    if not all(isinstance(group, str) for group in case.get("groups", ())):
+        raise BadCase(f"case {place}: a group is to be a str")
     if not case["path"].startswith("/"):
         raise BadCase(f"case {place}: a path begins with /")
     return case

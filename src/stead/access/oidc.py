@@ -85,7 +85,7 @@ class Oidc:
         """Who it is; raises `NotVerified`, or `IssuerAway` where nobody can tell."""
         try:
             header = jwt.get_unverified_header(token)
-        except jwt.InvalidTokenError:
+        except (jwt.InvalidTokenError, ValueError, RecursionError):
             raise NotVerified("it is no token of an issuer") from None
         if header.get("alg") not in ALGORITHMS:
             raise NotVerified(f"it is signed with {str(header.get('alg'))[:20]}, which shows nothing")
@@ -100,7 +100,7 @@ class Oidc:
                 leeway=LEEWAY,
                 options={"require": ["exp", "iat", "iss", "aud", "sub"]},
             )
-        except (jwt.InvalidTokenError, TypeError, ValueError) as error:
+        except (jwt.InvalidTokenError, TypeError, ValueError, RecursionError) as error:
             raise NotVerified(str(error) or type(error).__name__) from None
         return self._person(claims)
 

@@ -25,14 +25,15 @@ VIEW = "view"
 QUEUE = "queue"
 """To open and stop the queue of something."""
 LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS = "limit", "orphans", "agents", "access", "hosts"
+LIFECYCLES, EXAMINE = "lifecycles", "examine"
 """To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what; to say which
-hosts can be booked."""
+hosts can be booked; to register kinds; to examine the cell itself."""
 
 SCALING, DEMAND = "scaling", "demand"
 """To put a policy in force that follows demand; to tell it the demand."""
 
-OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, SCALING, DEMAND)
-FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS)
+OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, SCALING, DEMAND)
+FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE)
 """Those of them that are an admin's."""
 
 CELL, NAMESPACE = "cell", "namespace"

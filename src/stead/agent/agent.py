@@ -10,6 +10,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,6 +42,8 @@ from stead.bus.messages import (
 )
 from stead.drivers.base import Driver, Error
 from stead.lifecycle.snapshot import Fence
+from stead.telemetry import metrics, tracing
+from stead.telemetry.context import about
 from stead.together import Together
 
 log = logging.getLogger(__name__)
@@ -48,7 +51,7 @@ log = logging.getLogger(__name__)
 PRESENCE = 10.0
 """Seconds between words that it is still there, where no controller says otherwise."""
 
-MOST_MET = 10_000
+MOST_MET = 2_000
 
 MOST_TAKEN = 1000
 """Members in one question for custody: it runs from before the question, so the answer has to come soon."""
@@ -101,8 +104,17 @@ class Agent:
             return [error for _ in asked]
         return [reply for _ in asked]
 
+    def count(self) -> None:
+        """Tell the metrics what is in hand, and whether there is a bus."""
+        metrics.IN_HAND.set(sum(lane.in_hand for lane in self.lanes.values()))
+        metrics.BUS.set(self.bus.connected)
+
     async def run(self) -> None:
         """Serve every lane, each for itself: a slow one slows no other."""
+        with metrics.REGISTRY.before(self.count):
+            await self._run()
+
+    async def _run(self) -> None:
         await self.begin_epoch()
         if self.succession is not None and self.succession.succeeds:
             await self.succession.take_over(self)
@@ -116,6 +128,8 @@ class Agent:
 
     def _on_state(self, state: BusState) -> None:
         """Whoever has connected again tells anew what it has."""
+        if state is BusState.DISCONNECTED:
+            metrics.BREAKS.inc()
         if state is BusState.CONNECTED:
             for lane in self.lanes.values():
                 lane.wanted.set()
@@ -137,7 +151,7 @@ class Agent:
         while True:
             slowed = {name: lane.work.throttled for name, lane in self.lanes.items() if lane.work.throttled}
             try:
-                await self.bus.announce(Presence(self.name, self.epoch, names, __version__, slowed))
+                await self.bus.announce(Presence(self.name, self.epoch, names, __version__, slowed, now=time.time()))
             except BusError as error:
                 log.debug("nobody hears that %s is there: %s", self.name, error)
             else:
@@ -159,7 +173,7 @@ class Lane:
         self.free.set()
         self.jobs: set[asyncio.Task[None]] = set()
         self.met: dict[tuple[object, ...], None] = {}
-        """Orders that this run has taken or asks for, each under its fences; the latest some thousand of them."""
+        """Orders that this run has taken or asks for, each under its fences; the latest of them."""
         self.wanted = asyncio.Event()
         """Somebody wants to know the full state."""
         if not lane.startswith(LANES):  # a site is asked for what it has when its controller meets it
@@ -299,9 +313,23 @@ class Lane:
 
     async def _carry(self, order: Order, fences: Mapping[str, Fence], reply: TakeReply, asked: float) -> None:
         """Do an order while custody lasts, and report it."""
+        words = {"operation": order.operation, "lane": self.name, "agent": self.agent.name}
+        path = next(iter(fences)) if len(fences) == 1 else ""
+        with (
+            about(request_id=order.request_id, path=path, **words),
+            tracing.span("order", order.traceparent, _moment(asked), verb=order.verb, **words) as made,
+        ):
+            with tracing.span("take", since=_moment(asked)):
+                log.info("order %d is taken: %s of %d", order.id, order.verb, len(fences))
+            await self._work_on(order, fences, reply, asked, made.traceparent)
+
+    async def _work_on(
+        self, order: Order, fences: Mapping[str, Fence], reply: TakeReply, asked: float, traceparent: str
+    ) -> None:
         agent = self.agent
         try:
-            custody = Custody(agent.bus, agent.name, agent.epoch, order.id, fences, asked + reply.custody)
+            custody = Custody(agent.bus, agent.name, agent.epoch, order, fences, asked + reply.custody)
+            custody.traceparent = traceparent or order.traceparent
             longest = self.work.driver.longest_call
             async with custody:
                 if order.tell:
@@ -314,7 +342,13 @@ class Lane:
                     results = await self.site.do(order, fences)
                 else:
                     results = await self.work.do(order, fences, custody.check)
+            if not custody.held:
+                metrics.LOST.inc()
+                log.warning("order %d is another's by now: its custody was lost", order.id)
+            elif not results:
+                log.warning("order %d: nobody knows what became of it; somebody will look", order.id)
             if custody.held and results:
+                log.info("order %d is reported: %s", order.id, in_words(results))
                 await agent.bus.publish_report(custody.report(self.name, results))
                 self._after(order, results)
         finally:
@@ -329,6 +363,16 @@ class Lane:
                 self.failure.set_exception(SiteFailed(f"{self.name}: {results[0].error}"))
         elif asyncio.get_running_loop().time() - self.told_at > RECENT:
             self.wanted.set()
+
+
+def _moment(asked: float) -> float:
+    """A time of the loop's, as others have it."""
+    return time.time() - (asyncio.get_running_loop().time() - asked)
+
+
+def in_words(results: Sequence[ReportResult]) -> str:
+    """What became of members, in short."""
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(result.kind for result in results).items()))
 
 
 def started(fences: Mapping[str, Fence]) -> list[ReportResult]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from stead.bus import Bus, NoAnswer
-from stead.bus.messages import Renew, Report, ReportResult
+from stead.bus.messages import Order, Renew, Report, ReportResult
 from stead.lifecycle.snapshot import Fence
 
 
@@ -22,7 +22,7 @@ class Custody:
     """Wraps the work: cancels it when custody is lost."""
 
     def __init__(
-        self, bus: Bus, agent: str, epoch: int, order: int, fences: Mapping[str, Fence], until: float
+        self, bus: Bus, agent: str, epoch: int, order: Order, fences: Mapping[str, Fence], until: float
     ) -> None:
         self.bus = bus
         self.agent = agent
@@ -31,6 +31,7 @@ class Custody:
         self.fences = dict(fences)
         self.until = until
         self.held = True
+        self.traceparent = order.traceparent
         self._work: asyncio.Task[object] | None = None
         self._renewal: asyncio.Task[None] | None = None
 
@@ -59,7 +60,7 @@ class Custody:
             await asyncio.sleep(max(0.0, (self.until - loop.time()) / 3))
             asked = loop.time()
             try:
-                renew = Renew(order=self.order, agent=self.agent, epoch=self.epoch, fences=self.fences)
+                renew = Renew(order=self.order.id, agent=self.agent, epoch=self.epoch, fences=self.fences)
                 reply = await self.bus.renew(renew, timeout=max(0.1, self.until - asked))
             except NoAnswer:
                 break
@@ -72,4 +73,12 @@ class Custody:
 
     def report(self, lane: str, results: Sequence[ReportResult]) -> Report:
         """What came of it, in the form the bus takes."""
-        return Report(agent=self.agent, epoch=self.epoch, order=self.order, lane=lane, results=list(results))
+        return Report(
+            agent=self.agent,
+            epoch=self.epoch,
+            order=self.order.id,
+            lane=lane,
+            results=list(results),
+            request_id=self.order.request_id,
+            traceparent=self.traceparent,
+        )

@@ -6,10 +6,13 @@ A lane that its provider throttles slows down as a whole, and no other lane with
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
+from stead.bus.garbage import Seldom
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import (
     MOVING,
@@ -18,6 +21,7 @@ from stead.drivers.base import (
     Error,
     Logs,
     Member,
+    Permanent,
     Result,
     Seen,
     Tail,
@@ -27,6 +31,9 @@ from stead.drivers.base import (
 )
 from stead.lifecycle.rows import ABSENT, BROKEN
 from stead.lifecycle.snapshot import Fence
+from stead.telemetry import metrics, tracing
+
+log = logging.getLogger(__name__)
 
 TRIES = 6
 """How often a call is made that may work later."""
@@ -52,6 +59,7 @@ class Work:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self._slow_until = 0.0
+        self._unanswered = Seldom()
         self.throttled = 0
         """Calls that the provider refused because there were too many, since somebody was told."""
 
@@ -75,9 +83,16 @@ class Work:
         seen: list[Seen] = []
         for kind in sorted({member.kind for member in members}):
             alike = [member for member in members if member.kind == kind]
-            for batch in batches(alike, self.driver.batch_limit(PROBE, kind)):
+            for batch in batches(alike, self._at_once(kind)):
                 seen += await self._asked(self.driver.describe(batch))
         return [s for s in seen if s.state != MOVING]
+
+    def _at_once(self, kind: str) -> int:
+        """Of how many members of a kind one may ask at once. Whoever asks may know kinds that nobody here does."""
+        try:
+            return self.driver.batch_limit(PROBE, kind)
+        except ValueError as error:
+            raise Permanent(str(error)) from error
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """What comes close to what a spec names, where the place does not have it."""
@@ -95,6 +110,15 @@ class Work:
         except Throttled as error:
             await self._pause(error)
             raise
+        except Error:
+            raise
+        except Exception as error:
+            # What is asked about may be nothing that the driver ever made: whoever asks is told so, and nobody ends.
+            if times := self._unanswered():
+                says = str(error)[:300] or "without a word"
+                log.warning("%d questions ended in the driver; the last: %s: %s", times, type(error).__name__, says)
+            log.debug("a question ended in the driver", exc_info=error)
+            raise Permanent(f"the driver cannot say: {type(error).__name__}") from error
 
     async def _batch(
         self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None]
@@ -114,15 +138,19 @@ class Work:
 
     async def _perform(self, order: Order, batch: Sequence[Member], may: Callable[[], None]) -> list[Result]:
         """Do it, and again for single members for which that may help: a call that was answered may have had no room
-        for some of them."""
-        results = {r.path: r for r in await self._call(order.verb, batch, order.token, may)}
-        for _ in range(TRIES - 1):
-            again = [m for m in batch if not (results[m.path].ok or results[m.path].permanent)]
+        for some of them. Those that got on are called for again for as long as custody lasts."""
+        results: dict[str, Result] = {}
+        tries = {m.path: 0 for m in batch}
+        """For each of them, calls in a row with which it did not get on."""
+        again = batch
+        while True:
+            for result in await self._call(order.verb, again, order.token, may):
+                results[result.path] = result
+                tries[result.path] = 0 if result.again else tries[result.path] + 1
+            again = [m for m in batch if _goes_on(results[m.path], tries[m.path])]
             if not again:
-                break
-            await asyncio.sleep(max(results[m.path].retry_after or AGAIN for m in again))
-            results |= {r.path: r for r in await self._call(order.verb, again, order.token, may)}
-        return [results[m.path] for m in batch]
+                return [results[m.path] for m in batch]
+            await asyncio.sleep(max(_pause_before(results[m.path]) for m in again))
 
     async def _call(self, verb: str, batch: Sequence[Member], token: str, may: Callable[[], None]) -> list[Result]:
         """One call, made again while that may help."""
@@ -130,7 +158,8 @@ class Work:
             await self._wait_for_lane()
             may()
             try:
-                return await self.driver.perform(verb, batch, token)
+                with _timed(verb):
+                    return await self.driver.perform(verb, batch, token)
             except TryAgain as error:
                 if attempt == TRIES or (error.unknown and verb in ONCE):
                     raise
@@ -147,7 +176,8 @@ class Work:
         while True:
             await self._wait_for_lane()
             try:
-                seen = await self.driver.describe(members)
+                with _timed(PROBE):
+                    seen = await self.driver.describe(members)
             except TryAgain as error:
                 failures += 1
                 if failures == TRIES:
@@ -163,6 +193,7 @@ class Work:
     async def _pause(self, error: TryAgain) -> None:
         if isinstance(error, Throttled):
             self.throttled += 1
+            metrics.THROTTLED.inc()
             self._slow_until = max(self._slow_until, asyncio.get_running_loop().time() + error.after)
         else:
             await asyncio.sleep(error.after)
@@ -171,6 +202,27 @@ class Work:
         """Where the provider has asked us to slow down, nobody on this lane calls it before that time."""
         while (left := self._slow_until - asyncio.get_running_loop().time()) > 0:
             await asyncio.sleep(left)
+
+
+@contextmanager
+def _timed(verb: str) -> Iterator[None]:
+    """A call to a driver, which the metrics are told of."""
+    outcome = "error"
+    try:
+        with metrics.CALL_TIME.labels(verb).time(), tracing.span(f"driver {verb}", verb=verb):
+            yield
+        outcome = "answered"
+    except Throttled:
+        outcome = "throttled"
+        raise
+    except TryAgain as error:
+        outcome = "unknown" if error.unknown else "try-again"
+        raise
+    except asyncio.CancelledError:
+        outcome = "cancelled"
+        raise
+    finally:
+        metrics.CALLS.labels(verb, outcome).inc()
 
 
 def members_of(told: Iterable[OrderMember]) -> list[Member]:
@@ -185,6 +237,16 @@ def _with_facts(batch: Sequence[Member], results: Sequence[Result]) -> list[Memb
     news = {r.path: r.facts for r in results}
     known = [(m, {**m.facts, **news.get(m.path, {})}) for m in batch]
     return [msgspec.structs.replace(m, facts=facts) for m, facts in known]
+
+
+def _goes_on(result: Result, tries: int) -> bool:
+    """Whether it is called for again."""
+    return result.again or (tries < TRIES and not (result.ok or result.permanent))
+
+
+def _pause_before(result: Result) -> float:
+    """Seconds before it is."""
+    return result.retry_after or (0.0 if result.again else AGAIN)
 
 
 def _seen(seen: Seen, fences: Fences) -> ReportResult:

@@ -159,7 +159,7 @@ def router(service: Service) -> APIRouter:
         found = next((token for token in await service.view.store.tokens() if token["name"] == name), None)
         if found is None or not may(caller, [where for _, where in found["roles"]]):
             raise Trouble("not-found", f"there is no token {name}")
-        await service.view.store.remove_token(name)
+        await service.view.store.remove_token(name, caller.name)
         log.info("%s revoked the token %s", caller.name, name)
 
     @routes.get("/v1/grants")
@@ -183,7 +183,7 @@ def router(service: Service) -> APIRouter:
     async def take_role(caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE) -> None:
         """Take a role from a person or a group."""
         access = require(caller, [namespace])
-        if not await access.store.remove_grant(subject, role, namespace):
+        if not await access.store.remove_grant(subject, role, namespace, caller.name):
             raise Trouble("not-found", f"{subject} is not {role} in {namespace}")
         log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
 
@@ -208,7 +208,7 @@ def router(service: Service) -> APIRouter:
     async def remove_policy(name: Named, caller: Who) -> None:
         """Take a policy away."""
         access = require(caller, [EVERYWHERE])
-        if not await access.store.remove_policy(name):
+        if not await access.store.remove_policy(name, caller.name):
             raise Trouble("not-found", f"there is no policy {name}, or it is in a file of the server's")
         log.info("%s took the policy %s away", caller.name, name)
 

@@ -12,7 +12,9 @@ from stead import __version__
 from stead.api import (
     access,
     agents,
+    audit,
     blazar,
+    doctor,
     explain,
     health,
     journal,
@@ -20,6 +22,7 @@ from stead.api import (
     lifecycles,
     login,
     logs,
+    metrics,
     operations,
     overview,
     problems,
@@ -31,12 +34,14 @@ from stead.api import (
     site,
     standing,
     stuck,
+    systems,
     truth,
     tumblebug,
 )
+from stead.api.codes import TITLES
 from stead.api.identity import Identify, anybody, by_access, unguarded
 from stead.api.limits import Bounded, Limits
-from stead.api.problems import MEDIA, TITLES, Problem
+from stead.api.problems import MEDIA, Problem
 from stead.api.requests import RequestIds
 from stead.controller.view import Service
 
@@ -77,9 +82,10 @@ def create_app(
     known = service.access
     app.state.identify = identify or (anybody if known is None else by_access(known))
     app.state.limits = limits or Limits()
+    app.state.kinds = service.kinds
     app.add_middleware(Bounded, limits=app.state.limits)
     app.add_middleware(RequestIds)
-    problems.install(app)
+    problems.install(app, service.refusals)
     app.include_router(resources.router(service))
     app.include_router(standing.router(service))
     app.include_router(explain.router(service))
@@ -89,8 +95,10 @@ def create_app(
     app.include_router(queues.router(service))
     app.include_router(quotas.router(service))
     app.include_router(leases.router(service))
+    app.include_router(systems.router(service))
     app.include_router(scaling.router(service))
     app.include_router(agents.router(service))
+    app.include_router(audit.router(service))
     app.include_router(journal.router(service, heartbeat))
     app.include_router(truth.router(service))
     app.include_router(logs.router(service))
@@ -99,6 +107,8 @@ def create_app(
     app.include_router(login.router(service))
     app.include_router(access.router(service))
     app.include_router(health.router(service))
+    app.include_router(metrics.router(service))
+    app.include_router(doctor.router(service))
     app.include_router(tumblebug.router(service))
     app.include_router(blazar.router(service))
     app.include_router(site.router())

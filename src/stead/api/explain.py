@@ -27,9 +27,20 @@ def router(service: Service) -> APIRouter:
         on_conflict: Annotated[
             Literal["default", "refuse", "queue"], Query(description="If something else is under way.")
         ] = "default",
+        at: Annotated[
+            Path | None, Query(description="Of what runs beside others: the place below the resource it is for.")
+        ] = None,
     ) -> Explanation:
         """Whether an action would be let in now, why, who is in the way, and what would help. Nothing is done."""
-        asked = Asked(path=path, action=action, kind=kind or "", force=force, reason=reason, on_conflict=on_conflict)
+        asked = Asked(
+            path=path,
+            action=action,
+            kind=kind or "",
+            spec={} if at is None else {"path": at},
+            force=force,
+            reason=reason,
+            on_conflict=on_conflict,
+        )
         answer = await service.explain(asked, caller)
         if isinstance(answer, Missing):
             raise trouble(answer)

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse
 
+from stead import __version__
 from stead.controller.view import Check, Service
 
 log = logging.getLogger(__name__)
@@ -33,13 +34,15 @@ def router(service: Service) -> APIRouter:
         responses={503: {"description": "Not ready", "content": {"text/plain": {"schema": {"type": "string"}}}}},
     )
     async def readyz(
-        verbose: Annotated[str | None, Query(description="A line for each check.")] = None,
+        verbose: Annotated[str | None, Query(description="A line for each check, and the version.")] = None,
     ) -> PlainTextResponse:
         """Requests can be taken: everything that is needed for that answers."""
         names = list(checks)
         well = dict(zip(names, await asyncio.gather(*(_well(n, checks[n]) for n in names)), strict=True))
         lines = [f"[{'+' if ok else '-'}] {name} {'ok' if ok else 'failed'}" for name, ok in well.items()]
         ready = all(well.values())
+        if verbose is not None:
+            lines.append(f"version {__version__}")
         shown = lines if verbose is not None or not ready else []
         return PlainTextResponse("\n".join([*shown, "ok" if ready else "not ready", ""]), 200 if ready else 503)
 

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller, anonymous
 from stead.access.oidc import IssuerAway
-from stead.api.problems import LEASES, Trouble
+from stead.api.problems import LEASES, LoginFailed, Trouble
 
 COOKIE = "stead_session"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -46,7 +46,7 @@ def by_access(access: Access) -> Identify:
             return await access.known(shown)
         except NotKnown as error:
             in_vain()
-            raise unknown(str(error)) from None
+            raise not_known(str(error)) from None
         except IssuerAway as error:
             raise Trouble("issuer-away", str(error), retry_after=5) from None
 
@@ -57,9 +57,17 @@ def _nothing() -> None:
     """There is nothing to be done."""
 
 
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="stead"'}
+
+
 def unknown(says: str) -> Trouble:
     """Nobody can tell who asks."""
-    return Trouble("not-known", says, {"WWW-Authenticate": 'Bearer realm="stead"'})
+    return Trouble("not-known", says, CHALLENGE)
+
+
+def not_known(says: str) -> LoginFailed:
+    """Nobody can tell who asks, though they have shown something: the journal is told."""
+    return LoginFailed("not-known", says, CHALLENGE)
 
 
 def _shown(request: Request) -> str:
@@ -117,7 +125,13 @@ class Judged(APIRoute):
         handle = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
-            answer = await handle(request)
+            try:
+                answer = await handle(request)
+            except LookupError:
+                # A kind that was registered at another server a moment ago: nothing else is looked for in vain.
+                if not (request.method in SAFE and await request.app.state.kinds.fresh()):
+                    raise
+                answer = await handle(request)
             caller: Caller | None = getattr(request.state, "caller", None)
             if caller is not None and not caller.judged:
                 raise RuntimeError(f"nobody asked whether {self.name} is for the caller")

@@ -10,13 +10,25 @@ from fastapi.responses import StreamingResponse
 
 from stead.api.feed import Feed
 from stead.api.identity import Judged, Who
-from stead.api.models import Below, Journal, Line
+from stead.api.models import Below, Line, Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.requests import Limit
-from stead.controller.view import Seen, Service
+from stead.controller.view import Seen, Service, not_after
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""
+
+
+class Journal(Wire):
+    """Lines of the journal."""
+
+    items: list[Line]
+    next: int
+    """From where to go on: the last position that was looked at."""
+    end: int
+    """The last position there is."""
+    archived: int
+    """Lines up to this position are in files, and most of them only there; 0 where none are."""
 
 
 def router(service: Service, heartbeat: float) -> APIRouter:
@@ -31,13 +43,18 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
         limit: Limit = 100,
     ) -> Journal:
-        """Every move, every refusal and every note of something else, in order. `next` goes on where it ends."""
+        """Every move, every refusal and every note of something else, in order. `next` goes on where it ends.
+
+        What is archived is not in it: `archived` says up to where.
+        """
         seen = service.seen(caller)
         end = await seen.end()
         lines, last, full = await seen.journal(after, _whole(path), limit)
         reached = last if full else max(end, last, after)
         items = [Line.model_validate(line) for line in lines]
-        return Journal(items=items, next=reached, end=max(end, last))
+        archived = await service.view.store.archived()
+        beyond = archived.last if archived is not None else 0
+        return Journal(items=items, next=reached, end=max(end, last), archived=beyond)
 
     @routes.get(
         "/v1/events",
@@ -57,7 +74,7 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         cancel, other facts.
         An event's id is its position. A stream that was lost is resumed with `Last-Event-ID`, and nothing is missed.
         Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
-        No position is too old: nothing ever leaves the journal yet. Once it does, such a position is answered 410.
+        A position after which lines were archived is answered 410, which says where the journal begins by now.
         """
         seen = service.seen(caller)
         end = await seen.end()
@@ -65,6 +82,8 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         if start is not None and start > end:
             says = f"the journal ends at {end}"
             raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        if start is not None:
+            await not_after(service.view.store, start)
         request.app.state.limits.stream(request)
         caller.judged = True  # every line is, when it comes
         events = _events(feed, seen, end if start is None else start, _whole(path), heartbeat)

@@ -1,16 +1,20 @@
-"""The lifecycles that the server knows: states, actions, moves, and what lint says."""
+"""The lifecycles that the server knows: states, actions, moves, and what lint says; and how one is registered."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from fastapi import Path as InPath
+from pydantic import AfterValidator, ConfigDict
 
-from stead.api.identity import Judged, Known
-from stead.api.models import SEGMENT, Wire
-from stead.api.problems import Trouble
-from stead.controller.view import Service
+from stead.api.identity import Judged, Known, Who
+from stead.api.models import SEGMENT, Wire, storable
+from stead.api.problems import Trouble, trouble
+from stead.controller.view import Rejected, Service
+
+Kind = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])]
 
 
 class LifecycleState(Wire):
@@ -42,6 +46,8 @@ class LifecycleAction(Wire):
     """Actors who may ask."""
     undo: str
     forceable: bool
+    respec: bool
+    """It brings a new spec."""
     steers: str
     """Not an operation of its own: a word to the running operation of this action."""
 
@@ -73,6 +79,28 @@ class ExploredSize(Wire):
     steps: int
 
 
+class RegisteredLifecycle(Wire):
+    """How a kind came that is not built in."""
+
+    version: int
+    """Rises with every other document."""
+    by: str
+    at: datetime
+    document: str
+    """In YAML."""
+    explored: dict[str, Any]
+    """Within which bounds it was explored before it was put in force, and how much there was to see."""
+
+
+class Document(Wire):
+    """A lifecycle that somebody brings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    document: Annotated[str, AfterValidator(storable)]
+    """In YAML."""
+
+
 class LifecycleName(Wire):
     """A lifecycle in brief."""
 
@@ -83,6 +111,8 @@ class LifecycleName(Wire):
     """The kind above it in the tree."""
     members: str
     """Of a group: the kind of its members."""
+    version: int | None
+    """Of a kind that was registered; null where it is built in."""
     states: int
     actions: int
     moves: int
@@ -110,7 +140,9 @@ class WholeLifecycle(Wire):
     """Every one there is."""
     findings: list[LifecycleFinding]
     explored: ExploredSize | None
-    """Null for a lifecycle that is not built in."""
+    """How much there was to see when it was explored in full."""
+    registered: RegisteredLifecycle | None
+    """Null where it is built in."""
 
 
 def router(service: Service) -> APIRouter:
@@ -120,20 +152,33 @@ def router(service: Service) -> APIRouter:
     @routes.get("/v1/lifecycles")
     async def list_lifecycles(caller: Known) -> LifecycleNames:
         """The lifecycles that the server knows."""
-        return LifecycleNames(
-            items=[_name(WholeLifecycle.model_validate(service.lifecycle(k))) for k in service.kinds]
-        )
+        await service.kinds.fresh()
+        found = [await service.lifecycle(kind) for kind in list(service.kinds)]
+        return LifecycleNames(items=[_name(WholeLifecycle.model_validate(one)) for one in found if one is not None])
 
     @routes.get("/v1/lifecycles/{kind}")
-    async def read_lifecycle(
-        caller: Known,
-        kind: Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])],
-    ) -> WholeLifecycle:
+    async def read_lifecycle(caller: Known, kind: Kind) -> WholeLifecycle:
         """A lifecycle: its states, actions and moves, and what lint says of it."""
-        found = service.lifecycle(kind)
+        found = await service.lifecycle(kind)
         if found is None:
             raise Trouble("not-found", f"there is no lifecycle {kind}")
         return WholeLifecycle.model_validate(found)
+
+    @routes.put("/v1/lifecycles/{kind}")
+    async def register_lifecycle(caller: Who, kind: Kind, body: Document) -> RegisteredLifecycle:
+        """Have a kind of one's own, or let it go by another document. It is linted and explored before, which may
+        take a minute, and in force at every server and controller within a second."""
+        found = await service.register(kind, body.document, caller)
+        if isinstance(found, Rejected):
+            raise trouble(found)
+        return RegisteredLifecycle.model_validate(found)
+
+    @routes.delete("/v1/lifecycles/{kind}", status_code=204)
+    async def unregister_lifecycle(caller: Who, kind: Kind) -> None:
+        """Let there be no such kind any more, of which there are no resources."""
+        found = await service.unregister(kind, caller)
+        if found is not None:
+            raise trouble(found)
 
     return routes
 
@@ -141,6 +186,7 @@ def router(service: Service) -> APIRouter:
 def _name(whole: WholeLifecycle) -> LifecycleName:
     return LifecycleName(
         **whole.model_dump(include={"kind", "family", "says", "parent", "members"}),
+        version=whole.registered.version if whole.registered is not None else None,
         states=len(whole.states),
         actions=len(whole.actions),
         moves=len(whole.moves),

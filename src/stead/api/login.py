@@ -21,7 +21,7 @@ from fastapi.responses import RedirectResponse
 from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller
 from stead.access.oidc import IssuerAway, NotVerified, Oidc
-from stead.api.identity import COOKIE, Judged, Known, same_origin, unknown
+from stead.api.identity import COOKIE, Judged, Known, not_known, same_origin
 from stead.api.models import Wire
 from stead.api.problems import Trouble
 from stead.controller.view import Service
@@ -151,16 +151,16 @@ def router(service: Service) -> APIRouter:
         known, oidc = _needed(access), _issuer(access)
         flow = _flow(request)
         if not flow or not secrets.compare_digest(flow.get("state", ""), state):
-            raise unknown("this login was begun elsewhere, or took too long: begin again")
+            raise not_known("this login was begun elsewhere, or took too long: begin again")
         if error or not code:
-            raise unknown(f"the issuer did not let you in: {error or 'without a word'}")
+            raise not_known(f"the issuer did not let you in: {error or 'without a word'}")
         token = await _exchanged(oidc, code, flow["verifier"], _back(request))
         try:
             verified = await oidc.verify(token)
         except NotVerified as wrong:
-            raise unknown(str(wrong)) from None
+            raise not_known(str(wrong)) from None
         if not secrets.compare_digest(verified.nonce, flow["nonce"]):
-            raise unknown("the issuer's word is for another login")
+            raise not_known("the issuer's word is for another login")
         answer = RedirectResponse(flow.get("to", HOME), 302)
         await _open(known, token, request, answer)
         answer.delete_cookie(FLOW, path="/v1/session")
@@ -184,7 +184,7 @@ async def _open(access: Access, token: str, request: Request, response: Response
     try:
         secret, caller = await access.begin_session(token)
     except NotKnown as error:
-        raise unknown(str(error)) from None
+        raise not_known(str(error)) from None
     except IssuerAway as error:
         raise Trouble("issuer-away", str(error), retry_after=5) from None
     response.set_cookie(COOKIE, secret, httponly=True, secure=_secure(request), samesite="lax", path="/")
@@ -209,7 +209,7 @@ async def _exchanged(oidc: Oidc, code: str, verifier: str, back: str) -> str:
         raise Trouble("issuer-away", "the issuer does not answer as it should", retry_after=5) from None
     token = said.get("id_token") if isinstance(said, dict) else None
     if not isinstance(token, str):
-        raise unknown("the issuer did not say who you are")
+        raise not_known("the issuer did not say who you are")
     return token
 
 
@@ -225,7 +225,7 @@ def _flow(request: Request) -> dict[str, str]:
     try:
         said = json.loads(base64.urlsafe_b64decode(request.cookies.get(FLOW, "")))
         return {str(name): str(value) for name, value in said.items()}
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return {}
 
 

@@ -157,7 +157,8 @@ class Past(Wire):
     kind: str
     at: datetime
     state: str
-    state_class: Literal["settled", "moving", "final", "absent"]
+    state_class: Literal["settled", "moving", "final", "absent"] | None
+    """Null where its kind has no such state any more."""
     since: datetime | None
     """When it had come into that state."""
     spec: dict[str, Any] | None
@@ -243,6 +244,8 @@ class Operation(Wire):
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
+    place: str | None = None
+    """Of a deploy: where in its system."""
     lasts: Lasting | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
@@ -325,16 +328,10 @@ class Line(Wire):
     """Of spec and facts; for a refusal its reasons."""
     refused: int
     """How often, where it is a refusal; 0 for a move."""
-
-
-class Journal(Wire):
-    """Lines of the journal."""
-
-    items: list[Line]
-    next: int
-    """From where to go on: the last position that was looked at."""
-    end: int
-    """The last position there is."""
+    origin: str | None
+    """The address that the request came from, where there was one."""
+    request: str | None
+    """The request's id."""
 
 
 class Remedy(Wire):

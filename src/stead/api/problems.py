@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -16,8 +16,10 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
+from stead.api.codes import TITLES
 from stead.api.models import Holder, Reason
-from stead.controller.view import AWAY, Missing, NotPermitted, Outdated, Refusal, Unfit
+from stead.controller.view import AWAY, InArchive, Missing, NotPermitted, Outdated, Refusal, Rejected, Unfit
+from stead.controller.view.refusals import Refusals
 
 log = logging.getLogger(__name__)
 
@@ -28,279 +30,6 @@ LEASES = "/blazar/"
 """Under which clients look for an `error_message`, and know 400 and not 422."""
 RETRY = 2
 """Seconds after which asking again makes sense when the database is away."""
-
-TITLES: Mapping[str, tuple[int, str]] = {
-    "wrong-state": (409, "The action cannot start in this state"),
-    "moving": (409, "Another operation is under way"),
-    "held": (409, "Another operation has a claim on it"),
-    "parent": (409, "What it belongs to does not allow it now"),
-    "quota": (409, "There is no room for it"),
-    "not-empty": (409, "It still has children"),
-    "no-member": (409, "No member can follow"),
-    "declined": (409, "It was tried, and cannot be had"),
-    "ended": (409, "The operation has ended"),
-    "not-cancellable": (409, "The operation cannot be cancelled now"),
-    "not-retryable": (409, "There is nothing to retry"),
-    "not-queued": (409, "The operation does not wait its turn"),
-    "stopping": (409, "The queue takes nothing more"),
-    "not-the-actor": (403, "The action is somebody else's"),
-    "not-permitted": (403, "The policies do not permit it"),
-    "not-known": (401, "Nobody can tell who asks"),
-    "foreign-page": (403, "A page of another address has sent this"),
-    "issuer-away": (503, "The issuer of logins does not answer"),
-    "unknown-action": (422, "There is no such action"),
-    "needs-reason": (422, "Force needs a reason"),
-    "not-forceable": (422, "The action cannot be forced"),
-    "key-reused": (422, "The idempotency key was used for another request"),
-    "not-invited": (403, "The invitation does not hold"),
-    "has-identity": (409, "There is an agent of that name"),
-    "no-identities": (409, "The cell gives no identities out"),
-    "no-logs": (409, "It keeps no logs"),
-    "agent-away": (503, "The agent of the place does not answer"),
-    "changed": (412, "The resource has changed"),
-    "not-found": (404, "There is no such thing"),
-    "no-such-address": (404, "There is no such address"),
-    "no-such-method": (405, "The address does not take this method"),
-    "invalid": (422, "The request makes no sense"),
-    "too-large": (413, "The body is too large"),
-    "too-deep": (422, "The body is nested too deep"),
-    "too-slow": (408, "The body did not arrive in time"),
-    "address-too-long": (414, "The address is too long"),
-    "headers-too-large": (431, "The headers are too large"),
-    "too-often": (429, "There are too many requests of this caller or in this namespace"),
-    "too-many-streams": (429, "There are too many streams of events"),
-    "busy": (503, "There are too many requests at once"),
-    "unavailable": (503, "The database cannot be reached"),
-    "fault": (500, "Something went wrong here"),
-}
-"""Every problem there is: its code, status and title."""
-
-
-class Help(NamedTuple):
-    """What to make of a problem."""
-
-    means: str
-    do: str
-    again: str
-    """Whether the same request may be let in another time: `yes`, `no`, or on what it depends."""
-
-
-HELP: Mapping[str, Help] = {
-    "wrong-state": Help(
-        "The action does not start in the state that the resource is in.",
-        "Ask for one of `allowed_actions` first, or force it with a reason where `detail` says that it could be.",
-        "when the state has changed",
-    ),
-    "moving": Help(
-        "The resource is on its way to another state, and one change happens to a thing at a time.",
-        "Wait for the operation in `holder`, cancel it, or send the request with `on_conflict: queue`.",
-        "yes",
-    ),
-    "held": Help(
-        "An operation on the resource, on what it is part of or on a part of it is under way; or somebody uses it.",
-        "Wait for the operations in `holders`, or send the request with `on_conflict: queue`. What is in use is free "
-        "when its users are gone.",
-        "yes",
-    ),
-    "parent": Help(
-        "What the resource belongs to is in a state in which it accepts no changes below it.",
-        "Bring the parent to a state that `detail` names.",
-        "when the parent has changed",
-    ),
-    "quota": Help(
-        "An account or a cloudspace that the resource will belong to has as much as it may have.",
-        "Destroy something there, or have an admin raise the quota that `detail` names.",
-        "when there is room",
-    ),
-    "not-empty": Help(
-        "The action is for something empty, and there are children.",
-        "Remove the children first.",
-        "when it is empty",
-    ),
-    "no-member": Help(
-        "No member of the group is in a state in which it can follow, or it has none; `reasons` has a line for each.",
-        "Look at the members. Bring some of them to a state in which the action starts.",
-        "when members have changed",
-    ),
-    "declined": Help(
-        "What was asked for in the words of Blazar was tried and cannot be had: no such hosts are free at that time, "
-        "or the lease cannot come to such terms. It is as it was, unless `current_state` says otherwise.",
-        "Ask for less, or for another time: `detail` says when there is room next, if ever.",
-        "when there is room",
-    ),
-    "ended": Help(
-        "The operation that was to be cancelled has ended.",
-        "Nothing: look at its outcome.",
-        "no",
-    ),
-    "not-cancellable": Help(
-        "Nobody asked for the operation, or it is being undone, or its lifecycle has no way back from here.",
-        "Wait for its end.",
-        "no",
-    ),
-    "not-retryable": Help(
-        "The operation is under way, is done, was displaced, or was planned for members that are not the same now.",
-        "Wait for its end or cancel it; where it has ended, ask for the action anew.",
-        "no",
-    ),
-    "not-queued": Help(
-        "The operation waits in no queue: it has begun, or has ended.",
-        "Nothing: look at the operation.",
-        "no",
-    ),
-    "stopping": Help(
-        "The queue of the resource is being emptied and takes nothing more.",
-        "Ask again when it is empty: there is a new one then.",
-        "yes",
-    ),
-    "not-the-actor": Help(
-        "The action belongs to another actor: the controller, an agent, the clock or an admin.",
-        "Ask for one of `allowed_actions`, or ask somebody who may.",
-        "no",
-    ),
-    "not-permitted": Help(
-        "You may see it, and the policies do not let you ask for this; `detail` says which one refuses it, if any.",
-        "Ask somebody who may, or have an admin give you a role or a policy. `stead whoami` says what you have.",
-        "when the policies have changed",
-    ),
-    "not-known": Help(
-        "The request shows no token and no login, or one that is expired, revoked or of another server.",
-        "`stead login`, or give a token: in `STEAD_TOKEN`, or as `Authorization: Bearer`.",
-        "with a token",
-    ),
-    "foreign-page": Help(
-        "A browser has sent the cookie of a login along with a change that a page of another address asks for.",
-        "Nothing: it is refused so that no page can act in your name. Programs show a token instead of a cookie.",
-        "no",
-    ),
-    "issuer-away": Help(
-        "The token is of an issuer whose keys cannot be read now.",
-        "Try again; the server's log says what is wrong with the issuer.",
-        "yes",
-    ),
-    "unknown-action": Help(
-        "The kind has no action of that name.",
-        "Ask for one of those that `detail` names; `stead lifecycle show` has them, too.",
-        "no",
-    ),
-    "needs-reason": Help(
-        "`force` came without a `reason`, which is kept in the journal.",
-        "Say why.",
-        "no",
-    ),
-    "not-forceable": Help(
-        "The action cannot be forced.",
-        "Ask for it without `force`.",
-        "no",
-    ),
-    "key-reused": Help(
-        "The idempotency key came with another request before.",
-        "Take a new key for a new request.",
-        "no",
-    ),
-    "not-invited": Help(
-        "The token is none, was used, is over, or is for an agent of another name.",
-        "Ask for another: `stead agent invite`.",
-        "no",
-    ),
-    "has-identity": Help(
-        "An agent of that name has joined, and two of the same name cannot be told apart.",
-        "Take another name, or revoke the one that has it.",
-        "when that one was revoked",
-    ),
-    "no-identities": Help(
-        "The server runs without an identity of its own, on a bus that lets everybody in.",
-        "Run it with `--identity`; `stead pki init` makes one.",
-        "when it does",
-    ),
-    "no-logs": Help(
-        "The resource writes nothing that anybody keeps: it is no process, or the driver of its lane knows no logs.",
-        "Ask for the logs of an app at a site whose driver has them.",
-        "no",
-    ),
-    "agent-away": Help(
-        "What was asked for is known at the place alone, and nobody who serves it answers, or can say it now.",
-        "Wait until the agent is back; `stead lane list` says who serves a lane, and when it was last heard of.",
-        "yes",
-    ),
-    "changed": Help(
-        "The resource is not in the version that `If-Match` names any more; `ETag` has the version it is in.",
-        "Read it again, and decide again.",
-        "no",
-    ),
-    "not-found": Help(
-        "There is no such resource, operation, kind, lane or orphan.",
-        "Look at the path or the id.",
-        "when it is there",
-    ),
-    "no-such-address": Help(
-        "No endpoint has this path.",
-        "Look at the path; [the HTTP API](api.md) has all of them.",
-        "no",
-    ),
-    "no-such-method": Help(
-        "The endpoint is there, and does not take this method.",
-        "Take one of those in the header `Allow`.",
-        "no",
-    ),
-    "invalid": Help(
-        "A parameter, a header or the body is missing, unknown or malformed; `errors` says which and why.",
-        "Mend the request.",
-        "no",
-    ),
-    "too-large": Help(
-        "The body has more bytes, or more items in it, than the server takes; `detail` says how many it takes.",
-        "Ask for less at a time: an infrastructure can be made of several.",
-        "no",
-    ),
-    "too-deep": Help(
-        "The body is JSON that is nested deeper than the server takes.",
-        "Mend the request.",
-        "no",
-    ),
-    "too-slow": Help(
-        "The body was announced, and was not there in time. Nothing was done.",
-        "Send the same request again, over a better connection.",
-        "yes",
-    ),
-    "address-too-long": Help(
-        "Path and query together have more bytes than the server takes.",
-        "Shorten them.",
-        "no",
-    ),
-    "headers-too-large": Help(
-        "The headers together have more bytes than the server takes.",
-        "Send fewer, or shorter ones.",
-        "no",
-    ),
-    "too-often": Help(
-        "The caller, or all callers of a namespace together, ask more often than `--rate` allows; or the caller has "
-        "too many requests in hand. Nothing was done.",
-        "Wait as long as `retry_after` says; the client does so by itself.",
-        "yes",
-    ),
-    "too-many-streams": Help(
-        "The caller, or all of them together, have as many streams of `/v1/events` open as there may be.",
-        "Close some. One stream can follow everything.",
-        "yes",
-    ),
-    "busy": Help(
-        "The server has as many requests in hand as it takes. Nothing was done.",
-        "Wait as long as `retry_after` says; the client does so by itself.",
-        "yes",
-    ),
-    "unavailable": Help(
-        "The database does not answer. Nothing was done, or nobody can say.",
-        "Send the same request under the same idempotency key: it is let in once.",
-        "yes",
-    ),
-    "fault": Help(
-        "A fault of the server. What it was stands in its log, under `request_id`.",
-        "Send the same request under the same idempotency key; report it if it comes again.",
-        "yes",
-    ),
-}
-"""What to make of every problem there is."""
 
 
 class FieldError(BaseModel):
@@ -348,7 +77,11 @@ class Trouble(Exception):
         self.code, self.detail, self.headers, self.more = code, detail, dict(headers or {}), more
 
 
-def trouble(answer: Refusal | Missing | Outdated | Unfit) -> Trouble:
+class LoginFailed(Trouble):
+    """Somebody has shown what does not say who they are."""
+
+
+def trouble(answer: Refusal | Missing | Outdated | Unfit | Rejected) -> Trouble:
     """What the engine said no with, as a problem."""
     match answer:
         case Missing():
@@ -357,6 +90,9 @@ def trouble(answer: Refusal | Missing | Outdated | Unfit) -> Trouble:
             said = ((answer.field, answer.says), *answer.more)
             errors = [FieldError(where=where, says=says) for where, says in said]
             return Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+        case Rejected():
+            errors = [FieldError(where=where, says=says) for where, says in answer.errors]
+            return Trouble(answer.code, answer.says, errors=errors or None)
         case Outdated():
             says = f"it is in version {answer.tag} now, in state {answer.state}"
             return Trouble("changed", says, {"ETag": f'"{answer.tag}"'}, current_state=answer.state)
@@ -400,8 +136,8 @@ def request_id(request: Request) -> str:
     return str(getattr(request.state, "request_id", ""))
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of the app a problem."""
+def install(app: FastAPI, refusals: Refusals) -> None:
+    """Make every error of the app a problem; the journal is told of those about who may what."""
 
     @app.exception_handler(Trouble)
     async def _(request: Request, error: Trouble) -> Response:
@@ -413,6 +149,10 @@ def install(app: FastAPI) -> None:
         says = "; ".join(f"{e.where}: {e.says}" for e in errors)
         return respond(request, Trouble("invalid", says, errors=errors))
 
+    @app.exception_handler(UnicodeEncodeError)
+    async def _(request: Request, error: UnicodeEncodeError) -> Response:
+        return respond(request, Trouble("invalid", f"a text has halves of characters: {error.object[:100]!r}"))
+
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
         code = {404: "no-such-address", 405: "no-such-method"}.get(error.status_code, "invalid")
@@ -420,7 +160,19 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(NotPermitted)
     async def _(request: Request, error: NotPermitted) -> Response:
+        caller, thing = request.state.caller, error.thing
+        about = thing.path, thing.kind, caller.name, error.action, caller.actor
+        await refusals.not_permitted(*about, error.refusal)
         return respond(request, trouble(error.refusal))
+
+    @app.exception_handler(InArchive)
+    async def _(request: Request, error: InArchive) -> Response:
+        return respond(request, Trouble("archived", str(error)))
+
+    @app.exception_handler(LoginFailed)
+    async def _(request: Request, error: LoginFailed) -> Response:
+        await refusals.not_known(error.detail)
+        return respond(request, error)
 
     async def away(request: Request, error: Exception) -> Response:
         log.warning("request %s: the database is away: %r", request_id(request), error)

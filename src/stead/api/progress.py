@@ -20,7 +20,7 @@ from stead.api.models import Line, Operation
 from stead.api.problems import FieldError, Trouble
 from stead.controller.view import Line as Found
 from stead.controller.view import Operation as Shown
-from stead.controller.view import Seen, Service
+from stead.controller.view import Seen, Service, not_after, not_before
 
 OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""
@@ -58,7 +58,10 @@ def router(service: Service, heartbeat: float) -> APIRouter:
         if start is not None and start > end:
             says = f"the journal ends at {end}"
             raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
-        if start is None:
+        if start is not None:
+            await not_after(service.view.store, start)
+        else:
+            await not_before(service.view.store, found.created_at)
             first, _ = await service.view.store.steps(id, found.path, found.created_at)
             start = end if first is None else first - 1
         request.app.state.limits.stream(request)

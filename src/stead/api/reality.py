@@ -104,6 +104,14 @@ class Lane(Wire):
     """When its full state is wanted next; null where nobody has ever served it."""
 
 
+class Survey(Wire):
+    """Whether a lane tells all that it has."""
+
+    lane: str
+    asked: bool
+    """False where nobody who serves it answered."""
+
+
 class LaneLimit(Wire):
     """What one lane bears."""
 

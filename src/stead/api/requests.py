@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
+import logging
 import re
 import time
 from typing import Annotated, Any
@@ -17,8 +18,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stead.api.problems import FieldError, Trouble
+from stead.origin import HERE, Origin
+from stead.telemetry import metrics, tracing
+from stead.telemetry.context import about
+
+log = logging.getLogger(__name__)
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+QUIET = ("/livez", "/readyz", "/metrics")
+"""What is asked again and again, by programs."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _TAG = re.compile(r'"([^"]*)"')
 
 
@@ -35,17 +44,45 @@ class RequestIds:
         given = Headers(scope=scope).get("x-request-id", "")
         id = given if _ID.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
+        HERE.set(Origin(scope["client"][0] if scope.get("client") else "", id))
         began = time.perf_counter()
+
+        span: tracing.Span | None = None
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
+                _tell(scope, message["status"], time.perf_counter() - began)
+                if span is not None:
+                    span.rename(f"{scope['method']} {_route(scope)}")
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = id
                 headers["Server-Timing"] = f"app;dur={(time.perf_counter() - began) * 1000:.1f}"
                 headers.setdefault("Cache-Control", "no-store")  # what is true now may not be in a second
             await send(message)
 
-        await self.app(scope, receive, sending)
+        with about(request_id=id):
+            if scope["path"] in QUIET or not tracing.on():
+                await self.app(scope, receive, sending)
+                return
+            parent = Headers(scope=scope).get("traceparent", "")
+            with tracing.span(scope["method"], parent, request_id=id) as span:
+                await self.app(scope, receive, sending)
+
+
+def _route(scope: Scope) -> str:
+    """What was asked for: never the path itself, which somebody else has chosen."""
+    return str(getattr(scope.get("route"), "path_format", "none"))
+
+
+def _tell(scope: Scope, status: int, took: float) -> None:
+    """Tell the log and the metrics of an answer."""
+    level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
+    path = scope.get("raw_path", b"").decode("latin-1")
+    log.log(level, "%s %s %d in %.1f ms", scope["method"], path, status, took * 1000)
+    route, method = _route(scope), scope["method"]
+    method = method if method in METHODS else "other"
+    metrics.REQUESTS.labels(method, route, str(status)).inc()
+    metrics.ANSWERS.labels(method, route).observe(took)
 
 
 def _digest(key: str) -> str:
@@ -95,7 +132,7 @@ def from_cursor[T: (str, int)](cursor: str | None, kind: type[T]) -> T | None:
     try:
         place: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         (after,) = place
-    except (binascii.Error, ValueError, TypeError):
+    except (binascii.Error, ValueError, TypeError, RecursionError):
         after = None
     if not isinstance(after, kind):
         says = "it is none that this list gave"

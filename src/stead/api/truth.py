@@ -11,7 +11,7 @@ from stead.api.accepting import accepted
 from stead.api.identity import Judged, Who
 from stead.api.models import Accepted, Below, Name, Path
 from stead.api.problems import trouble
-from stead.api.reality import Lane, LaneLimit, Lanes, Orphan, Orphans, ProviderLimits, Truth, Truths
+from stead.api.reality import Lane, LaneLimit, Lanes, Orphan, Orphans, ProviderLimits, Survey, Truth, Truths
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.controller.view import Service, Taken
 
@@ -66,6 +66,11 @@ def router(service: Service) -> APIRouter:
         """Lanes that somebody has served or that orders stand on, with who serves them and what there is to do."""
         page = await service.seen(caller).lanes(from_cursor(cursor, str) or "", limit)
         return Lanes(items=[Lane.model_validate(item) for item in page.items], next=to_cursor(page.next))
+
+    @routes.post("/v1/lanes/{lane}/survey", status_code=202)
+    async def survey_lane(caller: Who, lane: LaneName) -> Survey:
+        """Have the agent of a lane tell all that is there, now and not at the next turn. What comes is applied."""
+        return Survey(lane=lane, asked=await service.survey(lane, caller))
 
     @routes.put("/v1/lanes/{lane}/limit")
     async def limit_lane(caller: Who, lane: LaneName, limit: LaneLimit) -> LaneLimit:

@@ -151,6 +151,13 @@ class Bus:
         manager = self._link.client().jsm(prefix=self._prefix)
         return await self._link.unbroken(streams.ensure(manager, self.subjects, self._replicas))
 
+    async def condition(self) -> streams.Condition | None:
+        """How the streams are; None where the bus is away."""
+        if not self.connected:
+            return None
+        manager = self._link.client().jsm(prefix=self._prefix)
+        return await self._link.unbroken(streams.condition(manager, self.subjects))
+
     # Orders
 
     async def publish_order(self, order: Order, to: Recipient | None = None, timeout: float = TRY) -> bool:
@@ -289,8 +296,12 @@ class Bus:
         """Make the ways to lanes for agents that may not; it raises where one asks for a lane that is not its own."""
 
         async def made(asked: OpenLane) -> OpenLaneReply:
-            await trusted(asked)
-            async with self.orders(asked.lane) as consumer:
+            try:
+                consumer = self.orders(asked.lane)
+            except ValueError as error:
+                raise BadMessage(str(error)) from error
+            async with consumer:
+                await trusted(asked)
                 await consumer.make()
             return OpenLaneReply()
 

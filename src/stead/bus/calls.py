@@ -80,8 +80,11 @@ class Service[Q: Message, A: Message]:
     async def _on_question(self, question: Msg) -> None:
         if self._wakefulness.dazed:
             return
+        if not question.reply:
+            self._garbage.note(question.subject, "the answer is wanted at no place")
+            return
         if self._agents and not question.reply.startswith((f"{INBOX}{_asker(question)}.", ACROSS)):
-            self._garbage.note(question.subject, f"the answer is wanted at {question.reply[:100] or 'no place'}")
+            self._garbage.note(question.subject, f"the answer is wanted at {question.reply[:100]}")
             return
         # The client library calls back one message after the other; the handlers are to work side by side.
         self._waiting.append((asyncio.get_running_loop().time(), question))

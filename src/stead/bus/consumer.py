@@ -22,6 +22,7 @@ from typing import Self
 
 import msgspec
 from nats.aio.msg import Msg
+from nats.errors import Error
 from nats.js.api import AckPolicy, ConsumerConfig, Header, StatusCode
 from nats.js.errors import NotFoundError
 
@@ -261,7 +262,10 @@ class Consumer[M: Message]:
             at, message = self._arrived.popleft()
             if at < oldest:
                 continue
-            times = message.metadata.num_delivered
+            times = _times(message)
+            if not times:
+                self._garbage.note(message.subject, "it comes from no stream")
+                continue
             try:
                 decoded = self._form.decode(message.data)
                 if not self._belongs(message.subject, decoded):
@@ -276,6 +280,14 @@ class Consumer[M: Message]:
             else:
                 found.append(Delivery(decoded, times, message.reply, self._link))
         return found
+
+
+def _times(message: Msg) -> int:
+    """How often it has been delivered; 0 where it was not by a stream: anybody may have written to the inbox."""
+    try:
+        return int(message.metadata.num_delivered)
+    except (Error, ValueError, LookupError):
+        return 0
 
 
 async def forget(link: Link, stream: str, name: str, subject: str, prefix: str = "$JS.API") -> None:

@@ -89,8 +89,11 @@ class Link:
         inbox: str = "_INBOX",
         options: Options | None = None,
     ) -> None:
-        """A server that hangs is noticed after three pings; `options` go to the client library as they are."""
-        servers = [url] if isinstance(url, str) else list(url)
+        """One server, or several, with commas between where it is one word; any of them will do.
+
+        A server that hangs is noticed after three pings; `options` go to the client library as they are.
+        """
+        servers = url.split(",") if isinstance(url, str) else list(url)
         for server in servers:
             if not urlsplit(server).hostname or urlsplit(server).port == 0:
                 raise ValueError(f"{server!r} is not the URL of a server: nats://host:port")

@@ -7,13 +7,14 @@ rises. Receivers ignore fields they do not know, so an agent may be newer than i
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import msgspec
 
 from stead.bus.bounds import bounded
 from stead.lifecycle.snapshot import Fence
 
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
 VERSION = (MAJOR, MINOR)
 
 LARGEST = 2**63 - 1
@@ -81,9 +82,11 @@ class Order(Message, frozen=True, tag="order"):
     members: list[OrderMember]
     deadline: float
     """In seconds of Unix time, by the cell's clock."""
-    request_id: str = ""
+    request_id: Word = ""
     tell: bool = False
     """The controller wants to know when the agent has begun."""
+    traceparent: Word = ""
+    """Of the trace that it is part of, where traces are collected."""
 
 
 class Take(Message, frozen=True, tag="take"):
@@ -171,6 +174,9 @@ class Report(Message, frozen=True, tag="report"):
     results: Annotated[list[ReportResult], msgspec.Meta(max_length=MANY)]
     successor: bool = False
     """From the new agent of an upgrade, which never had the order: it has taken over."""
+    request_id: Word = ""
+    """As the order had it."""
+    traceparent: Word = ""
 
 
 class StateLine(msgspec.Struct, frozen=True):
@@ -338,6 +344,8 @@ class Presence(Message, frozen=True, tag="presence"):
     throttled: dict[Name, Count] = {}
     """By lane, how many calls the provider has refused since the last word because there were too many."""
     successor: bool = False
+    now: Moment = 0.0
+    """By the agent's own clock; 0 from an agent that does not say."""
 
 
 class Greet(Message, frozen=True, tag="greet"):
@@ -394,6 +402,12 @@ class Poke(Message, frozen=True, tag="poke"):
     """Resources for which a controller has something to do of its own, under this fence."""
     gone: list[str] = []
     """Resources that have come to an end."""
+
+    def __post_init__(self) -> None:
+        for operation in self.expanding:
+            UUID(operation)
+        for _, fence in self.steps:
+            check(fence)
 
 
 class Fault(Message, frozen=True, tag="fault"):

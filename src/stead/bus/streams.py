@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
+from nats.errors import Error as NatsError
 from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StreamConfig, StreamInfo
 from nats.js.errors import BadRequestError, NotFoundError, ServerError
 from nats.js.manager import JetStreamManager
@@ -65,6 +66,37 @@ async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 
     made.append(_ensure(manager, subjects.reports_stream, subjects.all_reports, replicas, MOST_REPORTS))
     *orders, reports = await asyncio.gather(*made)
     return Identity(hashlib.sha256(" ".join(orders).encode()).hexdigest()[:16], reports)
+
+
+class Condition(TypedDict):
+    """How the streams of a cell are."""
+
+    streams: int
+    missing: list[str]
+    messages: int
+    used: int
+    """Bytes."""
+    most: int
+    """Bytes that there may be in all; 0 where nobody says."""
+
+
+async def condition(manager: JetStreamManager, subjects: Subjects) -> Condition:
+    """Look at the streams, and make none."""
+    wanted = [*subjects.orders_streams, subjects.reports_stream]
+    found: list[StreamInfo] = []
+    missing: list[str] = []
+    with translated("streams"):
+        for name in wanted:
+            try:
+                found.append(await manager.stream_info(name))
+            except NotFoundError:
+                missing.append(name)
+        try:
+            most = max((await manager.account_info()).limits.max_storage, 0)
+        except NatsError:  # whoever may use streams may not always ask for that
+            most = 0
+    messages, used = sum(one.state.messages for one in found), sum(one.state.bytes for one in found)
+    return Condition(streams=len(found), missing=missing, messages=messages, used=used, most=most)
 
 
 async def _ensure(

@@ -135,10 +135,11 @@ class Subjects:
 
     def lane(self, subject: str) -> str:
         """The lane of an order's or a report's subject."""
-        root, *rest = subject.removeprefix(f"{self._root}.").split(".")
-        if root not in ("order", "report") or not subject.startswith(f"{self._root}."):
-            raise ValueError(f"{subject!r} is of no lane of this cell")
-        return from_token(rest[1] if root == "order" else rest[0])
+        if subject.startswith(f"{self._root}."):
+            match subject.removeprefix(f"{self._root}.").split("."):
+                case ["report", lane, *_] | ["order", _, lane, *_]:
+                    return from_token(lane)
+        raise ValueError(f"{subject!r} is of no lane of this cell")
 
 
 def inbox(agent: str) -> str:

@@ -1,4 +1,4 @@
-"""The built-in lifecycles: twenty kinds in five families."""
+"""The built-in lifecycles: twenty-one kinds in five families."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST
 from stead.catalog.multicloud import MCI, SUBGROUP, VM
 from stead.catalog.reservation import EVENT, LEASE, RESERVATION
 from stead.catalog.shared import NETWORK, SECURITYGROUP, SSHKEY
-from stead.catalog.system import SERVICE, SYSTEM
+from stead.catalog.system import JOB, SERVICE, SYSTEM
 from stead.catalog.transition import validate_transition
 from stead.lifecycle.definition import Lifecycle
 
@@ -16,7 +16,7 @@ _FAMILIES: Mapping[str, tuple[Lifecycle, ...]] = {
     "edge": (CLUSTERINST, APPINST, CLOUDLET),
     "datacenter": (MACHINE, CLOUDSPACE, ACCOUNT, DISK, IMAGE, NODE),
     "reservation": (LEASE, RESERVATION, EVENT),
-    "system": (SYSTEM, SERVICE),
+    "system": (SYSTEM, SERVICE, JOB),
 }
 
 KINDS: Mapping[str, Lifecycle] = {lc.kind: lc for family in _FAMILIES.values() for lc in family}

@@ -16,11 +16,11 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "9d2226e894783cab0ba3ba79b4c4f9e129aa69590f7f499001b23255f75e4fb7"
+DIGEST = "914672b82d256f741587dead5acab7686fffcc2cae5ef2cb8aae5c1506d2380f"
 EXPLORED = {
     "vm": Size(130_968, 986_670),
     "subgroup": Size(302, 27_133),
-    "mci": Size(326, 33_089),
+    "mci": Size(386, 37_657),
     "network": Size(23_699, 183_710),
     "securitygroup": Size(23_699, 183_710),
     "sshkey": Size(23_699, 183_710),
@@ -28,14 +28,15 @@ EXPLORED = {
     "appinst": Size(150_926, 1_100_886),
     "cloudlet": Size(141_534, 2_273_784),
     "machine": Size(436_484, 3_133_093),
-    "cloudspace": Size(43_041, 336_506),
-    "account": Size(28, 86),
+    "cloudspace": Size(44_985, 351_500),
+    "account": Size(45, 154),
     "disk": Size(168_264, 1_384_918),
     "image": Size(103_376, 873_047),
-    "node": Size(20_378, 189_273),
-    "lease": Size(35, 99),
-    "reservation": Size(60_181, 506_653),
-    "event": Size(6, 8),
-    "system": Size(28, 404),
-    "service": Size(67_192, 491_631),
+    "node": Size(20_418, 189_576),
+    "lease": Size(40, 141),
+    "reservation": Size(70_981, 591_904),
+    "event": Size(7, 12),
+    "system": Size(30, 414),
+    "service": Size(96_522, 695_283),
+    "job": Size(50_699, 366_262),
 }

@@ -6,17 +6,16 @@ names no network, security group or key gets its region's default ones, which ar
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from stead.lifecycle.files import nodes
+from stead.lifecycle.files.decoded import NAME, Wrong, decoded
 from stead.lifecycle.files.problems import Problem, error
 
-NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 PLACE = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,49}$"
 LABEL = r"^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9])?$"
 DEFAULT = "default"
@@ -103,14 +102,6 @@ class Infrastructure(
     labels: Labels = {}
 
 
-class Wrong(ValueError):
-    """A description that makes no sense, with all that is wrong with it."""
-
-    def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(map(_told, problems)))
-        self.problems = tuple(problems)
-
-
 class Part(Struct, frozen=True, kw_only=True):
     """A subgroup with everything that was left to the defaults."""
 
@@ -169,7 +160,7 @@ def _checked(spec: Any, *, strict: bool) -> Infrastructure:
     try:
         found = msgspec.convert(spec, Infrastructure, strict=strict)
     except msgspec.ValidationError as wrong:
-        raise Wrong([_problem(str(wrong))]) from wrong
+        raise Wrong([decoded(str(wrong), FIELDS)]) from wrong
     problems = list(_problems(found))
     if problems:
         raise Wrong(problems)
@@ -285,18 +276,6 @@ def _problems(found: Infrastructure) -> Iterator[Problem]:
             yield Problem(("sshKeys", place), "it needs publicKey")
 
 
-_AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
-_STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
-_UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$")
-_SAYS = (
-    (re.compile(r"^Object missing required field `(.*)`$"), r"it needs \1"),
-    (re.compile(rf"^Expected `str` matching regex '{re.escape(NAME)}'$"), "a name has a-z, 0-9 and dashes"),
-    (re.compile(r"^Expected `(?:int|array|object|str)(?: \| null)?`, got `(.*)`$"), r"\1 does not fit here"),
-    (re.compile(r"^Expected `int` (.=) ([\d.]+)$"), r"it has to be \1 \2"),
-    (re.compile(r"^Expected `array` of length >= 1$"), "there has to be one at least"),
-)
-"""The decoder's words, and ours."""
-
 FIELDS = sorted(
     {
         field
@@ -304,20 +283,3 @@ FIELDS = sorted(
         for field in (f.encode_name for f in msgspec.structs.fields(kind))
     }
 )
-
-
-def _problem(message: str) -> Problem:
-    """What the decoder says, with the place taken out of it."""
-    found = _AT.search(message)
-    at = tuple(name or int(index) for name, index in _STEP.findall(found["path"] if found else ""))
-    says = _AT.sub("", message)
-    unknown = _UNKNOWN.match(says)
-    for pattern, ours in _SAYS:
-        says = pattern.sub(ours, says)
-    if unknown:
-        return Problem((*at, unknown[1]), "there is no such field", word=unknown[1], known=FIELDS)
-    return Problem(at, says)
-
-
-def _told(problem: Problem) -> str:
-    return f"{'.'.join(map(str, problem.path)) or 'it'}: {problem.says}"

@@ -1,11 +1,13 @@
 """Systems: trees of services, deployed in parallel where it is safe.
 
 A system's state is the worst of its services'. Deploys and teardowns change its definition and not its state: they
-run beside each other, each with its claim on a path of the tree.
+run beside each other, each with its claim on a path of the tree. A system's jobs run to their end, and are not asked
+how their system is.
 """
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import (
+    DAY,
     HOUR,
     MINUTE,
     Action,
@@ -112,7 +114,9 @@ SERVICE = Lifecycle(
             "stable",
             fails="failed",
             by=(Actor.CONTROLLER,),
-            undo="leave",
+            undo="restore",
+            undone="stable",
+            attempts=1,
             respec=True,
             joins=False,
         ),
@@ -124,7 +128,9 @@ SERVICE = Lifecycle(
             "stable",
             fails="failed",
             by=(Actor.CONTROLLER,),
-            undo="leave",
+            undo="restore",
+            undone="stable",
+            attempts=1,
             respec=True,
             joins=False,
         ),
@@ -141,6 +147,61 @@ SERVICE = Lifecycle(
         ),
     ),
     drifts=("stable", "failed"),
+    gone="failed",
+    broken="failed",
+)
+
+JOB = Lifecycle(
+    kind="job",
+    says="A program of a system that runs to its end.",
+    parent="system",
+    states=(
+        absent("absent", "There is no such job."),
+        moving("running", "It runs.", DAY),
+        settled("succeeded", "It ran to its end, and well.", still=True),
+        settled("failed", "It ended badly, or could not be run.", seen="", still=True),
+        moving("deleting", "It is being taken away.", HOUR),
+    ),
+    actions=(
+        Action(
+            "create",
+            "Run it for the first time.",
+            ("absent",),
+            ("running",),
+            "succeeded",
+            fails="failed",
+            by=(Actor.CONTROLLER,),
+            undo="leave",
+            attempts=1,
+            joins=False,
+        ),
+        Action(
+            "run",
+            "Run it once more.",
+            ("succeeded", "failed"),
+            ("running",),
+            "succeeded",
+            fails="failed",
+            by=(Actor.USER, Actor.CONTROLLER),
+            undo="leave",
+            attempts=1,
+            respec=True,
+            amends=True,
+            joins=False,
+        ),
+        Action(
+            "delete",
+            "Take it away, running or not.",
+            ("succeeded", "failed"),
+            ("deleting",),
+            "absent",
+            fails="failed",
+            by=(Actor.CONTROLLER,),
+            undo="leave",
+            outranks=True,
+        ),
+    ),
+    drifts=("succeeded", "failed"),
     gone="failed",
     broken="failed",
 )

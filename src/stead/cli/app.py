@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,10 +10,11 @@ import typer
 
 from stead.cli.following import DryRun, How, Key, OnFailure, Queueing, Remedy, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns, printable
+from stead.cli.logs import add_logs
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import AppPath
-from stead.cli.remote import Output, Server, Timeout, clock, reach
+from stead.cli.remote import Output, Server, Timeout, clock
 from stead.cli.respec import Spec, merged, respec
 from stead.cli.settings import Settings, read_spec, set_fields
 from stead.cli.verbs import add_verb
@@ -181,26 +180,4 @@ add_show(
     "An app: its state, what is going on, its spec, and what the site said of it.",
     "stead app show lab/berlin/one/web -o yaml",
 )
-
-
-@app.command(short_help="What an app wrote.", epilog="Example: stead app logs lab/berlin/one/web --follow")
-def logs(
-    path: AppPath,
-    lines: Annotated[int, typer.Option(min=1, max=10_000, help="So many lines at most, the last ones.")] = 100,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what it writes from now on.")] = False,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """The last lines that an app wrote, asked of the agent of its site."""
-    with reach(server) as client:
-        if not follow:
-            _write(client.logs(path, lines=lines).lines)
-            return
-        for line in client.follow_logs(path, lines=lines):
-            _write([line])
-
-
-def _write(lines: Iterable[str]) -> None:
-    for line in lines:
-        # What an app writes could do anything to a terminal; elsewhere it is left as it is.
-        sys.stdout.write(f"{_CONTROL.sub('?', line) if sys.stdout.isatty() else line}\n")
-    sys.stdout.flush()
+add_logs(app, AppPath, "an app", "stead app logs lab/berlin/one/web --follow")

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import typer
-import yaml
 
+from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.output import Code, fail
 from stead.cli.settings import read_spec
 from stead.lifecycle.files.times import seconds
@@ -85,6 +85,8 @@ def time_of(text: str, option: str, after: datetime) -> datetime:
         if text.startswith("+"):
             return after + timedelta(seconds=seconds(text[1:]))
         time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            time.astimezone(UTC)  # which may be before the first day that there is, or after the last
     except (ValueError, OverflowError):
         says = f"{text!r} is no time: say it as 2030-01-31T12:00:00Z, or as +2h"
         raise typer.BadParameter(says, param_hint=option) from None
@@ -116,7 +118,7 @@ def properties(wishes: Sequence[str]) -> dict[str, Any]:
 def plain_value(text: str) -> str | int | float | bool:
     """A number or a truth where it is one; else the text."""
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        value = read_yaml(text)
+    except NotYaml:
         return text
     return value if isinstance(value, int | float | bool) else text

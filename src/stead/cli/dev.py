@@ -1,4 +1,4 @@
-"""`stead dev` and `stead doctor`: all of it on this machine, and what is missing for that."""
+"""`stead dev`: all of it on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.output import Code, fail, line, note
-from stead.dev.cell import HOSTS, LANES, RACK, Cell, Wanted, home, lanes_of
+from stead.dev.cell import HOSTS, LANES, LOCAL, RACK, Cell, Wanted, home, lanes_of
 from stead.dev.children import NotStarted
 from stead.dev.doctor import examine
 
@@ -62,6 +62,7 @@ def _tell(cell: Cell, took: float) -> None:
     line(f"  API        {url}/v1, described at {url}/v1/openapi.json")
     line(f"  clouds     {', '.join(lanes_of(LANES))} (simulated)")
     line(f"  hosts      {', '.join(HOSTS)} at {', '.join(lanes_of(RACK))} (simulated)")
+    line(f"  systems    on {LOCAL}: processes of this machine")
     line(f"  data       {kept}\n")
     line(f"  {'PART':<12} {'PROCESS':>7}  ADDRESS")
     for name, pid, address in cell.parts():
@@ -72,15 +73,5 @@ def _tell(cell: Cell, took: float) -> None:
     line(f"  stead mci tree shop/web{server}")
     line(f"  stead explain shop/web resume{server}")
     line(f"  stead lease create lab/monday --from now --to +2h --hosts 2{server}")
+    line(f"  stead system create shop/site --lane {LOCAL}{server}")
     line("\nKill any of the processes meanwhile and it goes on. Ctrl-C ends it.")
-
-
-def doctor(port: Port = 7770, cloud_port: CloudPort = 7780) -> None:
-    """Say what is missing or wrong on this machine for `stead dev`, and what would help.
-
-    Exit code 0: nothing. 1: something.
-    """
-    findings = list(examine(Wanted(port, cloud_port)))
-    for finding in findings:
-        line(f"{'ok' if finding.well else 'WRONG':<6} {finding.what:<11} {finding.says}")
-    raise typer.Exit(Code.DONE if all(finding.well for finding in findings) else Code.FAILED)

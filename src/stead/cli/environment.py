@@ -17,6 +17,8 @@ VARIABLES: Mapping[str, str] = {
     "STEAD_ISSUER_CA": "A file of certificates that `stead server` trusts for its issuer, instead of the system's.",
     "STEAD_WITH_PARENT": "Set by `stead server` for the controller that it starts, which then ends when the server "
     "does. Nobody else sets it.",
+    "STEAD_METRICS_SOCKET": "Set by `stead server` for the controller that it starts: where the server asks for "
+    "its metrics. Nobody else sets it.",
     "STEAD_CA": "The file of certificates that commands trust, as `stead --ca FILE` says it.",
     "NO_COLOR": "Where it is set, no colours are written to a terminal.",
 }

@@ -22,6 +22,9 @@ def explain(
     force: Force = False,
     reason: Why = "",
     queue: Queueing = False,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="PLACE", help="Of a deploy: where in its system, such as /data/db.")
+    ] = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
@@ -31,7 +34,7 @@ def explain(
     """
     with reach(server) as client:
         conflict = on_conflict(queue)
-        answer = client.explain(path, action, kind=kind, force=force, reason=reason, on_conflict=conflict)
+        answer = client.explain(path, action, kind=kind, force=force, reason=reason, on_conflict=conflict, at=at)
     match output:
         case ListFormat.NAME:
             line("allowed" if answer.allowed else "refused")

@@ -28,7 +28,7 @@ OPERATIONS: Columns[Operation] = Columns(
     narrow=(
         ("OPERATION", lambda op: op.id),
         ("ACTION", lambda op: op.action),
-        ("PATH", lambda op: op.path),
+        ("PATH", lambda op: op.place or op.path),
         ("OUTCOME", lambda op: op.outcome or ("queued" if op.queued else "running")),
     ),
     wide=(
@@ -123,10 +123,11 @@ def finish(
         raise typer.Exit(INTERRUPTED) from None
     write([ended], OPERATIONS, output)
     if ended.outcome not in well:
-        note(f"error: {ended.action} of {ended.path} ended {ended.outcome}; see: stead journal {ended.path}")
+        where = ended.place or ended.path
+        note(f"error: {ended.action} of {where} ended {ended.outcome}; see: stead journal {where}")
         if ended.says:
             note(f"  because: {printable(ended.says)}")
-        elif ended.kind in GROUPS and ended.failed:
+        elif ended.kind in (*GROUPS, "system") and ended.failed:
             note(f"  {ended.failed} failed; see: stead operation members {ended.id}")
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
@@ -185,13 +186,13 @@ def _bars(client: SyncClient, operation: Operation) -> list[str]:
 
 def _says(operation: Operation) -> str:
     if operation.outcome is not None:
-        return f"{operation.action} of {operation.path}: {operation.outcome}"
+        return f"{operation.action} of {operation.place or operation.path}: {operation.outcome}"
     if operation.queued:
-        return f"{operation.action} of {operation.path}: {place(operation.position)}"
+        return f"{operation.action} of {operation.place or operation.path}: {place(operation.position)}"
     done = f", {operation.total - operation.remaining} of {operation.total}" if operation.total > 1 else ""
     done += saved(operation.total, operation.orders)
     again = f", attempt {operation.attempt}" if (operation.attempt or 1) > 1 else ""
     end = ", cancelled" if operation.cancelled else ""
     where = f"{operation.state or 'under way'} ({operation.phase or 'acting'}{again}{done}{end})"
     says = f": {printable(operation.says)}" if operation.says else ""
-    return f"{operation.action} of {operation.path}: {where}{says}"
+    return f"{operation.action} of {operation.place or operation.path}: {where}{says}"

@@ -1,16 +1,45 @@
-"""`stead journal`: every move and every refusal, in order."""
+"""`stead journal`: every move and every refusal, in order. What is no word of its own after it is a path to show."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
+from stead.cli.archive import archive
 from stead.cli.listing import Columns, write, write_one
-from stead.cli.output import Code, ListFormat, fail
+from stead.cli.output import Code, ListFormat, fail, note
 from stead.cli.paths import any_path, complete_paths
 from stead.cli.remote import Output, Server, clock, reach
+from stead.cli.trail import export, head, verify
 from stead.client import DEFAULT_SERVER, Line
+
+SHOW = "show"
+
+
+class Shown(TyperGroup):
+    """A group that shows the journal where it is told nothing else."""
+
+    default = SHOW
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """`stead journal shop` is `stead journal show shop`."""
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
+            args = [SHOW, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=Shown, rich_markup_mode=None)
+
+
+@app.callback()
+def group() -> None:
+    """Every move and every refusal, in order.
+
+    `stead journal shop --follow` is short for `stead journal show shop --follow`.
+    """
+
 
 LAST = 20
 """Lines that are shown where nothing says which."""
@@ -37,6 +66,8 @@ LINES: Columns[Line] = Columns(
         ("ACTOR", lambda line: line.actor),
         ("TIMES", lambda line: str(line.refused or "")),
         ("OPERATION", lambda line: line.operation or ""),
+        ("ORIGIN", lambda line: line.origin or ""),
+        ("REQUEST", lambda line: line.request or ""),
     ),
     name=lambda line: str(line.position),
     right=("POSITION", "TIMES"),
@@ -47,6 +78,7 @@ def _path(value: str | None) -> str | None:
     return None if value is None or value == "/" else any_path(value)
 
 
+@app.command(SHOW, short_help="Every move and every refusal.", epilog="Example: stead journal show shop --follow")
 def journal(
     path: Annotated[
         str | None,
@@ -73,6 +105,8 @@ def journal(
         if path is None and after is None and not all_:
             begin = max(0, client.journal_page(limit=1).end - LAST)
         page = client.journal_page(after=begin, path=path)
+        if page.archived > begin:
+            note(f"lines up to {page.archived} are archived: they are in files")
         widths = write(page.items, LINES, output, endless=True)
         while page.next < page.end:
             page = client.journal_page(after=page.next, path=path)
@@ -80,3 +114,21 @@ def journal(
                 write_one(item, LINES, output, widths)
         for item in client.events(after=page.next, path=path) if follow else ():
             write_one(item, LINES, output, widths)
+
+
+app.command("head", short_help="How far the chain of hashes has come.", epilog="Example: stead journal head")(head)
+app.command(
+    "verify",
+    short_help="Whether the journal is as it was written.",
+    epilog="Example: stead journal verify",
+)(verify)
+app.command(
+    "export",
+    short_help="Write the journal to files.",
+    epilog="Example: stead journal export --to audit --since 2026-01-01",
+)(export)
+app.command(
+    "archive",
+    short_help="Take old lines out of the journal, into files.",
+    epilog="Example: stead journal archive --before 2026-01-01 --to archive",
+)(archive)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.listing import Columns, write
-from stead.cli.output import ListFormat
+from stead.cli.output import ListFormat, fail, line
 from stead.cli.remote import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Lane
 
@@ -54,6 +54,21 @@ def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) ->
     """
     with reach(server) as client:
         write(client.lanes(), LANES, output)
+
+
+@app.command(short_help="Have a lane tell all that it has.", epilog="Example: stead lane survey aws.us-east-1")
+def survey(
+    name: Annotated[str, typer.Argument(metavar="LANE", help="A lane, such as aws.us-east-1.")],
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Have the agent of a lane tell all that is there now, and not in half an hour at the latest.
+
+    What was believed is set right, and what nobody owns is listed once it was found twice: see `stead orphan list`.
+    """
+    with reach(server) as client:
+        if not client.survey_lane(name):
+            fail(f"nobody who serves {name} answers")
+    line(f"{name} tells what it has")
 
 
 @app.command(

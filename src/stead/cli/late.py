@@ -11,6 +11,8 @@ from typer.main import get_command
 LATE = {
     "agent": "stead.cli.agent",
     "pki": "stead.cli.pki",
+    "backup": "stead.cli.backup",
+    "install": "stead.cli.install",
     "lifecycle": "stead.cli.lifecycle",
     "policy": "stead.cli.policy",
 }

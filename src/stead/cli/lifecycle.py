@@ -1,4 +1,4 @@
-"""`stead lifecycle`: look at lifecycles, check them, explore them, draw them. Needs no server."""
+"""`stead lifecycle`: look at lifecycles, check them, explore them, draw them. None of this needs a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 import yaml
 
 from stead.catalog import FAMILIES, KINDS
-from stead.cli import tables
+from stead.cli import registered, tables
 from stead.cli.exploring import Explored, search_all
 from stead.cli.output import Code, Format, ListFormat, data, fail, heading, line, note, table
 from stead.cli.sources import complete, find, locate
@@ -184,6 +184,9 @@ def diagram(
     except OSError as error:
         fail(f"cannot write {file}: {error.strerror}")
     note(f"wrote {file}")
+
+
+registered.add_to(app)
 
 
 def _summary(family: str, lifecycle: Lifecycle) -> dict[str, Any]:

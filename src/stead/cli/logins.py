@@ -49,8 +49,8 @@ def forget(server: str) -> bool:
 
 def _renewed(server: str, kept: dict[str, Any]) -> dict[str, Any] | None:
     """The login with what the issuer says now; None where it says nothing, and the server will tell."""
-    asked = {"grant_type": "refresh_token", "refresh_token": kept["refresh"], "client_id": kept["client"]}
-    with suppress(httpx.HTTPError, ValueError, KeyError):
+    with suppress(httpx.HTTPError, httpx.InvalidURL, ValueError, KeyError):
+        asked = {"grant_type": "refresh_token", "refresh_token": kept["refresh"], "client_id": kept["client"]}
         answer = httpx.post(kept["endpoint"], data=asked, timeout=PATIENCE)
         said = answer.json()
         if answer.status_code == 200 and said.get("id_token"):
@@ -83,9 +83,17 @@ def _file() -> Path:
 def _read() -> dict[str, dict[str, Any]]:
     try:
         said = json.loads(_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return {name: login for name, login in said.items() if _fit(login)} if isinstance(said, dict) else {}
+
+
+def _fit(login: Any) -> bool:
+    """Whether it is a login: somebody may have written in the file."""
+    if not isinstance(login, dict) or not isinstance(login.get("token"), str):
+        return False
+    words = all(isinstance(login.get(name, ""), str) for name in ("refresh", "client", "endpoint"))
+    return words and isinstance(login.get("until") or 0, int | float)
 
 
 def _write(logins: dict[str, dict[str, Any]]) -> Path:

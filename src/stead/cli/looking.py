@@ -36,18 +36,25 @@ def add_list(app: typer.Typer, kind: str, columns: Columns[Resource], says: str,
         server: Server = DEFAULT_SERVER,
     ) -> None:
         with reach(server) as client:
-            place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
-            widths = write(listed(client, kind, below), columns, output, endless=watch)
-            for event in client.events(after=place, path=below) if watch else ():
-                if event.kind == kind and not event.refused:
-                    try:
-                        now = client.resource(event.path)
-                    except NotFound:
-                        now = Resource(path=event.path, kind=kind, state=event.target, state_class="absent", tag="")
-                    write_one(now, columns, output, widths)
+            shown_list(client, kind, below, columns, output, watch=watch)
 
     list_.__doc__ = f"{says}, in order of path."
     app.command("list", short_help=f"{says}.", epilog=f"Example: {example}")(list_)
+
+
+def shown_list(
+    client: SyncClient, kind: str, below: str, columns: Columns[Resource], output: ListFormat, *, watch: bool
+) -> None:
+    """Write what there is of a kind; with `watch`, also what becomes of it."""
+    place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
+    widths = write(listed(client, kind, below), columns, output, endless=watch)
+    for event in client.events(after=place, path=below) if watch else ():
+        if event.kind == kind and not event.refused:
+            try:
+                now = client.resource(event.path)
+            except NotFound:
+                now = Resource(path=event.path, kind=kind, state=event.target, state_class="absent", tag="")
+            write_one(now, columns, output, widths)
 
 
 def listed(client: SyncClient, kind: str, below: str) -> Iterator[Resource]:
@@ -85,6 +92,11 @@ def there(client: SyncClient, kind: str, path: str) -> Resource:
 def one(client: SyncClient, kind: str, path: str, at: datetime | None) -> Resource | Past:
     """The same or, with a time, as it was then."""
     return there(client, kind, path) if at is None else _of(kind, client.past(path, at.replace(tzinfo=UTC)))
+
+
+def any_one(client: SyncClient, path: str, at: datetime | None) -> Resource | Past:
+    """Whatever is at a path or, with a time, was there then."""
+    return client.resource(path) if at is None else client.past(path, at.replace(tzinfo=UTC))
 
 
 def _of[T: (Resource, Past)](kind: str, found: T) -> T:

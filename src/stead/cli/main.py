@@ -16,6 +16,7 @@ from stead.cli import (
     cluster,
     dev,
     disk,
+    doctor,
     explain,
     host,
     image,
@@ -30,13 +31,17 @@ from stead.cli import (
     orphan,
     queue,
     quota,
+    resource,
     roles,
     scaling,
     secret,
     serve,
+    service,
     shared,
     stuck,
     subgroup,
+    support,
+    system,
     token,
     vm,
 )
@@ -57,7 +62,16 @@ app = typer.Typer(
 app.command("dev", short_help="Run everything on this machine, to try it.", epilog="Example: stead dev --keep")(
     dev.dev
 )
-app.command("doctor", short_help="What is missing for that, or wrong.", epilog="Example: stead doctor")(dev.doctor)
+app.command(
+    "doctor",
+    short_help="What is missing for that, or wrong; or how a running cell is.",
+    epilog="Example: stead doctor --running",
+)(doctor.doctor)
+app.command(
+    "support-bundle",
+    short_help="All that somebody needs who is to help, in one file.",
+    epilog="Example: stead support-bundle --to bundle.tar.gz --log server.log",
+)(support.support_bundle)
 app.add_typer(mci.app, name="mci", short_help="Infrastructures of VMs over many clouds.")
 app.add_typer(subgroup.app, name="subgroup", short_help="VMs of an infrastructure that are alike.")
 app.add_typer(vm.app, name="vm", short_help="Make virtual machines, look at them, change them.")
@@ -72,8 +86,12 @@ app.add_typer(machine.app, name="machine", short_help="Machines on the nodes of 
 app.add_typer(disk.app, name="disk", short_help="Disks of machines, and those that lie by themselves.")
 app.add_typer(image.app, name="image", short_help="What the first disks of machines are made from.")
 app.add_typer(node.app, name="node", short_help="The hosts that machines of the private cloud run on.")
+app.add_typer(system.app, name="system", short_help="Trees of services, deployed path by path.")
+app.add_typer(service.service, name="service", short_help="Services of systems.")
+app.add_typer(service.job, name="job", short_help="Jobs of systems.")
 app.add_typer(lease.app, name="lease", short_help="Hosts booked for a time.")
 app.add_typer(host.app, name="host", short_help="Machines that leases can have.")
+app.add_typer(resource.app, name="resource", short_help="Resources of any kind, also of your own.")
 app.command(
     "bin", short_help="What lies in the recycle bin, and until when.", epilog="Example: stead bin acme/space"
 )(recycle_bin.bin_)
@@ -81,9 +99,7 @@ app.add_typer(operation.app, name="operation", short_help="What was asked for, a
 app.add_typer(queue.app, name="queue", short_help="Where operations wait their turn.")
 app.add_typer(quota.app, name="quota", short_help="How much accounts and cloudspaces may have.")
 app.add_typer(scaling.app, name="scaling", short_help="Policies that follow demand.")
-app.command("journal", short_help="Every move and every refusal.", epilog="Example: stead journal shop --follow")(
-    journal.journal
-)
+app.add_typer(journal.app, name="journal", short_help="Every move and every refusal; is it as it was written?")
 app.command(
     "stuck",
     short_help="What does not come to its end, and why.",

@@ -101,4 +101,5 @@ MachinePath = Annotated[str, argument("machine", "a machine", "account/cloudspac
 DiskPath = Annotated[str, argument("disk", "a disk", "account/cloudspace/disk")]
 ImagePath = Annotated[str, argument("image", "an image", "datacenter/image")]
 NodePath = Annotated[str, argument("node", "a node", "datacenter/node")]
+SystemPath = Annotated[str, argument("system", "a system", "namespace/system")]
 LeasePath = Annotated[str, argument("lease", "a lease", "namespace/name")]

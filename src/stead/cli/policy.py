@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
 from stead.access.cases import BadCase, tried
 from stead.access.policies import BadPolicy, Policies
 from stead.catalog import KINDS
+from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.remote import Output, Server, clock, reach
@@ -109,11 +109,12 @@ def test(
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        said = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
+        said = read_yaml(read_text(str(file)))
+    except NotYaml as error:
         fail(f"{file}: {error}", Code.USAGE)
     if not isinstance(said, dict) or not isinstance(said.get("cases"), list) or not said["cases"]:
         fail(f"{file}: it has no cases", Code.USAGE)
-    if not all(isinstance(name, str) for name in said.get("policies", [])):
+    named = said.get("policies", [])
+    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
         fail(f"{file}: policies are the names of files", Code.USAGE)
     return said

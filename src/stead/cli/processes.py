@@ -12,8 +12,10 @@ import sys
 import threading
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import uvicorn
@@ -33,13 +35,27 @@ from stead.lifecycle.files.times import seconds
 from stead.lifecycle.pace import DEFAULT
 from stead.pki.identity import Identity
 from stead.secrets.sources import private
+from stead.telemetry import exposing
 
-__all__ = ["Listening", "Place", "SiteFailed", "WrongSettings", "agent", "controller", "server"]
+__all__ = [
+    "Listening",
+    "Metrics",
+    "Place",
+    "PortTaken",
+    "SiteFailed",
+    "WrongSettings",
+    "agent",
+    "controller",
+    "server",
+]
 
 log = logging.getLogger(__name__)
 
 POLITE = 5
 """By how much what carries on lets those go first who answer."""
+
+GRACE = 5.0
+"""Seconds that an agent has to end in order when it is told to."""
 
 PAUSE = 1.0
 """Seconds before another process takes the place of one that ended."""
@@ -60,12 +76,15 @@ class Place:
     """Whether agents of sites may be behind leaf nodes."""
     webhooks: Sequence[str] = ()
     """How addresses begin at which owners of leases may have something told."""
+    replicas: int = 1
+    """Servers of the bus that keep each message."""
 
     def words(self) -> list[str]:
         """The same, as it is told to another process; without addresses."""
         given = ["--identity", str(self.identity)] if self.identity is not None else []
         given += ["--leaf-nodes"] if self.leaves else []
         given += [word for prefix in self.webhooks for word in ("--webhooks", prefix)]
+        given += ["--bus-replicas", str(self.replicas)]
         return ["--cell", self.cell, "--pace", str(self.pace), *given, "--agent-lifetime", self.lifetime]
 
     def addresses(self) -> dict[str, str]:
@@ -79,6 +98,7 @@ class Place:
             "identity": self.identity,
             "lifetime": float(seconds(self.lifetime)),
             "leaves": self.leaves,
+            "replicas": self.replicas,
         }
 
 
@@ -112,6 +132,7 @@ class Listening:
             http=Guarded,
             ws="none",
             log_config=None,
+            access_log=False,  # the app tells of requests itself, each with its id
             lifespan="off",
             ssl_certfile=self.certificate,
             ssl_keyfile=self.key,
@@ -123,16 +144,45 @@ def server(place: Place, listening: Listening, entry: Entry) -> None:
     _run(_server(place, listening, entry))
 
 
-def controller(place: Place) -> None:
+def controller(place: Place, metrics: Metrics | None = None) -> None:
     """A controller alone. With a parent, it ends when that does, however that ends."""
-    if WITH_PARENT in os.environ:
+    if WITH_PARENT not in os.environ:
+        _expose(metrics)
+    else:
         threading.Thread(target=_end_with_parent, daemon=True).start()
         os.nice(POLITE)
     _run(_controller(place))
 
 
+@dataclass(frozen=True)
+class Metrics:
+    """Where a process without an HTTP interface tells its metrics."""
+
+    host: str
+    port: int
+
+
+def _expose(metrics: Metrics | None, *, wait: bool = False) -> None:
+    """Tell metrics on a port of their own. Raises `PortTaken` where that is somebody else's.
+
+    Whoever is to replace an agent may `wait`: until then the port is that one's.
+    """
+    if metrics is not None and wait:
+        threading.Thread(target=exposing.serve_when_free, args=(metrics.host, metrics.port), daemon=True).start()
+    elif metrics is not None:
+        try:
+            exposing.serve(metrics.host, metrics.port)
+        except OSError as error:
+            says = f"metrics cannot be told at {metrics.host}:{metrics.port}: {error.strerror or error}"
+            raise PortTaken(says) from None
+
+
+class PortTaken(Exception):
+    """Somebody else listens there."""
+
+
 def _end_with_parent() -> None:
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):  # not by sys.stdin, whose lock this thread would have when the process ends
         pass
     os._exit(0)
 
@@ -150,15 +200,17 @@ def agent(
     leaf: str | None = None,
     versions: Path | None = None,
     succeeds: int = 0,
+    metrics: Metrics | None = None,
 ) -> None:
     """An agent for some lanes; one of another version can replace it where `versions` has one.
 
     Raises `SiteFailed` where it cannot be said what a site has.
     """
+    _expose(metrics, wait=bool(succeeds))
     config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
     succession = Succession(versions, _own_words(), succeeds) if versions is not None else None
     try:
-        _run(entry.run(nats, cell, name, config, identity, succession, domain, leaf))
+        _run(_until_told(entry.run(nats, cell, name, config, identity, succession, domain, leaf)))
     except BaseExceptionGroup as group:
         failed, others = group.split(SiteFailed)
         if failed is None or others is not None:
@@ -193,17 +245,44 @@ def _run(program: Coroutine[Any, Any, None]) -> None:
         uvloop.run(program)
 
 
+async def _until_told(program: Coroutine[Any, Any, None]) -> None:
+    """Until it ends, or is told to by a signal, which the first process of a container does not die of by itself.
+
+    What it is doing at a provider may take long; whoever wants it done finds out what became of it, so nobody waits.
+    """
+    running, told = asyncio.ensure_future(program), threading.Event()
+
+    def end() -> None:
+        told.set()
+        running.cancel()
+        last = threading.Timer(GRACE, os._exit, (0,))
+        last.daemon = True
+        last.start()
+
+    if sys.platform != "win32":
+        for word in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(word, end)
+    try:
+        await running
+    except asyncio.CancelledError:
+        if not told.is_set():
+            raise
+
+
 async def _server(place: Place, listening: Listening, entry: Entry) -> None:
     async with door(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
         await _tell(service, entry)
-        config = listening.config(service)
         command = [*_own_command(), "controller", *place.words()]
-        beside = asyncio.create_task(_beside(command, place.addresses()))
-        try:
-            await uvicorn.Server(config).serve()
-        finally:
-            beside.cancel()
-            await asyncio.gather(beside, return_exceptions=True)
+        with TemporaryDirectory(prefix="stead-metrics-") as folder:
+            socket = Path(folder) / "controller"
+            config = listening.config(replace(service, beside=partial(exposing.asked_at, socket)))
+            told = {**place.addresses(), exposing.SOCKET: str(socket)}
+            beside = asyncio.create_task(_beside(command, told))
+            try:
+                await uvicorn.Server(config).serve()
+            finally:
+                beside.cancel()
+                await asyncio.gather(beside, return_exceptions=True)
 
 
 async def _tell(service: Service, entry: Entry) -> None:
@@ -242,6 +321,8 @@ async def _beside(command: Sequence[str], told: Mapping[str, str]) -> None:
 async def _controller(place: Place) -> None:
     options = {**place.options(), "webhooks": place.webhooks}
     async with engine(place.database, place.nats, place.cell, **options) as e:
+        if exposing.SOCKET in os.environ:
+            await exposing.answer_on(Path(os.environ[exposing.SOCKET]))
         running = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(word, running.cancel)

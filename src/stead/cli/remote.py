@@ -68,7 +68,8 @@ def tell(problem: Problem) -> None:
     """Say why not: the reasons, who is in the way, and what could be asked instead."""
     reasons = [(reason.code, reason.says) for reason in problem.reasons] or [(problem.code, problem.detail)]
     for code, says in reasons:
-        note(f"error: {says or problem.title} [{code}]")
+        first, *more = (says or problem.title).splitlines()
+        note("\n".join([f"error: {first} [{code}]", *more]))
     if problem.current_state:
         note(f"  state: {problem.current_state}")
     for holder in problem.holders or filter(None, [problem.holder]):

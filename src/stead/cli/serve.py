@@ -5,24 +5,32 @@ What a process is made of is imported when it is run: all other commands start w
 
 from __future__ import annotations
 
-import logging
-import os
 import socket
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import yaml
 
+from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.output import Code, fail
 from stead.cli.settings import read_text
 from stead.cli.times import duration
 from stead.cli.webhooks import prefixes
 
 if TYPE_CHECKING:
+    from stead.cli.processes import Metrics
     from stead.pki.identity import Identity
 
-Nats = Annotated[str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is.")]
+Nats = Annotated[
+    str, typer.Option("--nats", envvar="STEAD_NATS", help="Where the bus is; its servers, with commas between.")
+]
+Copies = Annotated[
+    int,
+    typer.Option(
+        "--bus-replicas", min=1, max=5, envvar="STEAD_BUS_REPLICAS", help="Servers of the bus that keep each message."
+    ),
+]
 Cell = Annotated[str, typer.Option("--cell", envvar="STEAD_CELL", help="The name of the cell.")]
 Database = Annotated[
     str, typer.Option("--database", envvar="STEAD_DATABASE", help="PostgreSQL, as postgresql://user@host/name.")
@@ -101,19 +109,48 @@ Webhooks = Annotated[
         "May be repeated; without it, there are none.",
     ),
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        envvar="STEAD_METRICS_PORT",
+        min=1,
+        max=65535,
+        help="Tell metrics on a port of their own, at /metrics. Without it, they are not told.",
+    ),
+]
+MetricsHost = Annotated[
+    str,
+    typer.Option(
+        "--metrics-host",
+        envvar="STEAD_METRICS_HOST",
+        help="The address of that port. Whoever reaches it is told, and is not asked who they are.",
+    ),
+]
 
 
-def _log() -> None:
-    """To stderr, without anything that is known to be secret; so is what the interpreter itself writes there."""
-    from stead.secrets.scrubbing import Scrubbing, install_hooks
+class Lines(StrEnum):
+    """How lines of the log are written."""
 
-    to_stderr = logging.StreamHandler()
-    to_stderr.setFormatter(Scrubbing("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(level=os.environ.get("STEAD_LOG", "INFO"), handlers=[to_stderr])
-    install_hooks()
+    TEXT = "text"
+    JSON = "json"
 
 
-def _unlocked(context: typer.Context, dsn: str) -> str:
+Log = Annotated[
+    Lines,
+    typer.Option("--log", envvar="STEAD_LOG_FORMAT", help="Lines of the log for people, or for programs as JSON."),
+]
+
+
+def _log(part: str, form: Lines) -> None:
+    """To stderr, without anything that is known to be secret; and traces to whoever collects them."""
+    from stead.telemetry import logs, tracing
+
+    logs.begin(part, form)
+    tracing.begin(part)
+
+
+def unlocked(context: typer.Context, dsn: str) -> str:
     """An address without its password, which goes on by the environment. On a command line there is none."""
     from stead.secrets.address import parted, without_password
 
@@ -142,6 +179,7 @@ def server(
     lifetime: Lifetime = "30d",
     leaves: Leaves = False,
     webhooks: Webhooks = None,
+    replicas: Copies = 1,
     rate: Annotated[
         list[str] | None,
         typer.Option(
@@ -167,6 +205,7 @@ def server(
             help="Another ends TLS before it: listen without a certificate where others reach it.",
         ),
     ] = False,
+    log: Log = Lines.TEXT,
 ) -> None:
     """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus.
 
@@ -176,7 +215,7 @@ def server(
 
     entrance.check_address(host, tls=tls_cert is not None, behind_proxy=behind_proxy)
     entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
-    _log()
+    _log("server", log)
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
     _described(identity)
@@ -185,7 +224,7 @@ def server(
     except ValueError as error:
         fail(str(error), Code.USAGE)
     place = processes.Place(
-        _unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or ()
+        unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas
     )
     processes.server(place, listening, entry)
 
@@ -200,16 +239,29 @@ def controller(
     lifetime: Lifetime = "30d",
     leaves: Leaves = False,
     webhooks: Webhooks = None,
+    replicas: Copies = 1,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
+    log: Log = Lines.TEXT,
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
     from stead.cli import processes
 
-    _log()
+    _log("controller", log)
     _described(identity)
     place = processes.Place(
-        _unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or ()
+        unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas
     )
-    processes.controller(place)
+    try:
+        processes.controller(place, _metrics(metrics_host, metrics_port))
+    except processes.PortTaken as error:
+        fail(str(error))
+
+
+def _metrics(host: str, port: int | None) -> Metrics | None:
+    from stead.cli import processes
+
+    return None if port is None else processes.Metrics(host, port)
 
 
 def _described(folder: Path | None) -> Identity | None:
@@ -272,6 +324,9 @@ def agent(
             help="A folder with programs of agents, VERSION/bin/stead: a site's agent can be upgraded to these.",
         ),
     ] = None,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
+    log: Log = Lines.TEXT,
     succeeds: Annotated[int, typer.Option("--succeeds", metavar="PID", hidden=True)] = 0,
 ) -> None:
     """Run an agent: it pulls orders from its lanes and carries them out.
@@ -280,7 +335,7 @@ def agent(
     """
     from stead.cli import processes
 
-    _log()
+    _log("agent", log)
     known = _described(identity)
     lanes = lane or (known.description.lanes if known is not None else [])
     if not lanes:
@@ -305,7 +360,10 @@ def agent(
             leaf=leaf,
             versions=versions,
             succeeds=succeeds,
+            metrics=_metrics(metrics_host, metrics_port),
         )
+    except processes.PortTaken as error:
+        fail(str(error))
     except processes.WrongSettings as error:
         fail(str(error), Code.USAGE)
     except processes.SiteFailed as error:
@@ -336,11 +394,10 @@ def _from_file(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        said = yaml.safe_load(read_text(str(file))) or {}
-    except yaml.YAMLError as error:
-        # The library shows the line, in which a secret may stand that should not.
-        mark = getattr(error, "problem_mark", None)
-        fail(f"{file} is not YAML{f', see line {mark.line + 1}' if mark else ''}", Code.USAGE)
+        said = read_yaml(read_text(str(file))) or {}
+    except NotYaml as error:
+        # What is wrong is not repeated: a secret may stand there that should not.
+        fail(f"{file} is not YAML{f', see line {error.line}' if error.line else ''}", Code.USAGE)
     if not isinstance(said, dict):
         fail(f"{file} has no settings: names with values are", Code.USAGE)
     for name, value in said.items():

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 
+from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.output import Code, fail
 
 Settings = Annotated[
@@ -29,8 +29,8 @@ def read_text(file: str) -> str:
 def read_spec(file: str) -> dict[str, Any]:
     """A spec in YAML or JSON."""
     try:
-        spec = yaml.safe_load(read_text(file)) or {}
-    except yaml.YAMLError as error:
+        spec = read_yaml(read_text(file)) or {}
+    except NotYaml as error:
         fail(f"{file} is neither YAML nor JSON: {error}", Code.USAGE)
     if not isinstance(spec, dict):
         fail(f"{file} is no spec: names with values are", Code.USAGE)
@@ -44,5 +44,8 @@ def set_fields(settings: list[str] | None) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not (name and equals):
             fail(f"--set takes NAME=VALUE, not {setting!r}", Code.USAGE)
-        fields[name] = yaml.safe_load(value)
+        try:
+            fields[name] = read_yaml(value)
+        except NotYaml as error:
+            fail(f"--set {name}: {error}", Code.USAGE)
     return fields

@@ -1,7 +1,10 @@
 """The Python client: `Client` for programs with an event loop, `SyncClient` for those without."""
 
 from stead.client.agents import AgentIdentity, Invitation, Joined
+from stead.client.audit import Archive, Head, NextArchive
+from stead.client.chain import Broken, Chain, ChainedLine
 from stead.client.client import DEFAULT_SERVER, Client
+from stead.client.doctor import Examination, Finding
 from stead.client.errors import (
     BadAnswer,
     Fault,
@@ -19,7 +22,7 @@ from stead.client.errors import (
 from stead.client.groups import OperationMember
 from stead.client.lasting import Lasting
 from stead.client.leases import Booked, Calendar, Host, Lateness, Lease, Moment, Notice, Reserved
-from stead.client.lifecycles import LifecycleName, WholeLifecycle
+from stead.client.lifecycles import LifecycleName, RegisteredLifecycle, WholeLifecycle
 from stead.client.logs import Log
 from stead.client.models import (
     Accepted,
@@ -42,19 +45,27 @@ from stead.client.scaling import DemandTaken, Scaling
 from stead.client.standing import Standing, StandingPart, WorstMember
 from stead.client.stuck import Stuck
 from stead.client.sync import SyncClient
+from stead.client.systems import RunningDeploy, System, SystemChange, SystemPart, SystemPlan
 
 __all__ = [
     "DEFAULT_SERVER",
     "Accepted",
     "AgentIdentity",
+    "Archive",
     "BadAnswer",
     "Booked",
+    "Broken",
     "Calendar",
+    "Chain",
+    "ChainedLine",
     "Claim",
     "Client",
     "DemandTaken",
+    "Examination",
     "Explanation",
     "Fault",
+    "Finding",
+    "Head",
     "Host",
     "Invalid",
     "Invitation",
@@ -67,6 +78,7 @@ __all__ = [
     "Line",
     "Log",
     "Moment",
+    "NextArchive",
     "NotAllowed",
     "NotFound",
     "Notice",
@@ -82,9 +94,11 @@ __all__ = [
     "Quota",
     "Quotas",
     "Refused",
+    "RegisteredLifecycle",
     "Rehearsal",
     "Reserved",
     "Resource",
+    "RunningDeploy",
     "Scaling",
     "Standing",
     "StandingPart",
@@ -92,6 +106,10 @@ __all__ = [
     "StillRunning",
     "Stuck",
     "SyncClient",
+    "System",
+    "SystemChange",
+    "SystemPart",
+    "SystemPlan",
     "Timeline",
     "TreeNode",
     "Truth",

@@ -21,6 +21,8 @@ from uuid import uuid4
 
 from stead.client.access import Accesses
 from stead.client.agents import Agents
+from stead.client.audit import Audits
+from stead.client.doctor import Doctors
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.glance import Glance
 from stead.client.groups import OperationMember, OperationMemberPage
@@ -51,6 +53,7 @@ from stead.client.scaling import Scalings
 from stead.client.standing import Standing
 from stead.client.streams import Streams
 from stead.client.stuck import Stuck, StuckPage
+from stead.client.systems import Systems
 from stead.client.transport import Transport
 
 DEFAULT_SERVER = "http://127.0.0.1:7770"
@@ -77,7 +80,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance, Accesses, Agents, Written, Scalings, Leases, Streams):
+class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, Systems, Streams, Doctors):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(
@@ -163,10 +166,11 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Leases, Streams):
         force: bool = False,
         reason: str = "",
         on_conflict: Literal["default", "refuse", "queue"] = "default",
+        at: str | None = None,
     ) -> Explanation:
-        """Whether an action would be let in now, and if not, what would help."""
+        """Whether an action would be let in now, and if not, what would help; of a deploy, `at` a place."""
         query = {"path": path, "action": action, "kind": kind, "force": force, "reason": reason}
-        query |= {"on_conflict": on_conflict}
+        query |= {"on_conflict": on_conflict, "at": at}
         return await self._transport.send(Explanation, "GET", "/v1/explain", query=query)
 
     # Operations and claims
@@ -334,6 +338,11 @@ class Client(Glance, Accesses, Agents, Written, Scalings, Leases, Streams):
     def lanes(self, *, limit: int = 500) -> AsyncGenerator[Lane]:
         """All lanes, with who serves them and what there is to do, page by page."""
         return through(lambda cursor: self.lane_page(limit=limit, cursor=cursor))
+
+    async def survey_lane(self, lane: str) -> bool:
+        """Have the agent of a lane tell all that is there; whether one answered."""
+        answer = await self._transport.send(dict[str, Any], "POST", f"/v1/lanes/{lane}/survey")
+        return bool(answer["asked"])
 
     async def limit_lane(self, lane: str, members: int | None) -> None:
         """Say how many members a lane bears at once; None: as many as its provider says."""

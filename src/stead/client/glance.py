@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from urllib.parse import quote
 
-from stead.client.lifecycles import LifecycleNames, WholeLifecycle
+from stead.client.lifecycles import LifecycleNames, RegisteredLifecycle, WholeLifecycle
 from stead.client.overview import Overview, Timeline, TreePage
 from stead.client.transport import Transport
 
@@ -36,4 +37,17 @@ class Glance:
 
     async def lifecycle(self, kind: str) -> WholeLifecycle:
         """A lifecycle whole."""
-        return await self._transport.send(WholeLifecycle, "GET", f"/v1/lifecycles/{quote(kind, safe='')}")
+        return await self._transport.send(WholeLifecycle, "GET", _kind(kind))
+
+    async def register_lifecycle(self, kind: str, document: str) -> RegisteredLifecycle:
+        """Have a kind of one's own, which a document in YAML describes. It is explored first: that takes its time."""
+        return await self._transport.send(RegisteredLifecycle, "PUT", _kind(kind), body={"document": document})
+
+    async def unregister_lifecycle(self, kind: str) -> None:
+        """Let there be no such kind any more."""
+        await self._transport.send(NoneType, "DELETE", _kind(kind))
+
+
+def _kind(kind: str) -> str:
+    """The address of a lifecycle."""
+    return f"/v1/lifecycles/{quote(kind, safe='')}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +17,8 @@ class LifecycleName:
     says: str = ""
     parent: str = ""
     members: str = ""
+    version: int | None = None
+    """Of a kind that was registered; None where it is built in."""
     states: int = 0
     actions: int = 0
     moves: int = 0
@@ -52,6 +57,7 @@ class LifecycleAction:
     by: tuple[str, ...] = ()
     undo: str = ""
     forceable: bool = False
+    respec: bool = False
     steers: str = ""
 
 
@@ -86,6 +92,19 @@ class ExploredSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredLifecycle:
+    """How a kind came that is not built in."""
+
+    version: int
+    by: str
+    at: datetime
+    document: str
+    """In YAML."""
+    explored: Mapping[str, Any] = field(default_factory=dict)
+    """Within which bounds it was explored, and how much there was to see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WholeLifecycle:
     """A lifecycle whole."""
 
@@ -99,3 +118,5 @@ class WholeLifecycle:
     moves: tuple[LifecycleMove, ...] = ()
     findings: tuple[LifecycleFinding, ...] = ()
     explored: ExploredSize | None = None
+    registered: RegisteredLifecycle | None = None
+    """None where it is built in."""

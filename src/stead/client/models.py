@@ -109,7 +109,8 @@ class Past:
     kind: str
     at: datetime
     state: str
-    state_class: str
+    state_class: str | None
+    """None where its kind has no such state any more."""
     since: datetime | None = None
     spec: dict[str, Any] | None = None
     """None where it is not on record."""
@@ -180,6 +181,8 @@ class Operation:
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
+    place: str | None = None
+    """Of a deploy: where in its system."""
     lasts: Lasting | None = field(default=None, compare=False)
     """While it is under way: for how long it has been where it is. Time alone makes it no other operation."""
 
@@ -214,6 +217,8 @@ class Line:
     change: dict[str, Any] = field(default_factory=dict)
     refused: int = 0
     """How often, where it is a refusal."""
+    origin: str | None = None
+    request: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,6 +444,6 @@ class JournalPage:
 
     items: tuple[Line, ...]
     next: int
-    """From where to go on."""
     end: int
-    """The last position there is."""
+    archived: int = 0
+    """Lines up to this position are in files."""

@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import ssl
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import httpx
@@ -60,12 +60,24 @@ class Transport:
         headers: Mapping[str, str] | None = None,
     ) -> T:
         """Ask, again if need be, and read the answer."""
+        return read(await self.content(method, path, query=query, body=body, headers=headers), kind)
+
+    async def content(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Ask, again if need be; the answer as it came."""
         attempt = 0
         while True:
             try:
                 response = await self._http.request(method, path, params=_plain(query), json=body, headers=headers)
                 raise_for_problem(response.status_code, response.content)
-                return read(response.content or b"null", kind)
+                return response.content
             except httpx.TransportError as error:
                 failure: Unreachable | Unavailable = Unreachable(f"{self._server} does not answer: {_says(error)}")
             except Unavailable as error:
@@ -93,9 +105,11 @@ def raise_for_problem(status: int, content: bytes) -> None:
 
 
 def read[T](content: bytes, kind: type[T]) -> T:
-    """A value from what the server answered."""
+    """A value from what the server answered; bytes as they came."""
+    if kind is bytes:
+        return cast(T, content)
     try:
-        return msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(content or b"null", type=kind)
     except msgspec.MsgspecError as error:
         raise BadAnswer(f"the answer is none that this client understands: {error}") from error
 

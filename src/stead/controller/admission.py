@@ -7,67 +7,36 @@ the caller or the lifecycle says so, a further statement lets it wait its turn.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
-import msgspec
-
+from stead.controller.around import place_of
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.placing import found_for, places
+from stead.controller.trails import KEPT
 from stead.controller.waiting import find_queue, lines_up, may_wait
+from stead.controller.wish import Wish, again, recorded
 from stead.lifecycle.decide import Group, decide
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decide.group import makes
 from stead.lifecycle.decision import Code, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, OnConflict, Request
+from stead.lifecycle.events import Cancel, OnConflict
 from stead.lifecycle.rows import Actor, StateClass
-from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
+from stead.lifecycle.snapshot import Snapshot
+from stead.origin import HERE
 from stead.store import Conflict, Row
 from stead.store.brief import snapshot_of
+from stead.store.change import Written
 from stead.store.template import Begin
+from stead.telemetry import metrics, tracing
+from stead.telemetry.context import Trail, known, note
 
 RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.UNDONE, Outcome.CANCELLED, Outcome.REFUSED)
 """How an operation must have ended for it to be tried once more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a caller asks for."""
-
-    kind: str
-    path: str
-    request: Request
-    principal: str
-    spec: Mapping[str, Any] = field(default_factory=dict)
-    lane: str = ""
-    key: str = ""
-    """The caller's idempotency key."""
-    retries: str = ""
-    """The operation that is tried once more, if it is that."""
-    failed_of: str = ""
-    """Of a group: only those members that this operation asked and that did not do it."""
-    plan: Mapping[str, Any] = field(default_factory=dict)
-    """What the spec comes to with things as they were when it was asked for; under one key the first is kept."""
-    read: Row | None = None
-    """The resource, where it has just been read."""
-    found: Mapping[str, Any] = field(default_factory=dict)
-    """What was found for it when it was asked for, such as a node; it goes into the spec."""
-    under: tuple[str, ...] = ()
-    """Operations in whose course it is asked for: their claims do not keep it off."""
-    token: UUID | None = None
-    """Under which the provider knows it, where it has it already."""
-    facts: Mapping[str, Any] | None = None
-    """What the provider said of it."""
-
-    def fingerprint(self) -> str:
-        """Two wishes under one key are the same if this is."""
-        parts = [self.kind, self.path, self.request.action, self.request.force, dict(self.spec), self.retries]
-        return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +69,18 @@ class Admission:
 
     async def ask(self, wish: Wish) -> Accepted | Refusal | NotFound:
         """Answer a request."""
-        lifecycle = self.mover.kinds.get(wish.kind)
+        with tracing.span("admit", path=wish.path, action=wish.request.action):
+            answer = await self._ask(wish)
+        if isinstance(answer, Accepted):
+            note(operation=answer.operation, path=wish.path)
+            metrics.ADMISSIONS.labels("accepted", "").inc()
+        else:
+            code = answer.code if isinstance(answer, Refusal) else Code.NOT_FOUND
+            metrics.ADMISSIONS.labels("refused", code).inc()
+        return answer
+
+    async def _ask(self, wish: Wish) -> Accepted | Refusal | NotFound:
+        lifecycle = await self.mover.kinds.find(wish.kind)
         if lifecycle is None:
             return NotFound(f"there is no kind {wish.kind}")
         known = await self.answered(wish)
@@ -111,6 +91,7 @@ class Admission:
             await self._tell(wish, nobody)
             return nobody
         wish = await self._placed(wish)
+        wish = replace(wish, place=place_of(lifecycle, wish.request.action, wish.path, wish.spec))
         queue = ""
         if may_wait(lifecycle, wish.request):
             queue = await find_queue(self.mover.store, lifecycle, wish.path, wish.spec)
@@ -129,7 +110,7 @@ class Admission:
         if answer is None or _missing(lifecycle, wish, refusal):
             return NotFound(f"there is no {wish.kind} {wish.path}")
         await self._tell(wish, refusal)
-        return await self._named(wish.path, refusal)
+        return await self._named(wish.place or wish.path, refusal)
 
     async def _wait(self, wish: Wish, begin: Begin, queue: str) -> Accepted | Refusal:
         """Let it wait its turn, under the operation that it will be."""
@@ -173,7 +154,7 @@ class Admission:
         return answer is not None and answer.kind == "gone"
 
     async def _turn(self, wish: Wish, head: Mapping[str, Any]) -> Answer:
-        lifecycle = self.mover.kinds.get(wish.kind)
+        lifecycle = await self.mover.kinds.find(wish.kind)
         if lifecycle is None:
             return Refusal((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
         wish = await self._placed(wish)
@@ -192,7 +173,7 @@ class Admission:
     async def promote(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Refusal | NotFound:
         """Put an operation that waits its turn first."""
         record = await self.mover.store.operation(operation)
-        if record is None or record["kind"] not in self.mover.kinds:
+        if record is None or await self.mover.kinds.find(record["kind"]) is None:
             return NotFound(f"there is no operation {operation}")
         refusal = self._not_theirs(record, "promote", actor)
         if refusal is None:
@@ -220,7 +201,7 @@ class Admission:
     async def cancel(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Refusal | NotFound:
         """End an operation before it is done; asked for twice, the second joins the first."""
         record = await self.mover.store.operation(operation)
-        if record is None or record["kind"] not in self.mover.kinds:
+        if record is None or await self.mover.kinds.find(record["kind"]) is None:
             return NotFound(f"there is no operation {operation}")
         if record["position"] is not None:
             refused = self._not_theirs(record, "cancel", actor)
@@ -229,7 +210,9 @@ class Admission:
                 return refused
             if await self.mover.store.leave_queue(operation, Outcome.CANCELLED, [], principal, actor):
                 return Accepted(str(operation))
-        told = Told(record["path"], Cancel(str(operation), actor), principal=principal)
+        if "place" in record["request"] and not record["outcome"]:
+            return await self._cancel_beside(record, principal, actor)
+        told = Told(record["path"], Cancel(str(operation), actor), principal=principal, origin=HERE.get())
         answer = await self.mover.tell(told)
         if isinstance(answer, Moved):
             return Accepted(str(operation), joined=answer.decision.joined)
@@ -238,6 +221,16 @@ class Admission:
             refusal = _ended(await self.mover.store.operation(operation) or record, refusal)
         await self.note(record, principal, "cancel", actor, refusal)
         return refusal
+
+    async def _cancel_beside(self, record: Mapping[str, Any], principal: str, actor: Actor) -> Accepted | Refusal:
+        """End one that runs beside others; what it has asked for is cancelled one by one."""
+        refused = self._not_theirs(record, "cancel", actor)
+        if refused is not None:
+            await self.note(record, principal, "cancel", actor, refused)
+            return refused
+        first = await self.mover.store.cancel_beside(record["id"], principal, actor)
+        await self.mover.after(Written({}, [], [], [str(record["id"])]))
+        return Accepted(str(record["id"]), joined=not first)
 
     async def retry(
         self, operation: UUID, principal: str, actor: Actor, key: str = "", *, force: bool = False, reason: str = ""
@@ -307,15 +300,19 @@ class Admission:
             new=self._new(wish) if may_be_new(self.mover.kinds[wish.kind], wish.request.action) else None,
             read=wish.read,
             facts=wish.facts,
+            origin=HERE.get(),
         )
 
     def _begin(self, wish: Wish, queue: str) -> Begin:
+        id = uuid4()
+        trail = Trail(known().get("request_id", ""), tracing.current())
+        self.mover.trails.note(str(id), trail)
         return Begin(
-            uuid4(),
+            id,
             wish.request.action,
             wish.principal,
             wish.request.reason,
-            recorded(wish),
+            recorded(wish) | ({KEPT: kept} if (kept := trail.record()) else {}),
             wish.key,
             wish.fingerprint() if wish.key else "",
             queue,
@@ -330,6 +327,8 @@ class Admission:
         if decision.joined:
             return await self._kept(wish, Accepted(str(moved.brief.operation or ""), joined=True))
         op = decision.after.operation or decision.after.hidden
+        if decision.beside:
+            return Accepted(str(begin.id))
         if decision.moves and any(ended.id == str(begin.id) for ended in decision.ended):
             return Accepted(str(begin.id))  # begun and ended at once
         if op is not None and op.id != str(begin.id):
@@ -353,6 +352,9 @@ class Admission:
 
     def _refused(self, answer: Conflict | None) -> Refusal:
         holder = answer.holder if answer is not None else None
+        if answer is not None and answer.kind == "changed":
+            says = "what is there has changed since the plan was made: look at a new plan"
+            return Refusal((Reason(Code.CHANGED, says),), "")
         if answer is not None and answer.kind == "together":
             return Refusal((Reason(Code.NOT_EXPECTED, answer.says),), "")
         says = (
@@ -370,40 +372,6 @@ class Admission:
         """Put a refusal into the journal."""
         reasons = {"reasons": [{"code": r.code, "says": r.says} for r in refusal.reasons]}
         await self.mover.store.refuse(about["path"], about["kind"], principal, word, actor, refusal.state, reasons)
-
-
-def recorded(wish: Wish) -> dict[str, Any]:
-    """What an operation's record keeps of the request, so that the same can be asked for again."""
-    request, plain = wish.request, Request(wish.request.action)
-    said = {name: getattr(request, name) for name in ("force", "hold", "on_failure", "on_partial", "on_conflict")}
-    said = {name: value for name, value in said.items() if value != getattr(plain, name)}
-    rest = {
-        "spec": dict(wish.spec),
-        "plan": dict(wish.plan),
-        "lane": wish.lane,
-        "retries": wish.retries,
-        "failed_of": wish.failed_of,
-        "under": wish.under,
-    }
-    return said | {name: value for name, value in rest.items() if value}
-
-
-def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
-    """The wish that a record was made of."""
-    said = record["request"]
-    request = Request(
-        action=record["action"],
-        actor=actor,
-        force=said.get("force", False),
-        reason=record["reason"],
-        hold=said.get("hold", False),
-        on_failure=OnFailure(said.get("on_failure", OnFailure.UNDO)),
-        on_partial=OnPartial(said.get("on_partial", OnPartial.CONTINUE)),
-        on_conflict=OnConflict(said.get("on_conflict", OnConflict.DEFAULT)),
-    )
-    rest = {name: said[name] for name in ("retries", "failed_of", "plan") if name in said}
-    spec, lane = said.get("spec", {}), said.get("lane", "")
-    return Wish(record["kind"], record["path"], request, principal, spec, lane, **rest)
 
 
 def may_be_new(lifecycle: Lifecycle, action: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stead.lifecycle.claims import ancestors
+from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor, Need
@@ -37,6 +37,9 @@ async def set_in(
         if places:
             rows[path] = _in_place(rows[path], places, states)
     for row, request, spec in asking:
+        place = place_of(kinds[row.kind], request.action, row.path, spec)
+        if place:
+            await _at_place(store, rows, row.path, place, spec)
         if row.kind in COUNTED and not request.within and _begins(kinds[row.kind], request.action):
             await _find_room(store, rows, row.path, spec)
     held = [path for path in empty if kinds[rows[path].kind].holds]
@@ -46,6 +49,20 @@ async def set_in(
         row = rows[path]
         around = {**(row.around or {}), "vacant" if path in held else "empty": True}
         rows[path] = replace(row, snapshot=replace(row.snapshot, children=full.get(path, 0)), around=around)
+
+
+def place_of(lifecycle: Lifecycle, name: str, path: str, spec: Spec) -> str:
+    """Where an action that runs beside others works: at the path below the resource that its spec names."""
+    action = lifecycle.action(name)
+    return below(path, str(spec.get("path", ""))) if action is not None and action.beside else ""
+
+
+async def _at_place(store: Store, rows: dict[str, Row], path: str, place: str, spec: Spec) -> None:
+    """What runs beside others is kept off by whoever has a claim in the way of its place, and by nobody else."""
+    row = rows[path]
+    holder = next(iter(await store.holders(place)), None)
+    around = {**(row.around or {}), "place": place, **({"mark": spec["mark"]} if spec.get("mark") else {})}
+    rows[path] = replace(row, snapshot=replace(row.snapshot, blocked=holder), around=around)
 
 
 async def _find_room(store: Store, rows: dict[str, Row], path: str, spec: Spec) -> None:

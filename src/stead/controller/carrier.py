@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from contextvars import Context
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from stead.bus import Bus, BusError
 from stead.bus.messages import Order, OrderMember
-from stead.catalog import KINDS
+from stead.controller.trails import NOWHERE, Trails
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Trigger
 from stead.store import Row
 from stead.store.change import Written
+from stead.telemetry import metrics, tracing
+from stead.telemetry.context import Trail
 
 log = logging.getLogger(__name__)
-
-TELLING = frozenset(k for k, lc in KINDS.items() if any(row.trigger is Trigger.STARTED for row in lc.table))
-"""Kinds of which it matters that an agent has begun."""
 
 
 class Carrier:
     """The relay of a running controller. Nobody waits for it: what comes while it publishes is published next."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: Bus, kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
         self.bus = bus
+        self.kinds = kinds
+        self.trails = trails
         self._orders: list[Mapping[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -38,19 +43,40 @@ class Carrier:
         """Publish the orders of changes that were committed."""
         self._orders.extend(written.orders)
         if self._orders and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._publish())
+            self._task = asyncio.create_task(self._publish(), context=Context())  # for whoever comes meanwhile, too
 
     async def _publish(self) -> None:
         while self._orders:
             orders, self._orders = self._orders, []
             try:
-                await self.bus.publish_orders([order_of(order) for order in orders])
+                await send(self.bus, orders, self.kinds, self.trails)
             except BusError as error:
                 log.info("orders wait for the bus: %s", error)
 
 
-def order_of(told: Mapping[str, Any]) -> Order:
+async def send(bus: Bus, orders: Sequence[Mapping[str, Any]], kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
+    """Put orders on their lanes, each with the request that it comes from."""
+    known = await trails.of(order["operation"] for order in orders)
+    with ExitStack() as stack:
+        wire = []
+        for told in orders:
+            trail = known.get(told["operation"], NOWHERE)
+            if trail.traceparent:
+                words = {"order": str(told["id"]), "lane": told["lane"], "verb": told["verb"]}
+                made = stack.enter_context(tracing.span("publish order", trail.traceparent, **words))
+                trail = replace(trail, traceparent=made.traceparent or trail.traceparent)
+            wire.append(order_of(told, kinds, trail))
+        try:
+            await bus.publish_orders(wire)
+        except BusError:
+            metrics.UNPUBLISHED.inc()
+            raise
+    metrics.PUBLISHED.inc(len(wire))
+
+
+def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Trail = NOWHERE) -> Order:
     """An order, as the store tells of it."""
+    lifecycle = kinds.get(told["kind"])
     members = msgspec.convert(told["members"], list[OrderMember])
     alone = f"{members[0].token}." if len(members) == 1 else ""
     return Order(
@@ -63,8 +89,15 @@ def order_of(told: Mapping[str, Any]) -> Order:
         attempt=told["attempt"],
         members=members,
         deadline=0.0,
-        tell=told["kind"] in TELLING,
+        request_id=trail.request_id,
+        traceparent=trail.traceparent,
+        tell=lifecycle is None or _tells(lifecycle),
     )
+
+
+def _tells(lifecycle: Lifecycle) -> bool:
+    """Whether it matters that an agent has begun."""
+    return any(row.trigger is Trigger.STARTED for row in lifecycle.table)
 
 
 def member_of(row: Row) -> OrderMember:

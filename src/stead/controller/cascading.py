@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.steps import Answer, Done, Failed, Requested, Waits
+from stead.controller.wish import Wish
 from stead.lifecycle.decide.group import asks_as
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor

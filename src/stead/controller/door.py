@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from stead.bus import Bus, BusError
 from stead.bus.messages import Poke
@@ -18,6 +17,7 @@ from stead.controller.admission import Admission
 from stead.controller.carrier import Carrier
 from stead.controller.errands import Errands
 from stead.controller.grants import Grants
+from stead.controller.kinds import Kinds
 from stead.controller.looks import Looks
 from stead.controller.mover import Mover
 from stead.controller.queues import Queues
@@ -49,8 +49,9 @@ class Door:
         self.store = store
         self.bus = bus
         self.pace = pace
-        self.mover = Mover(store, {name: replace(kind, pace=pace) for name, kind in kinds.items()}, clock)
-        carrier = Carrier(bus)
+        self.kinds = Kinds(kinds, store, pace)
+        self.mover = Mover(store, self.kinds, clock)
+        carrier = Carrier(bus, self.kinds, self.mover.trails)
         self.grants = Grants(self.mover, carrier)
         self.mover.follow(carrier)
         self.mover.follow(self.grants)

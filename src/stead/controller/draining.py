@@ -11,9 +11,10 @@ from itertools import cycle
 from typing import Any
 from uuid import UUID
 
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.placing import others, starts
 from stead.controller.steps import CONTROLLER, Answer, Done, Failed, Requested, Waits
+from stead.controller.wish import Wish
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Row

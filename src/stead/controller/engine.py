@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,9 +13,12 @@ from stead.access.oidc import Issuer, Oidc
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
 from stead.controller.door import Door, Pokes
+from stead.controller.healers import Healer, told
 from stead.controller.identities import LIFETIME, Identities
+from stead.controller.kinds import EVERY, Made, actions_of, live
 from stead.controller.runtime import Controller
 from stead.controller.view import Service, View
+from stead.controller.watching import watched
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.pki.identity import Identity
@@ -34,6 +38,8 @@ class Place:
     """Seconds for which what agents connect with holds."""
     leaves: bool = False
     """Whether agents of sites may be behind leaf nodes."""
+    replicas: int = 1
+    """Servers of the bus that keep each message."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ async def engine(
     identity: Path | None = None,
     lifetime: float = LIFETIME,
     leaves: bool = False,
+    replicas: int = 1,
     webhooks: Sequence[str] = (),
 ) -> AsyncIterator[Engine]:
     """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
@@ -75,9 +82,10 @@ async def engine(
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
     Webhooks of leases go to addresses that begin like one of `webhooks`.
     """
-    place = Place(nats, cell, identity, lifetime, leaves)
+    place = Place(nats, cell, identity, lifetime, leaves, replicas)
     async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
         controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks)
+        await controller.kinds.fresh()
         yield Engine(controller, _service(controller, identities))
 
 
@@ -93,16 +101,22 @@ async def door(
     identity: Path | None = None,
     lifetime: float = LIFETIME,
     leaves: bool = False,
+    replicas: int = 1,
 ) -> AsyncIterator[Service]:
     """The service alone: what it lets in is carried on by controllers in other processes.
 
     Without an entry, nobody is asked who they are.
     """
-    place = Place(nats, cell, identity, lifetime, leaves)
+    place = Place(nats, cell, identity, lifetime, leaves, replicas)
     async with _ground(dsn, place, "door", connections) as (store, bus, identities):
         opened = Door(store, bus, KINDS, pace=pace)
         opened.mover.follow(Pokes(bus))
-        yield _service(opened, identities, entry)
+        await opened.kinds.fresh()
+        reading = asyncio.create_task(Healer("kinds", EVERY, opened.kinds.heal, told).run())
+        try:
+            yield _service(opened, identities, entry)
+        finally:
+            reading.cancel()
 
 
 @asynccontextmanager
@@ -114,14 +128,16 @@ async def _ground(
     async with Store.open(dsn, connections=connections) as store:
         identities = None
         if own is None:
-            bus = Bus(place.nats, place.cell, name=name)
+            bus = Bus(place.nats, place.cell, name=name, replicas=place.replicas)
         else:
             identities = Identities(store, own, place.lifetime, leaves=place.leaves)
-            bus = Bus(own.description.bus, own.description.cell, name=name, options=own.options)
+            where = own.description
+            bus = Bus(where.bus, where.cell, name=name, options=own.options, replicas=place.replicas)
         async with bus:
-            with suppress(Unavailable):  # it goes on trying
-                await bus.connect(2)
-            yield store, bus, identities
+            with watched(store, bus):
+                with suppress(Unavailable):  # it goes on trying
+                    await bus.connect(2)
+                yield store, bus, identities
 
 
 def _service(door: Door, identities: Identities | None, entry: Entry | None = None) -> Service:
@@ -131,11 +147,12 @@ def _service(door: Door, identities: Identities | None, entry: Entry | None = No
 
     view = View(door.store, door.mover.kinds)
     access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
-    return Service(door.admission, view, {"bus": connected}, door.looks, door.grants, access, identities)
+    return Service(
+        door.admission, view, {"bus": connected}, door.looks, door.grants, access, identities, bus=door.bus.condition
+    )
 
 
 def access_of(entry: Entry, store: Store, kinds: Mapping[str, Lifecycle]) -> Access:
     """Who knows callers, and judges them."""
-    actions = {action.name for kind in kinds.values() for action in kind.actions}
     oidc = Oidc(entry.issuer) if entry.issuer is not None else None
-    return Access(store, sorted(actions), oidc=oidc, files=entry.policies, open=entry.open)
+    return Access(store, Made(live(kinds, store), actions_of), oidc=oidc, files=entry.policies, open=entry.open)

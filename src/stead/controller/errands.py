@@ -7,6 +7,8 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from stead.origin import nowhere
+
 log = logging.getLogger(__name__)
 
 
@@ -20,7 +22,7 @@ class Errands:
 
     def begin(self, work: Coroutine[Any, Any, Any]) -> None:
         """Have it done."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, context=nowhere())
         self.tasks.add(task)
         task.add_done_callback(self._over)
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stead.controller.counting import amounts
+from stead.controller.deploys import KIND, Deploys
 from stead.controller.errands import Errands
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.plans import Plans
 from stead.lifecycle.decision import Refusal
-from stead.lifecycle.events import Cancel, Children, OnConflict, Request
+from stead.lifecycle.events import Cancel, OnConflict, Request
+from stead.lifecycle.files.decoded import Wrong
 from stead.lifecycle.rows import Actor
 from stead.store.change import Expansion, Written
 
@@ -29,6 +32,7 @@ class Groups:
         self.mover = mover
         self.chunk = chunk
         self.plans = Plans(mover)
+        self.deploys = Deploys(mover)
         self.errands = Errands("a group")
 
     async def __call__(self, written: Written) -> None:
@@ -57,6 +61,8 @@ class Groups:
         asking = await self.mover.store.expansion(operation)
         if asking is None:
             return False
+        if asking["kind"] == KIND and "cancels" not in asking["request"]:
+            return await self._deploy(operation, asking)
         if asking["request"].get("makes"):
             return await self._make(operation, asking)
         paths = await self._members(operation, asking)
@@ -67,6 +73,17 @@ class Groups:
             return not done
         request = _request(operation, asking)
         await self._tell(operation, asking, [Told(path, request, asking["principal"]) for path in paths], last, done)
+        return not done
+
+    async def _deploy(self, operation: str, asking: Mapping[str, Any]) -> bool:
+        """Ask some services and jobs; where that cannot be, nobody is asked, and it has failed."""
+        try:
+            told, last, done = await self.deploys.some(operation, asking, self.chunk)
+        except Wrong as wrong:
+            bad = [(str(problem.path[0]), problem.says) for problem in wrong.problems]
+            await self.mover.move([], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad))
+            return False
+        await self._tell(operation, asking, told, last, done)
         return not done
 
     async def _make(self, operation: str, asking: Mapping[str, Any]) -> bool:
@@ -88,7 +105,7 @@ class Groups:
         """Ask members, and record how far that has come: both or neither."""
 
         def widened(answers: Sequence[Answer]) -> Expansion:
-            acting = sum(isinstance(a, Moved) and a.wrote for a in answers)
+            acting = sum(isinstance(a, Moved) and a.wrote and _goes_on(a) for a in answers)
             skipped = [(told[i].path, a.reasons[0].says) for i, a in enumerate(answers) if isinstance(a, Refusal)]
             return Expansion(operation, last, done, acting, asking["turn"], skipped)
 
@@ -108,12 +125,20 @@ class Groups:
         brief = (await self.mover.store.briefs([path])).get(path)
         if brief is None:
             return
-        found = await self.mover.store.count_members(path, self.mover.kinds[brief.kind].members)
+        kind = self.mover.kinds[brief.kind]
+        if brief.kind == KIND:
+            await self.mover.store.end_beside(path)
+        found = await self.mover.store.count_members(path, kind.members)
         if found is None:
             return
-        counts = tuple(sorted(found["counts"].items()))
-        event = Children(counts, remaining=found["remaining"], failed=found["failed"])
+        event = amounts(kind, found["counts"], found["remaining"], found["failed"])
         await self.mover.move([Told(path, event, principal="controller")])
+
+
+def _goes_on(moved: Moved) -> bool:
+    """Whoever was done at once is not waited for."""
+    after = moved.decision.after
+    return after.operation is not None or after.hidden is not None
 
 
 def _request(operation: str, asking: Mapping[str, Any]) -> Request:

@@ -94,6 +94,10 @@ class Identities:
         self.lifetime = lifetime
         self.leaves = leaves
 
+    def expires(self) -> datetime:
+        """Until when what this process shows the bus holds."""
+        return self.identity.window()[1]
+
     async def invite(self, name: str, lanes: list[str], seconds: float, by: str) -> Invitation:
         """A token with which one agent may join, once, under this name and for these lanes."""
         for word in (name, *lanes):
@@ -134,7 +138,7 @@ class Identities:
 
     async def revoke(self, name: str, by: str) -> Member | None:
         """From now on the agent is nobody: its connections end, and it cannot come back."""
-        if not await self.store.revoke_agent(name):
+        if not await self.store.revoke_agent(name, by):
             return None
         log.warning("%s revokes the agent %s", by, name)
         await self.push()

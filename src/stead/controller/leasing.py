@@ -13,10 +13,11 @@ from typing import Any
 from uuid import UUID
 
 from stead.controller import terms as terms_of
-from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.admission import Accepted, Admission
 from stead.controller.mover import Mover
 from stead.controller.steps import CONTROLLER, Answer, Declined, Done, Failed, Requested, Waits
 from stead.controller.terms import Terms, WrongTerms, said
+from stead.controller.wish import Wish
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor
 from stead.store import Row

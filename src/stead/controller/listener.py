@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 import asyncpg
 
@@ -15,10 +16,13 @@ from stead.bus import Bus, BusError, Delivery
 from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
 from stead.controller.healers.orphans import Orphans
 from stead.controller.looks import Looks
-from stead.controller.mover import Mover, Told
+from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.presence import Presences
 from stead.lifecycle import events
+from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.rows import Trigger
+from stead.telemetry import metrics, tracing
+from stead.telemetry.context import about
 
 log = logging.getLogger(__name__)
 
@@ -77,8 +81,16 @@ class Listener:
 
     async def _apply(self, messages: Sequence[FromAgent]) -> None:
         reports = [message for message in messages if isinstance(message, Report)]
-        await self.mover.move(words([report for report in reports if not report.successor]))
-        await self.mover.move(await self.presences.successors([report for report in reports if report.successor]))
+        with ExitStack() as spans:
+            for report in reports:
+                if report.traceparent and tracing.on():
+                    spans.enter_context(tracing.span("apply report", report.traceparent, lane=report.lane))
+            answers = await self.mover.move(words([report for report in reports if not report.successor]))
+            later = [report for report in reports if report.successor]
+            answers += await self.mover.move(await self.presences.successors(later))
+        _tell(reports)
+        for answer in answers:
+            metrics.REPORTS.labels(_result(answer)).inc()
         await self.presences.greeted([message for message in messages if isinstance(message, Hello)])
         states = [message for message in messages if isinstance(message, FullState)]
         if states:
@@ -92,6 +104,21 @@ def at_fault(error: Exception) -> bool:
     if isinstance(error, asyncpg.PostgresError):
         return (error.sqlstate or "")[:2] in FAULTS
     return isinstance(error, ValueError | TypeError | LookupError | OverflowError | RecursionError)
+
+
+def _tell(reports: Sequence[Report]) -> None:
+    """Say what was applied, of what somebody has asked for; and to whom it belongs, where traces are collected."""
+    for report in reports:
+        if report.request_id or report.traceparent:
+            with about(request_id=report.request_id, lane=report.lane, agent=report.agent):
+                log.info("what became of order %d is applied: %d told", report.order, len(report.results))
+
+
+def _result(answer: Answer) -> str:
+    """What became of a word about one resource."""
+    if isinstance(answer, Moved):
+        return "applied" if answer.wrote else "nothing-new"
+    return "stale" if isinstance(answer, Refusal) and answer.code is Code.STALE else "ignored"
 
 
 def _about(message: FromAgent) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import batched
 
 from stead.bus import Bus, BusError
-from stead.bus.messages import Logs, LogsReply, Look, StateLine
+from stead.bus.messages import Logs, LogsReply, Look, StateLine, Survey
 from stead.controller.carrier import member_of
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.events import Report
@@ -96,6 +96,15 @@ class Looks:
         except BusError as error:
             log.debug("nobody tells logs: %s", error)
             return Unsure.NO_AGENT
+
+    async def survey(self, lane: str) -> bool:
+        """Have whoever serves a lane tell all that it has, in its own time; whether somebody will."""
+        try:
+            await self.bus.survey(Survey(lane))
+        except BusError as error:
+            log.debug("%s is not surveyed: %s", lane, error)
+            return False
+        return True
 
     async def refresh(self, below: str) -> int:
         """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""

@@ -15,7 +15,9 @@ from itertools import batched
 from typing import Any
 
 from stead.controller import around
+from stead.controller.kinds import live
 from stead.controller.notes import note_of
+from stead.controller.trails import Trails
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import asks_as, makes
@@ -24,16 +26,18 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Request, Take
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import FIRST, Fence, Snapshot
+from stead.origin import Origin
 from stead.store import Brief, Change, Conflict, Row, Store
 from stead.store.brief import snapshot_of
 from stead.store.change import Custody, Expansion, Written
 from stead.store.template import Begin, Template, compiled
+from stead.telemetry import metrics
 from stead.together import Together
 
 TRIES = 10
 """How often a change that came too late is decided anew. Each time somebody else has got on."""
 
-REMEMBERED = 20_000
+REMEMBERED = 2_000
 """Decisions that are kept."""
 
 BATCH = 100
@@ -66,6 +70,8 @@ class Told:
     """What it begins as, where there is no record of it yet."""
     read: Row | None = None
     """The resource, where somebody has just read it."""
+    origin: Origin | None = None
+    """Where the request came from."""
     lanes: frozenset[str] | None = None
     """For which lanes alone whoever says it may speak; None: for all."""
 
@@ -102,10 +108,12 @@ class Mover:
 
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle], clock: Callable[[], float]) -> None:
         self.store = store
-        self.kinds = kinds
+        self.kinds = live(kinds, store)
         self.clock = clock
+        self.trails = Trails(store)
         self._follow: list[Follow] = []
         self._known: dict[tuple[object, ...], Template | Refusal] = {}
+        self._edition = self.kinds.edition
         self.tell = Together(self.move, BATCH)
         """Bring an event to a resource, together with whoever else does at the same time."""
 
@@ -116,6 +124,11 @@ class Mover:
     def follow(self, what: Follow) -> None:
         """Do it after every commit."""
         self._follow.append(what)
+
+    async def after(self, written: Written) -> None:
+        """Do what follows from a commit."""
+        for follow in self._follow:
+            await follow(written)
 
     async def move(
         self, told: Sequence[Told], expansion: Callable[[Sequence[Answer]], Expansion] | None = None
@@ -147,15 +160,15 @@ class Mover:
 
         Where a claim is found only now, that is decided upon once more: `decide` knows best how to say no.
         """
+        todo, later = _apart(told, todo)
         briefs, rows = await self._read([told[i] for i in todo], first)
         places: list[int] = []
         changes: list[Change] = []
-        later: list[int] = []
         taken = Taken()
         for i in todo:
             said = told[i]
             brief = briefs.get(said.path)
-            if brief is None or (said.lanes is not None and brief.lane not in said.lanes):
+            if brief is None or brief.kind not in self.kinds or _elsewhere(said, brief):
                 answers[i] = None
                 continue
             answers[i] = Conflict("version")  # unless it comes to more
@@ -178,21 +191,23 @@ class Mover:
         if changes or expansion:
             widened = expansion(answers) if expansion is not None else None
             written = await self.store.commit(changes, self.clock(), widened)
+            if any(conflict.kind == "lifecycle" for conflict in written.conflicts.values()):
+                await self.kinds.fresh()
             for place, conflict in written.conflicts.items():
                 i = places[place]
                 answers[i] = conflict
                 if conflict.kind == "together":
                     written.apart.append(told[i].path)
-                if conflict.kind == "version" or (conflict.kind == "claim" and i not in in_the_way):
+                if conflict.kind in ("version", "lifecycle") or (conflict.kind == "claim" and i not in in_the_way):
                     in_the_way |= {i} if conflict.kind == "claim" else set()
                     later.append(i)
             if expansion is not None and written.conflicts:
                 return list(range(len(told)))
+            _count_ended(changes, written)
             written.recount.extend(_counted(changes))
             written.steps.extend(_steps(changes))
             written.gone.extend(change.brief.path for change in changes if change.template.body["gone"])
-            for follow in self._follow:
-                await follow(written)
+            await self.after(written)
         return later
 
     async def _read(self, told: Sequence[Told], first: bool) -> tuple[dict[str, Brief], dict[str, Row]]:
@@ -209,9 +224,13 @@ class Mover:
             rows |= await self.store.read_many(full)
         briefs = await self.store.briefs(brief) if brief else {}
         rows |= {path: row for path, row in new.items() if path not in rows and path not in briefs}
+        briefs |= {path: row.brief for path, row in rows.items()}
+        if not all(self.kinds.knows(one.kind, one.state) for one in briefs.values()):
+            await self.kinds.fresh()  # registered a moment ago, by another process; or unregistered
+            rows = {path: row for path, row in rows.items() if row.kind in self.kinds}
         asked = [(s.path, s.event, s.spec or {}) for s in told if isinstance(s.event, Request) and not s.event.within]
         await around.set_in(self.store, self.kinds, rows, asked)
-        return briefs | {path: row.brief for path, row in rows.items()}, rows
+        return briefs, rows
 
     def _amended(self, brief: Brief, said: Told, row: Row | None) -> Told:
         """With what it brings laid over what is there, where that is how the action goes."""
@@ -228,6 +247,9 @@ class Mover:
             return Refusal((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), brief.state)
         if (snapshot is not None and not _within(event)) or said.begin is not None:
             return self._decide(brief, snapshot or snapshot_of(brief.likeness), event, said.begin)
+        if self._edition != self.kinds.edition:
+            self._edition = self.kinds.edition
+            self._known.clear()
         alike = _alike(event, brief)
         key = (*brief.likeness, brief.id != 0, alike)
         known = self._known.get(key)
@@ -254,6 +276,8 @@ class Mover:
         """What is asked of the members, where they know it."""
         member = self.kinds.get(lifecycle.members)
         op = answer.after.operation
+        if answer.beside:
+            return {"deploys": True, "member": lifecycle.members}
         if isinstance(event, Cancel) and answer.cancels:
             return {"cancels": True, "member": lifecycle.members}
         if not answer.members or member is None or member.action(answer.members) is None or op is None:
@@ -283,19 +307,35 @@ class Taken:
 
     def meets(self, said: Told, answer: Template, row: Row | None) -> bool:
         """Whether it has to wait for another; otherwise it is counted in."""
-        claims = answer.body["claim"] == "take"
-        above = ancestors(said.path) if claims else ()
+        claims = answer.takes
+        place = (row.around or {}).get("place", said.path) if row is not None else said.path
+        above = ancestors(place) if claims else ()
         keys = _keys(said, row)
         if not self.keys.isdisjoint(keys):
             return True
-        if claims and (said.path in self.above or not self.claimed.isdisjoint(above)):
+        if claims and (place in self.above or not self.claimed.isdisjoint(above)):
             return True
         self.paths.add(said.path)
         self.keys |= keys
         if claims:
-            self.claimed.add(said.path)
+            self.claimed.add(place)
             self.above.update(above)
         return False
+
+
+def _apart(told: Sequence[Told], todo: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Those that can be decided on together, and those for later.
+
+    What lies around a resource depends on what is asked of it, and is read once.
+    """
+    first: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    now: list[int] = []
+    later: list[int] = []
+    for i in todo:
+        said = told[i]
+        asked = (said.event.action, said.spec or {}) if isinstance(said.event, Request) else ("", {})
+        (now if first.setdefault(said.path, asked) == asked else later).append(i)
+    return now, later
 
 
 def _keys(said: Told, row: Row | None) -> set[tuple[str, str]]:
@@ -309,6 +349,14 @@ def _keys(said: Told, row: Row | None) -> set[tuple[str, str]]:
     return keys | {(said.principal, begin.key)} if begin.key else keys
 
 
+def _count_ended(changes: Sequence[Change], written: Written) -> None:
+    """Tell the metrics what has ended with a commit, and how."""
+    for place, change in enumerate(changes):
+        if change.template.decision.ended and place not in written.conflicts:
+            for ended in change.template.decision.ended:
+                metrics.ENDED.labels(ended.outcome).inc()
+
+
 def _counted(changes: Sequence[Change]) -> list[str]:
     """Groups that want to know what their members amount to, and ask nothing of them."""
     told = [change for change in changes if change.template.decision.recount]
@@ -319,6 +367,11 @@ def _steps(changes: Sequence[Change]) -> list[tuple[str, Fence]]:
     """Resources for which a controller has something to do of its own, with the fence under which it is done."""
     told = [change for change in changes if change.template.decision.step]
     return [(c.brief.path, Fence(c.brief.fence.incarnation, c.brief.fence.counter + c.template.raises)) for c in told]
+
+
+def _elsewhere(said: Told, brief: Brief) -> bool:
+    """Whether whoever says it may not speak for the resource."""
+    return said.lanes is not None and brief.lane not in said.lanes
 
 
 def _within(event: Event) -> bool:
@@ -367,4 +420,5 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None) -> Ch
         new=new,
         custody=said.custody,
         around=row.around if row is not None else None,
+        origin=said.origin,
     )

@@ -20,9 +20,10 @@ from stead.bus import Bus, BusError
 from stead.bus.messages import Offers, OffersReply, Want
 from stead.catalog import infrastructure
 from stead.catalog.infrastructure import Infrastructure, Part, Shared
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.mover import Mover, Told
 from stead.controller.steps import CONTROLLER, Answer, Done, Failed, Waits
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor

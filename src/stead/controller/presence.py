@@ -27,6 +27,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Conflict
 from stead.store.sites import There
 from stead.store.template import Begin
+from stead.telemetry import metrics
 from stead.together import Together
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class Presences:
         self._since = time.monotonic()
         """Since when whoever is there could be heard."""
         self._unheard = Seldom()
+        self._skew = metrics.Worst(metrics.SKEW)
         bus.on_state(self._on_state)
 
     def _on_state(self, state: BusState) -> None:
@@ -78,6 +80,8 @@ class Presences:
                     "%d words of agents were not heard; the last: %s", times, str(error) or type(error).__name__
                 )
             return
+        if believed and presence.now:
+            self._skew.tell(abs(time.time() - presence.now))
         if believed:
             self._heard[presence.agent, presence.epoch] = _there(presence)
             for lane in set(presence.throttled) & set(presence.lanes):

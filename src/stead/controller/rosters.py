@@ -6,12 +6,14 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stead.bus.messages import Roster, RosterReply
 from stead.controller.carrier import member_of
+from stead.controller.kinds import Made
 from stead.controller.mover import Mover
 from stead.controller.trust import Trust
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import ABSENT
 from stead.lifecycle.table import observations
 from stead.store import Row
@@ -31,7 +33,7 @@ class Rosters:
         self.mover = mover
         self.trust = trust
         self._read = Together(self._pages, TOGETHER, at_once=2)
-        self._seen = {name for name, kind in mover.kinds.items() if observations(kind)}
+        self._seen = Made(mover.kinds, _visible)
         """Kinds that can be looked at."""
 
     async def __call__(self, roster: Roster) -> RosterReply:
@@ -47,7 +49,11 @@ class Rosters:
         return await self.mover.store.rosters(asked, PAGE)
 
     def _may_be(self, row: Row) -> bool:
-        if row.kind not in self._seen:
+        if row.kind not in self._seen():
             return False
         moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
         return moving or self.mover.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
+
+
+def _visible(kinds: Mapping[str, Lifecycle]) -> frozenset[str]:
+    return frozenset(name for name, kind in kinds.items() if observations(kind))

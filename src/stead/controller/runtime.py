@@ -6,7 +6,6 @@ Any number of them run beside each other on one database and one bus. None has a
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,13 +25,14 @@ from stead.controller.cascading import PLANS, Cascading
 from stead.controller.clock import Clock
 from stead.controller.door import SOON, Door
 from stead.controller.draining import Draining
+from stead.controller.founding import Founding
 from stead.controller.groups import Groups
-from stead.controller.healers import Healer
+from stead.controller.healers import Healer, told
 from stead.controller.healers.attachments import Attachments
 from stead.controller.healers.drift import Drift
 from stead.controller.healers.following import Following
 from stead.controller.healers.learning import Learning
-from stead.controller.healers.leases import Events, Hosts, Notices
+from stead.controller.healers.leases import Events, Hosts, Notices, Retakes
 from stead.controller.healers.numbering import Numbering
 from stead.controller.healers.orphans import Orphans
 from stead.controller.healers.partitions import Partitions
@@ -40,6 +40,7 @@ from stead.controller.healers.redispatch import Redispatch
 from stead.controller.healers.revocations import Revocations
 from stead.controller.healers.scaling import Scaling
 from stead.controller.identities import Identities
+from stead.controller.kinds import EVERY
 from stead.controller.leasing import Booking, Rebooking
 from stead.controller.listener import Listener
 from stead.controller.preparing import Preparing
@@ -55,8 +56,6 @@ from stead.lifecycle.rows import HOUR
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
 from stead.store.change import Custody, Written
-
-log = logging.getLogger(__name__)
 
 
 class Controller(Door):
@@ -86,6 +85,7 @@ class Controller(Door):
             ("node", "PUTTING_IN_MAINTENANCE"): partial(Draining, self.admission),
             ("lease", "CREATING"): partial(Booking, mover),
             ("lease", "UPDATING"): partial(Rebooking, self.admission),
+            ("system", "pending"): partial(Founding, store),
             **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
         }
         self.steps = Steps(mover, works)
@@ -97,29 +97,31 @@ class Controller(Door):
         orphans = Orphans(mover, bus, pace)
         self.presences = Presences(mover, bus, self.trust, pace)
         self.listener = Listener(mover, bus, self.looks, orphans, self.presences)
-        self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus), _told)
-        self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), _told)
+        self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus, self.kinds, mover.trails), told)
+        self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), told)
         self.healers: tuple[Healer, ...] = (
             self.redispatch,
-            Healer("presence", 1.0, self.presences, _told),
-            Healer("clock", 0.5, self.clock.tick, _told),
-            Healer("grants", 2.0, self.grants.heal, _told),
-            Healer("groups", 2.0, self.groups.heal, _told),
-            Healer("queues", 1.0, self.queues.heal, _told),
-            Healer("sharing", 10.0, self.sharing.heal, _told),
-            Healer("drift", 1.0, Drift(self.looks), _told),
-            Healer("orphans", 5.0, orphans, _told),
-            Healer("scaling", 1.0, Scaling(self.admission), _told),
-            Healer("attachments", 1.0, Attachments(self.admission), _told),
-            Healer("events", 0.5, Events(self.admission), _told),
-            Healer("hosts", 2.0, Hosts(self.admission), _told),
-            Healer("notices", 1.0, Notices(mover, webhooks), _told),
-            Healer("learning", 5.0, Learning(store, kinds), _told),
+            Healer("kinds", EVERY, self.kinds.heal, told),
+            Healer("presence", 1.0, self.presences, told),
+            Healer("clock", 0.5, self.clock.tick, told),
+            Healer("grants", 2.0, self.grants.heal, told),
+            Healer("groups", 2.0, self.groups.heal, told),
+            Healer("queues", 1.0, self.queues.heal, told),
+            Healer("sharing", 10.0, self.sharing.heal, told),
+            Healer("drift", 1.0, Drift(self.looks), told),
+            Healer("orphans", 5.0, orphans, told),
+            Healer("scaling", 1.0, Scaling(self.admission), told),
+            Healer("attachments", 1.0, Attachments(self.admission), told),
+            Healer("events", 0.5, Events(self.admission), told),
+            Healer("retakes", 5.0, Retakes(self.admission), told),
+            Healer("hosts", 2.0, Hosts(self.admission), told),
+            Healer("notices", 1.0, Notices(mover, webhooks), told),
+            Healer("learning", 5.0, Learning(store, self.kinds), told),
             self.numbering,
-            Healer("partitions", HOUR, Partitions(store), _told),
+            Healer("partitions", HOUR, Partitions(store), told),
         )
         if identities is not None:
-            self.revocations = Healer("revocations", 60.0, Revocations(identities, bus), _told)
+            self.revocations = Healer("revocations", 60.0, Revocations(identities, bus), told)
             self.healers += (self.revocations,)
         bus.on_state(self._on_state)
         self._soon = False
@@ -182,7 +184,3 @@ class Controller(Door):
     async def _renew_identity(self, renew: RenewIdentity) -> IdentityReply:
         assert self.identities is not None
         return await self.identities.renew(renew)
-
-
-def _told(healer: str, error: Exception) -> None:
-    log.warning("%s: %s: %s", healer, type(error).__name__, error)

@@ -6,13 +6,16 @@ its own because somebody needed it goes with the last user; what a person made s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stead.catalog.infrastructure import groups_in, network_of
-from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.admission import Accepted, Admission
 from stead.controller.errands import Errands
+from stead.controller.kinds import Made
 from stead.controller.mover import Told
 from stead.controller.steps import CONTROLLER
+from stead.controller.wish import Wish
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT, Actor, StateClass
 from stead.store import Row
@@ -32,10 +35,9 @@ class Sharing:
         self.admission = admission
         self.store = admission.mover.store
         self.uses = Uses(self.store)
-        kinds = admission.mover.kinds.values()
-        self.nothing = sorted({s.name for kind in kinds for s in kind.states if s.seen == ABSENT})
+        self.nothing = Made(admission.mover.kinds, _nothing)
         """States in which there is nothing at the provider."""
-        self.ended = sorted({s.name for kind in kinds for s in kind.states if s.cls is StateClass.FINAL})
+        self.ended = Made(admission.mover.kinds, _ended)
         self.errands = Errands("what nobody uses")
 
     async def __call__(self, written: Written) -> None:
@@ -47,7 +49,7 @@ class Sharing:
     async def _free(self, users: Sequence[str]) -> int:
         freed = 0
         for user in users:
-            unused = await self.uses.free(user, self.nothing)
+            unused = await self.uses.free(user, self.nothing())
             freed += len(unused)
             if user.count("/") == 2 and await self.store.read(user) is None:
                 await self._forget(await self.store.paths("subgroup", f"{user}/", "", SOME))
@@ -83,7 +85,15 @@ class Sharing:
     async def heal(self) -> int:
         """Whatever was left by a crash."""
         await self._forget(await self.store.stray_subgroups(SOME))
-        freed = await self._free(await self.uses.idle(self.ended, SOME))
+        freed = await self._free(await self.uses.idle(self.ended(), SOME))
         for state, least in RESTING.items():
             freed += await self._remove(await self.uses.unused(KINDS, [state], least, SOME))
         return freed
+
+
+def _nothing(kinds: Mapping[str, Lifecycle]) -> list[str]:
+    return sorted({state.name for kind in kinds.values() for state in kind.states if state.seen == ABSENT})
+
+
+def _ended(kinds: Mapping[str, Lifecycle]) -> list[str]:
+    return sorted({state.name for kind in kinds.values() for state in kind.states if state.cls is StateClass.FINAL})

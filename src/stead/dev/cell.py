@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
 from stead.dev.children import NotStarted, Server, wait_until
@@ -39,6 +40,8 @@ HOSTS: Mapping[str, Mapping[str, str | int]] = {
     "h4": {"cpus": 32, "memory": 128, "arch": "arm64"},
 }
 """What each of them has."""
+LOCAL = "local.one"
+"""The lane of this machine: services of systems run on it as real processes."""
 HOOKS = tuple(f"http://{host}{end}" for host in ("127.0.0.1", "localhost") for end in (":", "/"))
 """Where webhooks may go: to this machine."""
 
@@ -132,6 +135,7 @@ class Cell:
             self._hosts()
             for provider, regions in {**LANES, **RACK}.items():
                 self._agent(provider, regions, cloud)
+            self._local()
             wait_until(self._served, "agents to serve all lanes")
             self.stack = self.stack.pop_all()
         return self
@@ -199,11 +203,22 @@ class Cell:
         words = ("agent", "run", *lanes, "--set", f"url={cloud}", "--name", name, *self._words())
         self._start(Stead(name, *words, folder=self._folder(name)))
 
+    def _local(self) -> None:
+        """An agent that runs services here; with it ends whatever it has started."""
+        name = "agent-local"
+        kept = self._folder(f"{name}-services")
+        root = kept or Path(self.stack.enter_context(TemporaryDirectory(prefix=f"stead-{name}-services-")))
+        ending = [sys.executable, "-m", "stead.drivers.process.ending", str(root)]
+        self.stack.callback(lambda: subprocess.run(ending, check=False))
+        settings = ("--driver", "process", "--set", f"root={root}", "--set", "isolation=false")
+        words = ("agent", "run", "--lane", LOCAL, *settings, "--name", name, *self._words())
+        self._start(Stead(name, *words, folder=self._folder(name)))
+
     def _served(self) -> bool:
         """Whether an agent is there for every lane: before that, whoever asks for something is told to wait."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.wanted.port}/v1/lanes", timeout=5) as answer:
             found = {lane["lane"] for lane in json.load(answer)["items"] if any(a["there"] for a in lane["agents"])}
-        return found >= {*lanes_of(LANES), *lanes_of(RACK)}
+        return found >= {*lanes_of(LANES), *lanes_of(RACK), LOCAL}
 
     def watch(self) -> None:
         """For ever: start again what has ended by itself."""

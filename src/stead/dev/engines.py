@@ -29,7 +29,38 @@ STOP: dict[StopMode, signal.Signals] = {
 }
 
 
-class Postgres(Server):
+class Clients:
+    """What PostgreSQL's own programs do at a port of this machine, as its superuser, who needs no password."""
+
+    port: int
+
+    def dsn(self, dbname: str = "postgres") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{dbname}"
+
+    def create_database(self, name: str, template: str | None = None) -> str:
+        """Make a database and say its DSN."""
+        self.tool("createdb", "--template", template or "template0", name)
+        return self.dsn(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database, and whoever is still connected to it."""
+        self.tool("dropdb", "--if-exists", "--force", name)
+
+    def tool(self, program: str, *arguments: str) -> None:
+        """Run one of PostgreSQL's own client programs on this server."""
+        where = ["--host=127.0.0.1", f"--port={self.port}", "--username=postgres", "--no-password"]
+        done = subprocess.run(
+            [postgres_binary(program), *where, *arguments],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+class Postgres(Clients, Server):
     """A PostgreSQL cluster with one superuser, `postgres`, who needs no password."""
 
     def __init__(
@@ -80,31 +111,6 @@ class Postgres(Server):
         if self.process is not None:
             os.kill(self.pid, signal.SIGCONT)
             self.stop("immediate")
-
-    def dsn(self, dbname: str = "postgres") -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{dbname}"
-
-    def create_database(self, name: str, template: str | None = None) -> str:
-        """Make a database and say its DSN."""
-        self.tool("createdb", "--template", template or "template0", name)
-        return self.dsn(name)
-
-    def drop_database(self, name: str) -> None:
-        """Remove a database, and whoever is still connected to it."""
-        self.tool("dropdb", "--if-exists", "--force", name)
-
-    def tool(self, program: str, *arguments: str) -> None:
-        """Run one of PostgreSQL's own client programs on this server."""
-        where = ["--host=127.0.0.1", f"--port={self.port}", "--username=postgres", "--no-password"]
-        done = subprocess.run(
-            [postgres_binary(program), *where, *arguments],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-        if done.returncode:
-            raise RuntimeError(f"{program} {' '.join(arguments)}: {done.stderr.strip()}")
 
     def initdb(self) -> None:
         options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"]

@@ -55,6 +55,8 @@ class Result(Struct, frozen=True, kw_only=True):
     ok: bool
     pending: str = ""
     """Accepted, but not finished: done when a look shows this."""
+    again: bool = False
+    """Got on, but not to the end: to be called again, as often as this is said."""
     facts: Mapping[str, Any] = {}
     """To be kept with the resource, also where it failed: what was made must be found again."""
     error: str = ""

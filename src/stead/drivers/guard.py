@@ -6,6 +6,8 @@ So known secrets are taken out of whatever a driver returns or raises, in one pl
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
@@ -13,6 +15,8 @@ import msgspec
 
 from stead.drivers.base import VM, Driver, Error, Found, Logs, Member, Result, Seen, Tail
 from stead.secrets import KNOWN, scrub
+
+log = logging.getLogger(__name__)
 
 
 class Guarded:
@@ -37,7 +41,15 @@ class Guarded:
 
     async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
         """As the driver does it."""
-        return await _clean(self.driver.perform(verb, members, token))
+        began = time.monotonic()
+        try:
+            results = await _clean(self.driver.perform(verb, members, token))
+        except Exception as error:
+            log.info("%s of %d failed after %.2f s: %s", verb, len(members), time.monotonic() - began, error)
+            raise
+        well = sum(result.ok for result in results)
+        log.info("%s of %d: %d well, after %.2f s", verb, len(members), well, time.monotonic() - began)
+        return results
 
     async def describe(self, members: Sequence[Member]) -> list[Seen]:
         """As the driver does it."""

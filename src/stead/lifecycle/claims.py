@@ -39,6 +39,11 @@ def compatible(one: Mode, other: Mode) -> bool:
     return one is other is Mode.INTENTION
 
 
+def below(path: str, named: str) -> str:
+    """The path that is named as seen from another: `/a/b` below `/shop/web` is `/shop/web/a/b`."""
+    return f"{path}/{named.strip('/')}".rstrip("/")
+
+
 def ancestors(path: str) -> tuple[str, ...]:
     """Every path above this one, the root first."""
     _check(path)

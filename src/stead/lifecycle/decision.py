@@ -76,6 +76,8 @@ class Code(StrEnum):
     """A provider has something that nobody owns."""
     KEY_REUSED = "key-reused"
     """The idempotency key came with another request before."""
+    CHANGED = "changed"
+    """What is there is not any more what the plan was made for."""
     ENDED = "ended"
     """The operation that was to be cancelled has ended."""
     NOT_CANCELLABLE = "not-cancellable"
@@ -138,6 +140,8 @@ class Decision:
     """The controller is to do its own work for this state now, and to report it."""
     cancels: bool = False
     """Operations below are to be cancelled first."""
+    beside: bool = False
+    """An operation begins that the resource does not show: it runs beside others, and asks resources below."""
 
 
 @dataclass(frozen=True, slots=True)

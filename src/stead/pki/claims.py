@@ -66,7 +66,7 @@ def decode(jwt: str) -> dict[str, Any]:
     try:
         body = jwt.strip().split(".")[1]
         claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, RecursionError) as error:
         raise ValueError("these are not claims") from error
     return claims
 

@@ -41,7 +41,7 @@ class Identity:
         self.folder = folder
         try:
             self.description = msgspec.json.decode(self._read(DESCRIPTION), type=Description)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise NoIdentity(f"{folder / DESCRIPTION} cannot be read: {error}") from error
 
     def _read(self, name: str) -> str:
@@ -49,6 +49,8 @@ class Identity:
             return (self.folder / name).read_text(encoding="utf-8")
         except OSError as error:
             raise NoIdentity(f"{self.folder} has no identity in it: {name}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise NoIdentity(f"{self.folder / name} is not text") from error
 
     @property
     def name(self) -> str:

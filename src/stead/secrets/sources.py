@@ -68,6 +68,13 @@ def _from_environment(name: str) -> Source:
 
 
 def _from_file(path: str) -> Source:
+    try:
+        named_so = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        named_so = False
+    if not named_so:
+        raise Unreadable("there is no file of such a name")
+
     def read() -> str:
         try:
             private(Path(path))

@@ -23,7 +23,7 @@ class Accesses(Statements):
     ) -> bool:
         """A token for a program; False where there is one of that name that is not expired."""
         await self.fetch("forget_expired_token", name)
-        return bool(await self.fetch("add_token", id, name, digest, [list(role) for role in roles], by, until))
+        return bool(await self.audited("add_token", id, name, digest, [list(role) for role in roles], by, until))
 
     async def token(self, id: str) -> Mapping[str, Any] | None:
         """A token that is not expired; that it was used is noted."""
@@ -34,9 +34,9 @@ class Accesses(Statements):
         """All there are, in order of name."""
         return [dict(r) for r in await self.fetch("list_tokens")]
 
-    async def remove_token(self, name: str) -> Mapping[str, Any] | None:
+    async def remove_token(self, name: str, by: str) -> Mapping[str, Any] | None:
         """Nobody is let in with it any more."""
-        rows = await self.fetch("remove_token", name)
+        rows = await self.audited("remove_token", name, by)
         return dict(rows[0]) if rows else None
 
     # Sessions
@@ -45,7 +45,7 @@ class Accesses(Statements):
         self, digest: bytes, principal: str, groups: Sequence[str], token: str | None, until: datetime
     ) -> None:
         """Somebody has logged in with a browser. Those that are over are forgotten on the way."""
-        await self.fetch("add_session", digest, principal, list(groups), token, until)
+        await self.audited("add_session", digest, principal, list(groups), token, until)
 
     async def session(self, digest: bytes) -> Mapping[str, Any] | None:
         """A session that is not over."""
@@ -64,11 +64,11 @@ class Accesses(Statements):
 
     async def add_grant(self, subject: str, role: str, namespace: str, by: str) -> None:
         """Give somebody a role; it may be there already."""
-        await self.fetch("add_grant", subject, role, namespace, by)
+        await self.audited("add_grant", subject, role, namespace, by)
 
-    async def remove_grant(self, subject: str, role: str, namespace: str) -> bool:
+    async def remove_grant(self, subject: str, role: str, namespace: str, by: str) -> bool:
         """Take it from them; whether they had it."""
-        return bool(await self.fetch("remove_grant", subject, role, namespace))
+        return bool(await self.audited("remove_grant", subject, role, namespace, by))
 
     async def policies(self) -> list[Mapping[str, Any]]:
         """An operator's own policies, in order of name."""
@@ -76,8 +76,8 @@ class Accesses(Statements):
 
     async def put_policy(self, name: str, text: str, by: str) -> None:
         """Make a policy, or put another in its place."""
-        await self.fetch("put_policy", name, text, by)
+        await self.audited("put_policy", name, text, by)
 
-    async def remove_policy(self, name: str) -> bool:
+    async def remove_policy(self, name: str, by: str) -> bool:
         """Take it away; whether there was one."""
-        return bool(await self.fetch("remove_policy", name))
+        return bool(await self.audited("remove_policy", name, by))

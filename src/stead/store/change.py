@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stead.lifecycle.snapshot import Fence, Holder
+from stead.origin import Origin
 from stead.store.brief import Brief
 from stead.store.row import holder_of
 from stead.store.template import Begin, Template
@@ -42,12 +43,17 @@ class Change:
     """Who takes the order."""
     around: Mapping[str, Any] | None = None
     """What has to be so around the resource, where it takes a claim."""
+    origin: Origin | None = None
+    """Where the request came from."""
 
     def common(self, at: float) -> dict[str, Any]:
         """What it shares with whoever has the same template."""
         written = self.template.written(at, self.principal)
         if self.custody is not None:
             written |= {"agent": self.custody.agent, "epoch": self.custody.epoch}
+        if self.origin is not None:
+            here = {"origin": self.origin.address, "request": self.origin.request}
+            written |= {name: [{**line, **here} for line in written[name]] for name in ("lines", "stays")}
         return written if self.begin is None else {**written, "begins": self._begins(self.begin)}
 
     def _begins(self, begin: Begin) -> dict[str, Any]:
@@ -76,8 +82,8 @@ class Change:
             change["spec"] = self.new["spec"]
         if self.template.respec == "set":
             extra["next"] = dict(self.spec or {})
-        if self.template.body["claim"] == "take":
-            extra["take"] = [{"path": self.brief.path, "mode": "x"}]
+        if self.template.takes:
+            extra["take"] = [{"path": (self.around or {}).get("place", self.brief.path), "mode": "x"}]
             if self.around is not None:
                 extra["around"] = self.around
         change |= self._respecified()
@@ -108,7 +114,8 @@ class Conflict:
     kind: str
     """`version`: read again and decide again. `claim`: see the holder. `key`: the same request was made before.
     `queue`: others wait before it. `gone`: it does not wait any more. `stopping`: the queue takes nothing more.
-    `together`: it would not go together with what else there is.
+    `together`: it would not go together with what else there is. `changed`: it was planned on something else.
+    `lifecycle`: that is another by now.
     """
     holder: Holder | None = None
     operation: str = ""

@@ -102,9 +102,13 @@ class Groups(Statements):
         rows = await self.fetch("worst_member", kind, below, first)
         return dict(rows[0]) if rows else None
 
-    async def resting_groups(self, paths: Sequence[str], kinds: Sequence[str]) -> list[Mapping[str, Any]]:
-        """Of some paths, the groups that nothing is done to, with what their members amount to."""
-        return [dict(r) for r in await self.fetch("resting_groups", list(paths), list(kinds))]
+    async def resting_groups(self, paths: Sequence[str], members: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        """Of some paths, the groups that nothing is done to, with how many members are in which state.
+
+        `members` has the kinds of groups, each with that of its members.
+        """
+        found = await self.fetch("resting_groups", list(paths), list(members), list(members.values()))
+        return [dict(r) for r in found]
 
     async def stray_subgroups(self, limit: int) -> list[str]:
         """Subgroups of infrastructures that are no more."""

@@ -19,7 +19,7 @@ class Identities(Statements):
         self, digest: bytes, name: str, lanes: Sequence[str], by: str, seconds: float
     ) -> datetime | None:
         """Keep an invitation; until when it holds, or None where there is an agent of that name."""
-        rows = await self.fetch("invite_agent", digest, name, list(lanes), by, seconds)
+        rows = await self.audited("invite_agent", digest, name, list(lanes), by, seconds)
         return rows[0]["expires_at"] if rows else None
 
     async def join_agent(self, digest: bytes, name: str, user_key: str, seconds: float) -> Mapping[str, Any] | None:
@@ -32,9 +32,9 @@ class Identities(Statements):
         rows = await self.fetch("renew_agent", name, seconds)
         return dict(rows[0]) if rows else None
 
-    async def revoke_agent(self, name: str) -> bool:
+    async def revoke_agent(self, name: str, by: str) -> bool:
         """An agent's identity holds no longer; whether there was one."""
-        return bool(await self.fetch("revoke_agent", name))
+        return bool(await self.audited("revoke_agent", name, by))
 
     async def revoked_keys(self) -> dict[str, int]:
         """Keys that hold no longer, each with the time up to which whatever was signed for it counts no more."""

@@ -78,6 +78,10 @@ class Leases(Statements):
         """Moments that have come, as lease and kind; others are not told of them for so many seconds."""
         return [(r["lease"], r["kind"]) for r in await self.fetch("due_events", now, limit, pause)]
 
+    async def due_retakes(self, now: float, limit: int, pause: float) -> list[str]:
+        """Leases that were ended and still have hosts; others are not told of them for so many seconds, or longer."""
+        return [r["lease"] for r in await self.fetch("due_retakes", now, limit, pause)]
+
     async def tell_end(self, lease: str, now: float) -> bool:
         """Note that the end of a lease is near; whether nobody had."""
         return bool(await self.fetch("tell_end", lease, now))

@@ -1,13 +1,20 @@
-"""Brings a database up to date. Where it is already, nothing is loaded that would be needed to change it."""
+"""Brings a database up to date. Where it is already, nothing is loaded that would be needed to change it.
+
+A database may be newer than the program, while one controller after another is replaced: what a release adds disturbs
+none of the release before, so the older one goes on.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from importlib import import_module
 from importlib.resources import files
-from typing import cast
+from typing import Any, cast
 
 import asyncpg
+
+log = logging.getLogger(__name__)
 
 HEAD = "head"
 """The newest revision there is."""
@@ -15,8 +22,15 @@ HEAD = "head"
 
 async def migrate(dsn: str, revision: str = HEAD) -> None:
     """Bring a database to a revision."""
-    if revision != HEAD or await _version(dsn) != _newest():
-        await import_module("stead.store.migrating").upgrade(dsn, revision)
+    if revision == HEAD:
+        now, last = await _version_at(dsn), newest()
+        if now is not None and now > last:
+            log.warning("the database is at %s, newer than this program, which knows %s: it goes on", now, last)
+            return
+        if now == last:
+            return
+        log.info("the database is at %s, and is brought to %s", now or "nothing", last)
+    await import_module("stead.store.migrating").upgrade(dsn, revision)
 
 
 def migrate_now(dsn: str, revision: str = HEAD) -> None:
@@ -24,18 +38,27 @@ def migrate_now(dsn: str, revision: str = HEAD) -> None:
     asyncio.run(migrate(dsn, revision))
 
 
-async def _version(dsn: str) -> str | None:
-    """The revision that a database has; None where it has none yet."""
+async def _version_at(dsn: str) -> str | None:
     connection = await asyncpg.connect(dsn)
     try:
-        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
-            return None
-        return cast(str | None, await connection.fetchval("SELECT version_num FROM alembic_version"))
+        return await version(connection)
     finally:
         await connection.close()
 
 
-def _newest() -> str:
-    """The name of the last migration, which its number begins."""
+async def version(connection: asyncpg.Connection[Any]) -> str | None:
+    """The revision that a database has; None where it has none yet."""
+    if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+        return None
+    return cast(str | None, await connection.fetchval("SELECT version_num FROM alembic_version"))
+
+
+def known() -> frozenset[str]:
+    """The revisions that there are: the numbers that the names of migrations begin with."""
     names = [file.name for file in (files("stead.store") / "migrations" / "versions").iterdir()]
-    return max(name[:4] for name in names if name.endswith(".py"))
+    return frozenset(name[:4] for name in names if name.endswith(".py"))
+
+
+def newest() -> str:
+    """The last of them."""
+    return max(known())

@@ -19,6 +19,10 @@ class Orphans(Statements):
         """What was found on a lane before its time and not since is no longer there, or somebody's."""
         return len(await self.fetch("forget_orphans", list(told), list(told.values())))
 
+    async def surveyed(self, lanes: Sequence[str], pause: float) -> None:
+        """Lanes have told all that they have; nobody needs to ask for that for so many seconds."""
+        await self.fetch("surveyed", list(lanes), pause)
+
     async def orphans(self, lane: str | None, limit: int) -> list[Mapping[str, Any]]:
         """What was found at least twice."""
         return [dict(r) for r in await self.fetch("list_orphans", lane, limit)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -36,6 +36,24 @@ class Overviews(Statements):
         """What goes on as numbers; nothing is counted beyond `most`."""
         (record,) = await self.fetch("read_overview", most, there, within)
         return dict(record)
+
+    async def gauges(self, most: int, there: float) -> Mapping[str, Any]:
+        """What goes on as numbers, for metrics; nothing is counted beyond `most`."""
+        (record,) = await self.fetch("read_gauges", most, there)
+        return dict(record)
+
+    async def examine(self) -> Mapping[str, Any]:
+        """How the database itself is."""
+        (record,) = await self.fetch("examine_database")
+        return dict(record)
+
+    async def unserved(self, there: float, limit: int) -> list[str]:
+        """Lanes with orders that no agent serves who was heard of in so many seconds."""
+        return [r["lane"] for r in await self.fetch("unserved_lanes", there, limit)]
+
+    async def trails(self, operations: Sequence[str]) -> dict[str, Mapping[str, str]]:
+        """By operation under way, the request that it comes from, where there was one."""
+        return {r["id"]: r["origin"] for r in await self.fetch("read_trails", list(operations))}
 
     async def moves(self, since: datetime) -> dict[int, int]:
         """Moves by second since the epoch, from a time on."""

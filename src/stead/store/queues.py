@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from stead.origin import parts
 from stead.store.change import Conflict, conflict_of
 from stead.store.statements import Statements
 
@@ -15,20 +16,20 @@ class Queues(Statements):
 
     async def enqueue(self, wait: Mapping[str, Any]) -> int | Conflict:
         """Put a request into a queue, which is made where there is none; its place there, or why not."""
-        answer = await self._pool.fetchval("SELECT enqueue($1)", dict(wait))
+        answer = await self._pool.fetchval(self._text("enqueue"), dict(wait), *parts())
         return answer["position"] if "position" in answer else conflict_of(wait["path"], answer)
 
     async def leave_queue(
         self, operation: UUID, outcome: str, reasons: Sequence[Mapping[str, str]], principal: str, actor: str
     ) -> bool:
         """End one that waits before it has begun; False where it does not wait any more."""
-        text = "SELECT leave_queue($1, $2, $3, $4, $5)"
-        left: bool = await self._pool.fetchval(text, operation, outcome, list(reasons), principal, actor)
+        values = operation, outcome, list(reasons), principal, actor, *parts()
+        left: bool = await self._pool.fetchval(self._text("leave_queue"), *values)
         return left
 
     async def promote(self, operation: UUID, principal: str, actor: str) -> bool:
         """Put one that waits first; False where it does not wait any more."""
-        return bool(await self.fetch("promote", operation, principal, actor))
+        return bool(await self.fetch("promote", operation, principal, actor, *parts()))
 
     async def queue_head(self, queue: str) -> Mapping[str, Any] | None:
         """Who is next in a queue."""

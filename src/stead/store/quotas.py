@@ -53,6 +53,6 @@ class Quotas(Statements):
         }
         return [found.get(what, Quota(path, what, 0, None)) for what in UNITS]
 
-    async def set_quotas(self, path: str, most: Mapping[str, int | None]) -> None:
+    async def set_quotas(self, path: str, most: Mapping[str, int | None], by: str = "") -> None:
         """From now on a place may have so much; None: as much as there is."""
-        await self.fetch("set_quotas", path, list(most), list(most.values()))
+        await self.audited("set_quotas", path, list(most), list(most.values()), by)

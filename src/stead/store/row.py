@@ -87,7 +87,7 @@ def holder_of(written: Mapping[str, Any] | None, of: str) -> Holder | None:
         path=written["path"],
         by=written["by"] or "",
         since=_text(written["since"]),
-        below=written["path"].startswith(f"{of}/"),
+        below=written["path"].startswith(f"{of}/") or bool(written.get("beside")),
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import asyncpg
 
+from stead.origin import parts
+
 _SQL = files("stead.store") / "sql"
 
 
@@ -30,3 +32,9 @@ class Statements:
     async def fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
         """The rows of a named statement."""
         return await self._pool.fetch(self._text(name), *values)
+
+    async def audited(self, name: str, *values: Any) -> list[asyncpg.Record]:
+        """The rows of a statement that tells the journal of what it does, which is told where that was asked for."""
+        async with self._pool.acquire() as connection, connection.transaction():
+            await connection.execute(self._text("set_origin"), *parts())
+            return await connection.fetch(self._text(name), *values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,14 +14,17 @@ import asyncpg
 import msgspec
 
 from stead.lifecycle.snapshot import Fence, Holder
+from stead.origin import parts
 from stead.store.access import Accesses
 from stead.store.attachments import Attachments
+from stead.store.audit import Audits
 from stead.store.brief import Brief, brief_of
 from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
 from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
 from stead.store.leases import Leases
+from stead.store.lifecycles import Lifecycles
 from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
@@ -30,6 +33,7 @@ from stead.store.quotas import Quotas
 from stead.store.row import Row, holder_of, row_of
 from stead.store.scaling import Scalings
 from stead.store.sites import Sites
+from stead.store.systems import Systems
 from stead.together import Together
 
 _encode = msgspec.json.Encoder().encode
@@ -46,7 +50,21 @@ TOO_LATE = "ST001"
 APART = "ST003"
 """What the database says where a lease, its reservations and its events would not go together."""
 
+OTHERWISE = "ST004"
+"""What it says where a registered lifecycle is another by now, and lacks what was decided."""
+
 DEADLOCK = "40P01"
+
+
+@dataclass
+class Incarnation:
+    """Of a cell, learned on every connection before anything else: a server that took another's place raises it."""
+
+    now: int = 1
+
+
+class NoCell(Exception):
+    """There is a schema and no cell: nobody has said yet that the database is of another time."""
 
 
 class Store(
@@ -55,33 +73,55 @@ class Store(
     Orphans,
     Overviews,
     Accesses,
+    Audits,
     Identities,
     Scalings,
     Sites,
+    Systems,
     Nodes,
     Attachments,
     Durations,
     Quotas,
     Leases,
+    Lifecycles,
 ):
     """All statements, on a pool of connections."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], known: Incarnation | None = None) -> None:
         super().__init__(pool)
-        self.incarnation = 1
-        """Of the cell, as it was last read."""
+        self._known = known or Incarnation()
         self._read = Together(self._read_each, 100)
 
     @classmethod
     @asynccontextmanager
     async def open(cls, dsn: str, *, connections: int = 10) -> AsyncIterator[Store]:
         """A store on a database whose schema is there already."""
+        known = Incarnation()
+
+        async def meet(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+            await speak_json(connection)
+            try:
+                met = await connection.fetchval("SELECT meet_server()")
+            except asyncpg.ObjectNotInPrerequisiteStateError as error:  # it is being recovered
+                raise Follower("the database server follows another, and takes no changes") from error
+            known.now = met or known.now  # none where there is no cell yet
+
         async with asyncpg.create_pool(
-            dsn, min_size=1, max_size=connections, init=speak_json, reset=_nothing, server_settings=SETTINGS
+            dsn, min_size=1, max_size=connections, init=meet, reset=_nothing, server_settings=SETTINGS
         ) as pool:
-            store = cls(pool)
+            store = cls(pool, known)
             await store.cell()
             yield store
+
+    @property
+    def incarnation(self) -> int:
+        """Of the cell, as it was last read."""
+        return self._known.now
+
+    def connections(self) -> tuple[int, int, int]:
+        """To the database: in use, idle, and how many there may be."""
+        size, idle = self._pool.get_size(), self._pool.get_idle_size()
+        return size - idle, idle, self._pool.get_max_size()
 
     # Resources
 
@@ -151,14 +191,16 @@ class Store(
 
     async def cell(self) -> Mapping[str, Any]:
         """What the cell knows of itself."""
-        (record,) = await self.fetch("read_cell")
-        self.incarnation = record["incarnation"]
-        return dict(record)
+        records = await self.fetch("read_cell")
+        if not records:
+            raise NoCell("this database was brought back by hand from a backup: see `stead backup raise --help`")
+        self._known.now = records[0]["incarnation"]
+        return dict(records[0])
 
     async def raise_incarnation(self) -> int:
         """The database went back in time: whatever was said before under any fence is void from now on."""
         (record,) = await self.fetch("raise_incarnation")
-        self.incarnation = record["incarnation"]
+        self._known.now = record["incarnation"]
         return self.incarnation
 
     async def set_bus(self, identity: str) -> int:
@@ -211,7 +253,8 @@ class Store(
         templates: list[dict[str, Any]] = []
         which: list[int] = []
         for change in changes:
-            key = (id(change.template), change.principal, change.begin.id if change.begin else None, change.custody)
+            begins = change.begin.id if change.begin else None
+            key = (id(change.template), change.principal, begins, change.custody, change.origin)
             number = numbers.get(key)
             if number is None:
                 templates.append(change.common(at))
@@ -232,7 +275,8 @@ class Store(
         except asyncpg.PostgresError as error:
             if error.sqlstate == APART and len(changes) > 1 and expansion is None:
                 return await self._one_by_one(changes, at)
-            kind = {TOO_LATE: "version", DEADLOCK: "version", APART: "together"}.get(error.sqlstate or "")
+            known = {TOO_LATE: "version", DEADLOCK: "version", APART: "together", OTHERWISE: "lifecycle"}
+            kind = known.get(error.sqlstate or "")
             if kind is None:
                 raise
             return Written(dict.fromkeys(range(len(changes)), Conflict(kind, says=error.args[0])), [], [])
@@ -258,7 +302,7 @@ class Store(
     ) -> None:
         """Tell the journal of a refusal."""
         text = self._text("write_refusal")
-        await self._pool.execute(text, path, kind, principal, action, state, dict(reasons), actor)
+        await self._pool.execute(text, path, kind, principal, action, state, dict(reasons), actor, *parts())
 
     # Lanes and their room
 
@@ -315,10 +359,17 @@ class Store(
         return [holder for holder in found if holder is not None]
 
     async def number_journal(self, most: int = 5000) -> tuple[int, int, list[str]]:
-        """Give positions to what has committed; the last position, how many were given, and below which paths."""
+        """Give positions to what has committed; the last position, how many were given, and below which paths.
+
+        Where an older controller has numbered lines without hashes, these get theirs first.
+        """
         async with self._pool.acquire() as connection, connection.transaction():
             await connection.execute(self._text("lock_cell"))
+            while await connection.fetchval(self._text("unchained")):
+                await connection.execute(self._text("chain_journal"), most)
             (record,) = await connection.fetch(self._text("number_journal"), most)
+            if record["gone"]:
+                await connection.execute(self._text("forget_counts"), record["gone"], record["kinds"])
         return record["last_position"], record["numbered"], record["parents"]
 
     async def make_partitions(self, days: int) -> int:
@@ -348,6 +399,10 @@ def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:
     """What each has of its own, if any has something."""
     extras = [change.extra() for change in changes]
     return extras if any(extra is not None for extra in extras) else None
+
+
+class Follower(ConnectionError):
+    """The way to the database leads to a server that follows another: in a moment it leads elsewhere."""
 
 
 async def _nothing(_: asyncpg.Connection[asyncpg.Record]) -> None:

@@ -22,6 +22,10 @@ from stead.store.condition import encode
 WAITING = "waiting"
 """The timer of an order that waits for room on its lane."""
 
+TAKING = ("take", "beside", "over")
+"""How a claim is taken: of the resource, of a place below it by an operation that runs beside others, or of the
+resource over whatever goes on below it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Begin:
@@ -66,6 +70,11 @@ class Template:
     idle: bool
     """All stays as it is."""
 
+    @property
+    def takes(self) -> bool:
+        """Whether a claim is taken."""
+        return self.body["claim"] in TAKING
+
     def written(self, at: float, principal: str = "") -> dict[str, Any]:
         """The template as the commit function takes it, at a time."""
         arms = {name: at + after for name, after in self.arms.items()}
@@ -88,7 +97,7 @@ def compiled(
     """
     after = decision.after
     known = (_id(after.operation), _id(after.hidden), *(ended.id for ended in decision.ended))
-    begins = begin is not None and bool(new) and new in known
+    begins = begin is not None and bool(new) and (new in known or decision.beside)
     respec = _respec(before, after)
     cls = lifecycle.state(after.state).cls
     lines = _lines(before, decision, note, begins)
@@ -137,7 +146,7 @@ def compiled(
         look=look,
         begins=begins,
         respec=respec,
-        idle=after == before,
+        idle=after == before and not decision.beside,
     )
 
 
@@ -210,7 +219,7 @@ def _taken(snapshot: Snapshot) -> bool:
 
 def _claim(decision: Decision) -> str | None:
     if ClaimChange.TAKE in decision.claims:
-        return "take"
+        return "beside" if decision.beside else "over" if decision.cancels else "take"
     return "hands" if ClaimChange.HAND_OVER in decision.claims else None
 
 

@@ -118,9 +118,9 @@ async def test_where_more_was_written_than_is_read_in_one_go_the_latest_is_learn
             await suspend(c, migrated, seconds)
         await c.store.number_journal()
         healer = Learning(c.store, KINDS)
-        assert await c.store.learn_durations(6, healer.well) == 6
+        assert await c.store.learn_durations(6, healer.well()) == 6
         assert (await c.store.durations([SUSPEND]))[SUSPEND].usual == end_of(span_of(60.05))
-        assert await c.store.learn_durations(6, healer.well) == 0
+        assert await c.store.learn_durations(6, healer.well()) == 0
 
 
 async def test_what_nobody_hears_of_any_more_is_forgotten(migrated: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import asyncpg
@@ -12,28 +13,32 @@ from stead.controller.healers.orphans import Orphans
 from stead.controller.runtime import Controller
 from stead.controller.view import Caller, Missing, Service, Taken, View
 from stead.dev.engines import Nats
+from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, ask, controller, settled, until
 
 WITHOUT = ("orphans",)
+LONG = 100 * DEFAULT.survey
 TAGS = {"owner": "stead", "path": "/ns/lost"}
 
 
 async def survey(dsn: str, one: Controller, lane: str) -> None:
     """Have the lane surveyed now, and wait until that was applied."""
     connection = await asyncpg.connect(dsn)
-    await connection.execute("UPDATE lanes SET survey_at = now() WHERE name = $1", lane)
-    before = await connection.fetchval("SELECT coalesce(max(last_seen), now()) FROM orphans")
-    heal = Orphans(one.mover, one.bus)
-    assert await heal() == 1
-    assert await heal() == 0
+    try:
+        await connection.execute("UPDATE lanes SET survey_at = now() WHERE name = $1", lane)
+        heal = Orphans(one.mover, one.bus, replace(DEFAULT, survey=LONG))
+        assert await heal() == 1
+        assert await heal() == 0
 
-    async def applied() -> bool:
-        found = await connection.fetchval("SELECT max(last_seen) FROM orphans")
-        return found is None or found > before
+        async def applied() -> bool:
+            """The last that is written of a survey is when the next is wanted, which the controller wants sooner."""
+            soon = "SELECT survey_at < now() + make_interval(secs => $2) FROM lanes WHERE name = $1"
+            return bool(await connection.fetchval(soon, lane, LONG / 2))
 
-    await until(applied)
-    await connection.close()
+        await until(applied)
+    finally:
+        await connection.close()
 
 
 async def listed(one: Controller) -> list[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from stead.api.problems import Trouble, trouble
 from stead.controller.view import Asked, Caller, Operation, Seen, Service, Taken, Unfit
+from stead.controller.view.leases import Lease
 
 PATIENCE = 15.0
 """Seconds for which an answer waits for the end of what was asked for."""
@@ -28,17 +29,36 @@ _FIELDS = {
 
 async def done(service: Service, asked: Asked, caller: Caller) -> bool:
     """Ask, and raise whatever speaks against it; whether it has ended, and well. It goes on where it has not."""
+    operation = await _taken(service, asked, caller)
+    return operation is None or await _ended_well(service, operation, caller)
+
+
+async def held(service: Service, asked: Asked, caller: Caller) -> Lease:
+    """Ask for a lease, and say how it is: as was asked for, or on the way to it where that takes long."""
+    operation = await _taken(service, asked, caller)
+    well = operation is None or await _ended_well(service, operation, caller)
+    lease = await service.seen(caller).lease(asked.path)
+    if lease is None and operation is not None and not well:  # it ended after all, between the two looks
+        await _ended_well(service, operation, caller)
+    if lease is None:
+        raise Trouble("not-found", f"there is no lease {asked.path} any more")
+    return lease
+
+
+async def _taken(service: Service, asked: Asked, caller: Caller) -> UUID | None:
+    """The operation of what is asked for; None where it is so already."""
     answer = await service.ask(asked, caller)
     if not isinstance(answer, Taken):
         raise trouble(_in_its_words(answer) if isinstance(answer, Unfit) else answer)
-    if not answer.operation:
-        return True
-    end = await ended(service, UUID(answer.operation))
-    if end is None:
-        return False
-    if end.outcome != "done":
+    return UUID(answer.operation) if answer.operation else None
+
+
+async def _ended_well(service: Service, operation: UUID, caller: Caller) -> bool:
+    """Whether it has ended, and well; False where it goes on."""
+    end = await ended(service, operation)
+    if end is not None and end.outcome != "done":
         raise await _declined(service.seen(caller), end)
-    return True
+    return end is not None
 
 
 async def ended(service: Service, operation: UUID) -> Operation | None:

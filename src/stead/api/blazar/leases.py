@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Response
 
 from stead.api.blazar import dates, wishes
-from stead.api.blazar.asking import done
+from stead.api.blazar.asking import done, held
 from stead.api.blazar.dates import wrong
 from stead.api.blazar.models import (
     BlazarAskedEvent,
@@ -55,8 +55,7 @@ def router(service: Service) -> APIRouter:
         """Book hosts. It is answered when they are booked, or with 409, why, and when there is room next."""
         path = f"/{ns}/{body.name}"
         asked = Asked(path=path, action="create", kind="lease", spec=_terms(body), key=key)
-        await done(service, asked, caller)
-        return _answer(await service.seen(caller).lease(path), path)
+        return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
 
     @routes.get("/leases/{id}")
     async def blazar_read_lease(caller: Who, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
@@ -75,8 +74,7 @@ def router(service: Service) -> APIRouter:
         derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
         tags = (before.tag,) if before is not None and derived else None
         asked = Asked(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
-        await done(service, asked, caller)
-        return _answer(await service.seen(caller).lease(lease.path), lease.path)
+        return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
 
     @routes.delete(
         "/leases/{id}",
@@ -105,12 +103,6 @@ async def _found(seen: Seen, ns: str, id: UUID) -> Lease:
     if lease is None or not lease.path.startswith(f"/{ns}/"):
         raise Trouble("not-found", f"there is no lease {id} in {ns}")
     return lease
-
-
-def _answer(lease: Lease | None, path: str) -> BlazarLeaseAnswer:
-    if lease is None:
-        raise Trouble("not-found", f"there is no lease {path} any more")
-    return BlazarLeaseAnswer(lease=shown_lease(lease))
 
 
 def _terms(body: BlazarLeaseRequest) -> dict[str, Any]:

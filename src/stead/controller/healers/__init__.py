@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+
+from stead.telemetry import metrics
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -30,14 +35,23 @@ class Healer:
     async def run(self) -> None:
         """For ever: heal, then wait. What fails is told and tried again the next time."""
         while True:
+            metrics.HEALER_RUNS.labels(self.name).inc()
             try:
                 mended = await self.heal()
                 self.mended += mended
+                metrics.HEALER_MENDED.labels(self.name).inc(mended)
+                metrics.HEALER_SUCCESS.labels(self.name).set_to_current_time()
             except Exception as error:
                 mended = 0
                 self.failures += 1
+                metrics.HEALER_FAILURES.labels(self.name).inc()
                 self.on_error(self.name, error)
             if mended == 0:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._nudge.wait(), self.every)
             self._nudge.clear()
+
+
+def told(healer: str, error: Exception) -> None:
+    """Log what went wrong."""
+    log.warning("%s: %s: %s", healer, type(error).__name__, error)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 
-from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.admission import Accepted, Admission
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor

@@ -1,4 +1,4 @@
-"""A group that nothing is done to goes where most of its members are.
+"""A group that nothing is done to goes where its members are: where most of them are, or where the worst of them is.
 
 Members change one by one, some by themselves; whoever numbers the journal hears of it. What they amount to is read
 from the counts, so nothing here sees a member.
@@ -6,12 +6,17 @@ from the counts, so nothing here sees a member.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from stead.controller.counting import amounts
+from stead.controller.kinds import Made
 from stead.controller.mover import Mover, Told
+from stead.lifecycle.claims import ROOT, ancestors
 from stead.lifecycle.decide.children import fold
-from stead.lifecycle.events import Children
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Fold
+
+FOLLOWS = (Fold.DOMINANT, Fold.WORST)
 
 
 class Following:
@@ -19,18 +24,21 @@ class Following:
 
     def __init__(self, mover: Mover) -> None:
         self.mover = mover
-        kinds = mover.kinds.values()
-        self.groups = {kind.kind: kind for kind in kinds if kind.fold is Fold.DOMINANT}
+        self.groups = Made(mover.kinds, _follow)
 
     async def __call__(self, parents: Sequence[str]) -> int:
         """Groups at these paths, and those that they are in; how many were brought somewhere."""
-        paths = {path for parent in parents for path in (parent, parent.rpartition("/")[0]) if path}
+        kinds = self.mover.kinds
+        paths = {path for parent in parents for path in (*ancestors(parent), parent)} - {ROOT}
         told = []
-        for record in await self.mover.store.resting_groups(sorted(paths), list(self.groups)):
-            kind = self.groups[record["kind"]]
-            counts = {state: n for state, n in record["counts"].items() if kind.has_state(state) and n > 0}
-            event = Children(tuple(sorted(counts.items())))
-            if fold(kind, event) not in ("", record["state"]):
+        for record in await self.mover.store.resting_groups(sorted(paths), self.groups()):
+            event = amounts(kinds[record["kind"]], record["counts"])
+            if fold(kinds[record["kind"]], event) not in ("", record["state"]):
                 told.append(Told(record["path"], event, principal="controller"))
         await self.mover.move(told)
         return len(told)
+
+
+def _follow(kinds: Mapping[str, Lifecycle]) -> dict[str, str]:
+    """By kind of group, the kind of its members."""
+    return {kind.kind: kind.members for kind in kinds.values() if kind.fold in FOLLOWS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stead.controller.kinds import Made, live
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.durations import well
 from stead.lifecycle.rows import DAY
@@ -26,13 +27,17 @@ class Learning:
 
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
         self.store = store
-        self.well = [(kind.kind, *move) for kind in kinds.values() for move in well(kind)]
+        self.well = Made(live(kinds), _well)
         self._times = 0
 
     async def __call__(self) -> int:
         """Learn from what was written last. There is never a need to go on at once, so none was out of order."""
-        await self.store.learn_durations(PART, self.well)
+        await self.store.learn_durations(PART, self.well())
         self._times += 1
         if self._times % SELDOM == 0:
             await self.store.forget_durations(KEPT)
         return 0
+
+
+def _well(kinds: Mapping[str, Lifecycle]) -> list[tuple[str, str, str, str]]:
+    return [(kind.kind, *move) for kind in kinds.values() for move in well(kind)]

@@ -14,9 +14,10 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from stead.controller.admission import Accepted, Admission, Wish
+from stead.controller.admission import Accepted, Admission
 from stead.controller.mover import Mover
 from stead.controller.steps import CONTROLLER
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import HOUR, Actor
@@ -27,6 +28,8 @@ BATCH = 100
 """Leases that are looked at in one go."""
 AGAIN = 2.0
 """Seconds before another tries what could not be done."""
+RETAKE = 10.0
+"""Seconds before hosts that could not be taken back are asked for once more; later, longer."""
 POST = 10.0
 """Seconds that a webhook has to answer."""
 TRIES = 20
@@ -58,6 +61,21 @@ class Events:
 
     async def _told(self, lease: str, now: float) -> None:
         await self.mover.store.tell_end(lease, now)
+
+
+class Retakes:
+    """Ends leases once more whose hosts could not be taken back: others may wait for them."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.mover = admission.mover
+
+    async def __call__(self) -> int:
+        """Ask again for what is due; how much that was."""
+        due = await self.mover.store.due_retakes(self.mover.clock(), BATCH, RETAKE)
+        for lease in due:
+            await _ask(self.admission, lease, "terminate", Actor.CLOCK, "")
+        return len(due)
 
 
 class Hosts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from stead.store import Store
+from stead.telemetry import metrics
 
 
 class Numbering:
@@ -18,6 +19,7 @@ class Numbering:
     async def __call__(self) -> int:
         """Number what has committed; how many lines that were."""
         _, numbered, parents = await self.store.number_journal()
+        metrics.NUMBERED.inc(numbered)
         if parents:
             await self.tell(parents)
         return numbered

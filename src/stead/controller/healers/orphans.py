@@ -54,6 +54,7 @@ class Orphans:
         told = {message.lane: message.began for message in messages if message.end}
         if told:
             await store.forget_orphans(told)
+            await store.surveyed(list(told), self.pace.survey)
 
     def _may_have(self, row: Row) -> bool:
         """Whether there may be something at the provider for it: unless it is settled, and gone."""

@@ -19,8 +19,10 @@ from stead.access.policies import Thing, labels_of
 from stead.catalog import scaling
 from stead.catalog.demand import HELD_BACK, Act, Code, Figure, Instance, Standing, Verdict, judge
 from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
+from stead.controller.kinds import Made, actions_of
 from stead.controller.view.permission import Permission
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Outcome, Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
@@ -47,7 +49,7 @@ class Scaling:
         self.admission = admission
         self.store = admission.mover.store
         kinds = admission.mover.kinds
-        self.access = Access(self.store, sorted({a.name for kind in kinds.values() for a in kind.actions}))
+        self.access = Access(self.store, Made(kinds, actions_of))
         self.permission = Permission(self.access, kinds, self.store)
 
     async def __call__(self) -> int:

@@ -3,6 +3,9 @@
 from stead.access.caller import Caller
 from stead.controller.identities import Identities, Invitation, Joined, Member, NotInvited
 from stead.controller.identities import Taken as NameTaken
+from stead.controller.kinds import Kinds, Registered
+from stead.controller.registering import Rejected
+from stead.controller.view.archived import InArchive, not_after, not_before
 from stead.controller.view.logs import Silent, Written
 from stead.controller.view.permission import NotPermitted
 from stead.controller.view.reading import AWAY, View
@@ -29,6 +32,7 @@ from stead.controller.view.things import (
     Unfit,
 )
 from stead.lifecycle.decision import Refusal
+from stead.store.audit import NotArchived
 
 __all__ = [
     "AWAY",
@@ -38,14 +42,17 @@ __all__ = [
     "Claim",
     "Explanation",
     "Identities",
+    "InArchive",
     "Invitation",
     "Joined",
+    "Kinds",
     "Lane",
     "Line",
     "Listed",
     "Member",
     "Missing",
     "NameTaken",
+    "NotArchived",
     "NotInvited",
     "NotPermitted",
     "Operation",
@@ -54,7 +61,9 @@ __all__ = [
     "Past",
     "Queue",
     "Refusal",
+    "Registered",
     "Rehearsal",
+    "Rejected",
     "Resource",
     "Running",
     "Seen",
@@ -66,4 +75,6 @@ __all__ = [
     "Unfit",
     "View",
     "Written",
+    "not_after",
+    "not_before",
 ]

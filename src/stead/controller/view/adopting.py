@@ -8,9 +8,10 @@ from typing import Any
 from uuid import UUID
 
 from stead.access.caller import Caller
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.looks import Looks
 from stead.controller.view.things import Missing, Unfit
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor

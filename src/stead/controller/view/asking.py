@@ -118,7 +118,7 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         waits=decision is not None and decision.queued,
         reasons=refusal.reasons if refusal else (),
         holder=refusal.holder if refusal else None,
-        holders=await _holders(view, row.path, refusal) if refusal else (),
+        holders=await _holders(view, (row.around or {}).get("place", row.path), refusal) if refusal else (),
         allowed_actions=tuple(
             action
             for action in allowed(lifecycle, snap, request.actor)
@@ -171,7 +171,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
             orders.update({(order.verb, where): count for order in _orders(group, cls)})
     action = lifecycle.action(asked.action)
     goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
-    mode = "intention" if action is not None and action.beside else "exclusive"
+    place = (row.around or {}).get("place", row.path)
     return Rehearsal(
         path=row.path,
         kind=row.kind,
@@ -181,7 +181,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
         idle=_idle(decision),
         waits=decision.queued,
         moves=tuple(PlannedMove(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
-        claims=tuple(PlannedClaim(row.path, mode, change) for change in decision.claims),
+        claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
         calls=_calls(view, lifecycle, decision, action) if goes else tuple(order.verb for order in decision.orders),

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stead.catalog import edge, infrastructure
-from stead.catalog.infrastructure import RESERVED, Wrong
+from stead.catalog.infrastructure import RESERVED
 from stead.controller import terms
-from stead.controller.view.things import Asked, Unfit
+from stead.controller.view import systems
+from stead.controller.view.things import Asked, Missing, Unfit
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.files.decoded import Wrong
 from stead.store import Store
 
 _LANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -25,15 +27,19 @@ EDGE = {"cloudlet": "/ns/site", "clusterinst": "/ns/site/cluster", "appinst": "/
 SCALES = ("scale-out", "scale-in")
 
 
-async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> Asked | Unfit:
+async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> Asked | Unfit | Missing:
     """What is asked for, with what follows from it; or what is wrong with it."""
     if asked.kind in EDGE:
         return _at_site(asked)
     asked = with_lane(asked)
     if asked.lane and not _LANE.fullmatch(asked.lane):
         return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
-    if asked.action in SCALES:
+    if asked.action in SCALES and asked.kind in ("", "subgroup"):
         return await _scaled(store, asked)
+    if asked.action == systems.DEPLOY and asked.kind in ("", systems.SYSTEM):
+        return await systems.fit(store, asked)
+    if asked.action == systems.TEARDOWN and asked.spec:
+        return Unfit("spec", "a teardown is of the whole system: it brings nothing")
     if asked.kind == "lease" and asked.action in ("create", "update"):
         return _lease(asked, time.time())
     lifecycle = kinds.get(asked.kind)
@@ -42,6 +48,8 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
         return asked
     if asked.kind == "mci":
         return _infrastructure(asked)
+    if asked.kind == systems.SYSTEM:
+        return systems.founded(asked)
     if not asked.lane and action.verbs:
         return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
     return asked

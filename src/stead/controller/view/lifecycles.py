@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from stead.catalog import FAMILIES
 from stead.catalog.explored import EXPLORED, Size
+from stead.controller.kinds import Registered
 from stead.controller.view.health import bad_states
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint import Finding, lint
 from stead.lifecycle.rows import Action, Move, State, StateClass
 
+YOURS = "yours"
+"""The family of kinds that are not built in."""
 FAMILY_OF: Mapping[str, str] = {kind: family for family, kinds in FAMILIES.items() for kind in kinds}
 
 
@@ -43,11 +46,22 @@ class ShownLifecycle:
     moves: Sequence[Move]
     findings: tuple[Finding, ...]
     explored: Size | None
-    """Of a kind that is built in: how much of it was seen when it was explored in full."""
+    """How much of it was seen when it was explored in full."""
+    registered: Registered | None = None
+    """Of a kind that is not built in."""
+
+
+def shown_lifecycle(lifecycle: Lifecycle, registered: Registered | None = None) -> ShownLifecycle:
+    """A lifecycle, with how it came where it is not built in."""
+    shown = _shown(lifecycle)
+    if registered is None:
+        return shown
+    size = Size(registered.explored["worlds"], registered.explored["steps"])
+    return replace(shown, family=YOURS, explored=size, registered=registered)
 
 
 @lru_cache(maxsize=100)
-def shown_lifecycle(lifecycle: Lifecycle) -> ShownLifecycle:
+def _shown(lifecycle: Lifecycle) -> ShownLifecycle:
     """A lifecycle, looked through once."""
     bad = bad_states(lifecycle)
     return ShownLifecycle(

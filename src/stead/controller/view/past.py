@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stead.controller.view.archived import not_after, not_before
 from stead.controller.view.reading import View
 from stead.controller.view.things import Line, Past
 from stead.lifecycle.rows import StateClass
@@ -35,14 +36,16 @@ class Content:
 
 
 async def past(view: View, path: str, at: datetime) -> Past | None:
-    """The resource as it was; None where there was none."""
+    """The resource as it was; None where there was none. Raises `InArchive` where only the archive can say it."""
+    await not_before(view.store, at)
     lines = await view.past(path, at)
     if not lines:
+        await not_after(view.store, 0)  # it may have been there all the time
         return None
     last = lines[-1]
     if _absent(view, last.kind, last.target):
         return None
-    state = view.kinds[last.kind].state(last.target)
+    state = view.kinds.past_state(last.kind, last.target)
     content = Content()
     for line in lines:
         content.hear(line, _absent(view, line.kind, line.source))
@@ -52,7 +55,7 @@ async def past(view: View, path: str, at: datetime) -> Past | None:
         kind=last.kind,
         at=at,
         state=last.target,
-        state_class=state.cls,
+        state_class=state.cls if state is not None else None,
         since=move.at,
         spec=content.spec,
         next_spec=content.next_spec,
@@ -65,4 +68,5 @@ async def past(view: View, path: str, at: datetime) -> Past | None:
 
 def _absent(view: View, kind: str, state: str) -> bool:
     """Whether there is nothing; a kind whose things are there from the first has no state for that."""
-    return not state or view.kinds[kind].state(state).cls is StateClass.ABSENT
+    known = view.kinds.past_state(kind, state)
+    return not state or (known is not None and known.cls is StateClass.ABSENT)

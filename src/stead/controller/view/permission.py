@@ -18,8 +18,10 @@ from stead.access.policies import (
     ALLOWED,
     CELL,
     DEMAND,
+    EXAMINE,
     FOR_ADMINS,
     HOSTS,
+    LIFECYCLES,
     LIMIT,
     NAMESPACE,
     ORPHANS,
@@ -47,6 +49,8 @@ IN_WORDS = {
     AGENTS: "letting agents in",
     ACCESS: "giving access",
     HOSTS: "saying which hosts can be booked",
+    LIFECYCLES: "registering kinds",
+    EXAMINE: "examining what it runs on",
     SCALING: "saying how demand is followed",
     DEMAND: "telling demand",
 }
@@ -56,9 +60,11 @@ IN_WORDS = {
 class NotPermitted(Exception):
     """It is refused by the policies."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: Refusal, action: str, thing: Thing) -> None:
         super().__init__(refusal.reasons[0].says)
         self.refusal = refusal
+        self.action = action
+        self.thing = thing
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class Permission:
         """Raise `NotPermitted` where they may not do what is no action of a lifecycle."""
         verdict = self.judge(caller, action, thing, admin=action in FOR_ADMINS)
         if not verdict.allowed:
-            raise NotPermitted(refused(action, thing.path, verdict))
+            raise NotPermitted(refused(action, thing.path, verdict), action, thing)
 
     def acting(
         self, caller: Caller, action: str, thing: Thing, *, force: bool = False, dry_run: bool = False

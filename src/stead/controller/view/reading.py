@@ -14,6 +14,8 @@ from uuid import UUID
 
 import asyncpg
 
+from stead.controller.kinds import Made, live
+from stead.controller.trails import KEPT
 from stead.controller.view.health import Healths
 from stead.controller.view.lasting import Lasting, Lastings, Usual
 from stead.controller.view.pulse import Pulse
@@ -41,6 +43,7 @@ AWAY: tuple[type[Exception], ...] = (
     asyncpg.OperatorInterventionError,
     asyncpg.InterfaceError,
     asyncpg.TooManyConnectionsError,
+    asyncpg.ReadOnlySQLTransactionError,  # it has just given its place to another
     OSError,
     TimeoutError,
 )
@@ -63,11 +66,16 @@ class View:
 
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
         self.store = store
-        self.kinds = kinds
-        self.healths = Healths(kinds)
+        self.kinds = live(kinds, store)
+        self._healths = Made(self.kinds, Healths)
         self.pulse = Pulse(store)
-        self.usual = Usual(store, kinds)
+        self.usual = Usual(store, self.kinds)
         self._end = 0
+
+    @property
+    def healths(self) -> Healths:
+        """How well every state of every kind is."""
+        return self._healths()
 
     async def ping(self) -> None:
         """Raises where the database does not answer."""
@@ -318,7 +326,15 @@ def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts:
 def _operation(record: Mapping[str, Any]) -> Operation:
     outcome = record["outcome"] or None
     reasons = tuple(Reason(Code(reason["code"]), reason["says"]) for reason in record["reasons"])
-    told = {"outcome": outcome, "cancelled": outcome == Outcome.CANCELLED, "reasons": reasons}
+    cancelled = outcome == Outcome.CANCELLED or "cancelled" in record["request"]
+    asked = {name: value for name, value in record["request"].items() if name != KEPT}  # where from is in the journal
+    told = {
+        "outcome": outcome,
+        "cancelled": cancelled,
+        "reasons": reasons,
+        "place": asked.get("place"),
+        "request": asked,
+    }
     return Operation(**{**record, "id": str(record["id"]), **told})
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from stead import __version__
 from stead.access.caller import Caller
-from stead.access.policies import NAMESPACE, VIEW, Thing, labels_of
+from stead.access.policies import EXAMINE, NAMESPACE, VIEW, Thing, labels_of
+from stead.controller.doctor import Doctor, Examination
 from stead.controller.view.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
 from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
@@ -23,6 +25,7 @@ from stead.controller.view.past import past
 from stead.controller.view.permission import THE_CELL
 from stead.controller.view.standing import Standing, standing
 from stead.controller.view.stuck import Stuck, stuck
+from stead.controller.view.systems import SYSTEM, ShownSystem, shown
 from stead.controller.view.things import (
     Claim,
     Lane,
@@ -205,6 +208,12 @@ class Seen:
         shown = await leases(self.service.view, [found], notices=True)
         return shown[0] if shown else None
 
+    async def system(self, path: str) -> ShownSystem | None:
+        """A system whole."""
+        found = await self.resource(path)
+        row = await self.service.view.store.read(path) if found is not None and found.kind == SYSTEM else None
+        return await shown(self.service.view.store, row) if row is not None else None
+
     async def lease_of(self, id: UUID) -> Lease | None:
         """The lease that has an id."""
         self.caller.judged = True
@@ -281,6 +290,24 @@ class Seen:
         trouble = await self.service.permission.visible(self.caller, shown.trouble, PATH, KIND)
         shown = replace(shown, trouble=tuple(trouble))
         return shown if within is None else shown.without_cell()
+
+    async def examination(self) -> Examination:
+        """The cell examined, for admins."""
+        self.service.permission.require(self.caller, EXAMINE)
+
+        async def late() -> list[str]:
+            found = await stuck(self.service.view, "/", datetime.now(UTC), None, 50)
+            return [item.path for item in found.items]
+
+        service = self.service
+        expires = None if service.identities is None else service.identities.expires
+        doctor = Doctor(service.view.store, service.bus, service.beside, late, expires)
+        return Examination(datetime.now(UTC), __version__, tuple(await doctor.examine()))
+
+    async def metrics(self) -> str:
+        """What the process and its controller count, with the cell in numbers."""
+        self.service.permission.require(self.caller, VIEW)
+        return await self.service.metrics()
 
     async def tree(self, below: str, after: str | None, limit: int) -> Listed[Node]:
         """What lies directly below a path, the worst first."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 from uuid import UUID
 
 from stead.access.access import Access
 from stead.access.caller import Caller
-from stead.access.policies import HOSTS, LIMIT, ORPHANS, QUEUE, Thing
-from stead.controller.admission import Accepted, Admission, NotFound, Wish
+from stead.access.policies import HOSTS, LIFECYCLES, LIMIT, ORPHANS, QUEUE, Thing
+from stead.controller.admission import Accepted, Admission, NotFound
+from stead.controller.gauges import Gauges
 from stead.controller.grants import Grants
 from stead.controller.identities import Identities, Member, member_of
+from stead.controller.kinds import Kinds, Registered
 from stead.controller.looks import Looks
+from stead.controller.registering import Registry, Rejected
 from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
 from stead.controller.view.asking import explain, not_permitted, placed, rehearse, request_of
 from stead.controller.view.fitting import fitted
@@ -21,7 +25,9 @@ from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
 from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
 from stead.controller.view.reading import View, shown_queue, tag_of
+from stead.controller.view.refusals import Refusals
 from stead.controller.view.seen import Seen
+from stead.controller.view.systems import SYSTEM, SystemPlan, plan
 from stead.controller.view.things import (
     Asked,
     Explanation,
@@ -33,14 +39,19 @@ from stead.controller.view.things import (
     Rehearsal,
     Unfit,
 )
+from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
-from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
 from stead.store import Row
 from stead.store.quotas import Quota
+from stead.telemetry.exposing import exposition, merged
 
 type Check = Callable[[], Awaitable[None]]
 """Raises where something is not as it should be."""
+
+
+async def _no_bus() -> None:
+    """There is none."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +85,13 @@ class Service:
     """Who knows callers and what they may; without it, everybody may everything."""
     identities: Identities | None = None
     """Who lets agents in; None where the bus lets everybody in."""
+    beside: Callable[[], Awaitable[str | None]] | None = None
+    """Asks the controller beside a server for what it counts; None where it does not answer."""
+    bus: Callable[[], Awaitable[Mapping[str, Any] | None]] = _no_bus
+    """How the bus is; None where it is away."""
 
     @property
-    def kinds(self) -> Mapping[str, Lifecycle]:
+    def kinds(self) -> Kinds:
         """The lifecycles it knows."""
         return self.view.kinds
 
@@ -85,19 +100,42 @@ class Service:
         """Who asks the policies."""
         return Permission(self.access, self.kinds, self.view.store)
 
+    @cached_property
+    def refusals(self) -> Refusals:
+        """Who tells the journal of what policies and logins refuse."""
+        return Refusals(self.view.store)
+
+    @cached_property
+    def gauges(self) -> Gauges:
+        """The cell in numbers."""
+        return Gauges(self.view.store)
+
+    async def metrics(self) -> str:
+        """What this process counts, what the controller beside it does, and the cell in numbers."""
+        await self.gauges.refresh()
+        texts = {"server": exposition()}
+        if self.beside is not None and (told := await self.beside()) is not None:
+            texts["controller"] = told
+        return merged(texts)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Who puts kinds of an operator's own in force."""
+        return Registry(self.kinds, self.view.store)
+
     def seen(self, caller: Caller) -> Seen:
         """What there is, as far as it is for a caller."""
         return Seen(self, caller)
 
     async def ask(self, asked: Asked, caller: Caller) -> Taken | Refusal | Missing | Outdated | Unfit:
         """Ask for a change."""
-        row = await self.view.store.read(asked.path)
+        row = await self._read(asked)
         may = await self._permitted(asked, caller, row)
         if not isinstance(may, Caller):
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
-        if isinstance(fit, Unfit):
+        if isinstance(fit, Unfit | Missing):
             return await self._again(asked, caller) or fit
         wrong = self._wrong(fit, row)
         if wrong is not None:
@@ -118,13 +156,11 @@ class Service:
             if within is None:
                 return may
             may = within
-        if not self.permission.sees(caller, thing):
-            return Missing(f"there is nothing at {asked.path}")
         refusal = replace(may, state=row.snapshot.state if row is not None else "")
         if not dry_run:
-            about = {"path": thing.path, "kind": thing.kind}
-            await self.admission.note(about, caller.name, asked.action, Actor(caller.actor), refusal)
-        return refusal
+            about = thing.path, thing.kind, caller.name, asked.action, Actor(caller.actor)
+            await self.refusals.not_permitted(*about, refusal)
+        return refusal if self.permission.sees(caller, thing) else Missing(f"there is nothing at {asked.path}")
 
     async def _theirs(
         self, id: UUID, caller: Caller, *, again: bool = False, force: bool = False
@@ -201,7 +237,7 @@ class Service:
 
     async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
         """Whether an action would be let in, and if not, what would help."""
-        row = await self.view.store.read(asked.path)
+        row = await self._read(asked)
         thing = asked_thing(asked.path, asked.kind, asked.spec, row)
         if not self.permission.sees(caller, thing):
             return Missing(f"there is nothing at {asked.path}")
@@ -221,12 +257,23 @@ class Service:
 
     async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
         """What an action would do, without doing it."""
-        may = await self._permitted(asked, caller, await self.view.store.read(asked.path), dry_run=True)
+        may = await self._permitted(asked, caller, await self._read(asked), dry_run=True)
         if not isinstance(may, Caller):
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
-        return fit if isinstance(fit, Unfit) else await rehearse(self.view, fit, caller)
+        return fit if isinstance(fit, Unfit | Missing) else await rehearse(self.view, fit, caller)
+
+    async def plan(self, asked: Asked, caller: Caller) -> SystemPlan | Refusal | Missing | Unfit:
+        """What a deploy of a system would do, with things as they are."""
+        row = await self.view.store.read(asked.path)
+        may = await self._permitted(asked, caller, row, dry_run=True)
+        if not isinstance(may, Caller):
+            return may
+        fit = await fitted(self.view.store, self.kinds, asked)
+        if row is None or row.kind != SYSTEM:
+            return Missing(f"there is no system {asked.path}")
+        return fit if isinstance(fit, Unfit | Missing) else await plan(self.view.store, row, fit)
 
     async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
         """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
@@ -239,6 +286,11 @@ class Service:
         self.permission.require(caller, ORPHANS)
         answer = await remove(self.admission, self.looks, lane, token, caller)
         return taken(answer, REMOVE, "vm", lane) if isinstance(answer, Accepted) else answer
+
+    async def survey(self, lane: str, caller: Caller) -> bool:
+        """Have whoever serves a lane tell all that it has; whether somebody will."""
+        self.permission.require(caller, ORPHANS)
+        return self.looks is not None and await self.looks.survey(lane)
 
     async def limit_lane(self, name: str, members: int | None, caller: Caller) -> None:
         """From now on a lane bears so many members at once; None: as many as its provider says."""
@@ -258,7 +310,7 @@ class Service:
         if row is None or not self.permission.sees(caller, thing_of(row)):
             return Missing(f"there is nothing at {path}")
         self.permission.require(caller, LIMIT)
-        await self.view.store.set_quotas(path, most)
+        await self.view.store.set_quotas(path, most, caller.name)
         return await self.view.store.quotas(path)
 
     async def put_host(
@@ -291,9 +343,28 @@ class Service:
         """All agents that have an identity, and all that were heard of."""
         return [member_of(record) for record in await self.view.store.agents()]
 
-    def lifecycle(self, kind: str) -> ShownLifecycle | None:
+    async def lifecycle(self, kind: str) -> ShownLifecycle | None:
         """A lifecycle whole."""
-        return shown_lifecycle(self.kinds[kind]) if kind in self.kinds else None
+        found = await self.kinds.find(kind)
+        return None if found is None else shown_lifecycle(found, self.kinds.registered.get(kind))
+
+    async def register(self, kind: str, document: str, caller: Caller) -> Registered | Rejected:
+        """From now on there is such a kind, or it goes by another document."""
+        self.permission.require(caller, LIFECYCLES)
+        return await self.registry.register(kind, document, caller.name)
+
+    async def unregister(self, kind: str, caller: Caller) -> Rejected | None:
+        """From now on there is no such kind."""
+        self.permission.require(caller, LIFECYCLES)
+        return await self.registry.unregister(kind, caller.name)
+
+    async def _read(self, asked: Asked) -> Row | None:
+        """What is there; its kind, or the one that is asked for, may have been registered a moment ago."""
+        row = await self.view.store.read(asked.path)
+        known = self.kinds.knows(row.kind, row.snapshot.state) if row is not None else asked.kind in ("", *self.kinds)
+        if not known:
+            await self.kinds.fresh()
+        return row
 
     def _wrong(self, asked: Asked, row: Row | None) -> Missing | Outdated | None:
         """What speaks against it before anybody is asked."""

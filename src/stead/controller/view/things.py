@@ -92,7 +92,8 @@ class Past:
     kind: str
     at: datetime
     state: str
-    state_class: str
+    state_class: str | None
+    """None where its kind has no such state any more."""
     since: datetime | None
     """When it had come into that state."""
     spec: Mapping[str, Any] | None
@@ -139,6 +140,8 @@ class Operation:
     """What it waits for, or why it failed, where there is more to say."""
     orders: int = 0
     """Of a group: in how many orders its members were put, and so calls that a provider takes for all of them."""
+    place: str | None = None
+    """Of a deploy: where in its system."""
     lasts: Lasting | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
@@ -192,6 +195,10 @@ class Line:
     change: Mapping[str, Any]
     refused: int
     """How often, where it is a refusal."""
+    origin: str | None = None
+    """The address that the request came from, where there was one."""
+    request: str | None = None
+    """The request's id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from stead.controller.view.archived import not_before
 from stead.controller.view.reading import View
 from stead.controller.view.things import Operation
 
@@ -68,6 +69,7 @@ class Timeline:
 
 async def timeline(view: View, op: Operation, skip: int, limit: int) -> Timeline:
     """A page of the bars of an operation, the group itself first, then the worst and the slowest."""
+    await not_before(view.store, op.created_at)
     now = datetime.now(UTC)
     since, until = op.created_at - SLACK, (op.ended_at or now) + SLACK
     id = UUID(op.id)

@@ -15,13 +15,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, field
 
-from stead.drivers.base import MOVING, Member, Permanent, Tail, TryAgain
+from stead.drivers.base import MOVING, Permanent, Tail, TryAgain
 from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine
 from stead.drivers.process import spec
-from stead.drivers.process.folders import App, Cluster, Wanted
+from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper import health
 from stead.drivers.process.machine import Machine
-from stead.drivers.process.runner import READY, Sight
+from stead.drivers.process.runner import READY, Frame, Sight
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 SOON = 5.0
@@ -60,24 +60,26 @@ class Containers:
             raise Permanent(f"a grace of more than {self._longest_grace:g} s needs a longer timeout of the driver")
         return asked
 
-    def run(self, place: App, cluster: Cluster, member: Member, asked: spec.App) -> dict[str, Any]:
+    def room(self, wanted: Wanted) -> float:
+        """What was there is stopped before that."""
+        return float(wanted.run["stop_grace"]) + 3
+
+    def run(self, place: App, frame: Frame, asked: spec.App) -> dict[str, Any]:
         """All words for podman."""
         assert isinstance(asked, Asked)
-        wanted = cluster.wanted()
-        own = wanted is not None and spec.cluster(wanted.spec).net == "own"
-        if own and asked.health is not None and asked.health.command is None:
+        if frame.net and asked.health is not None and asked.health.command is None:
             raise Permanent("in a network of its own, health is checked by a command")
-        labels = {SITE: self._root.mark, PATH: member.path, TOKEN: member.token, DIGEST: spec.digest(member.spec)}
-        words = ["--name", self._name(place), "--hostname", place.folder.name[:63]]
+        labels = {SITE: self._root.mark, PATH: frame.path, TOKEN: frame.token, DIGEST: frame.digest}
+        words = ["--name", self._name(place), "--hostname", frame.host[:63]]
         for name, value in labels.items():
             words += ["--label", f"{name}={value}"]
-        for name, value in {"APP_PATH": member.path, **asked.env}.items():
+        for name, value in {**frame.env, **asked.env}.items():
             words += ["--env", f"{name}={value}"]
-        words += ["--network", f"ns:{cluster.net}" if own else "host", "--volume", f"{cluster.tmp}:/tmp"]
+        words += ["--network", f"ns:{frame.net}" if frame.net else "host", "--volume", f"{frame.tmp}:/tmp"]
         words += ["--restart", _RESTART[asked.restart], "--stop-signal", f"SIG{asked.stop.signal}"]
         words += ["--log-driver", "k8s-file", "--log-opt", f"max-size={self._machine.log_size}b"]
         if self._machine.cgroups is not None:
-            words += ["--cgroup-parent", f"/{self._machine.group(cluster.folder.name)}"]
+            words += ["--cgroup-parent", f"/{self._machine.group(self._machine.group_name(place.above))}"]
         said = {"cpus": asked.cpu, "memory": asked.bytes, "pids-limit": asked.pids, "user": asked.user}
         words += [f"--{name}={value}" for name, value in said.items() if value is not None]
         return {
@@ -98,6 +100,8 @@ class Containers:
         found = (view if isinstance(view, dict) else self._engine.containers(name)).get(name)
         if wanted.absent:
             return Sight(state=ABSENT if found is None else MOVING, alive=found is not None)
+        if found is None and self._mark(place, "begun") == wanted.digest:
+            return Sight(state=BROKEN, error="its container is gone")
         if found is None or found.digest != wanted.digest or found.state.status in ("created", "configured"):
             return Sight(state=BROKEN, fresh=True, error="nobody has started it")
         if found.state.status in ("running", "stopping"):
@@ -114,6 +118,7 @@ class Containers:
         self._remove(place, wanted.run["stop_grace"])
         (place.folder / "proven").unlink(missing_ok=True)
         self._engine.call("run", "--detach", *wanted.run["words"], within=end - time.monotonic())
+        (place.folder / "begun").write_text(wanted.digest)
 
     def heed(self, place: App) -> None:
         """What is not wanted any more is removed; all else is done by `start`."""
@@ -167,7 +172,7 @@ class Containers:
     def _ended(self, place: App, wanted: Wanted, found: Container) -> Sight:
         code, restart = found.state.exit_code, wanted.run["restart"]
         if code == 0 and restart != "always":
-            return Sight(state=READY)
+            return Sight(state=READY, ended=True)
         recent = time.time() - found.state.finished_at.timestamp() < SOON
         if restart != "never" and recent and self._proven(place, found):
             return Sight(state=MOVING, alive=True)
@@ -197,10 +202,13 @@ class Containers:
 
     def _proven(self, place: App, found: Container) -> bool:
         """It has been up."""
+        return self._mark(place, "proven") == found.id
+
+    def _mark(self, place: App, name: str) -> str:
         try:
-            return (place.folder / "proven").read_text() == found.id
+            return (place.folder / name).read_text()
         except FileNotFoundError:
-            return False
+            return ""
 
     def _last_lines(self, place: App) -> str:
         code, text = self._engine.said("logs", "--tail", "5", self._name(place))

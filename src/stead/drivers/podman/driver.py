@@ -1,4 +1,4 @@
-"""The driver of containers, for the kinds `clusterinst` and `appinst`, by podman."""
+"""The driver of containers, for clusters, apps, services and jobs, by podman."""
 
 from __future__ import annotations
 

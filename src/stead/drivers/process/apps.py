@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, Tail, TryAgain
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity, is_it
+from stead.drivers.process.leading import Leader
 from stead.drivers.process.machine import Machine
-from stead.drivers.process.runner import READY, Runner, Sight
+from stead.drivers.process.runner import READY, Frame, Runner, Sight
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 KIND = "appinst"
-
-OVERDUE = 2.0
-"""Seconds beyond an app's grace, after which its keeper is ended by force, and the app with it."""
 
 
 class Apps:
@@ -26,6 +25,7 @@ class Apps:
     def __init__(self, machine: Machine, runner: Runner) -> None:
         self._machine = machine
         self._runner = runner
+        self._leader = Leader(machine, runner)
         self._root = machine.root
 
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
@@ -45,7 +45,7 @@ class Apps:
             sight = self._runner.look(place, wanted)
             if verb == "create" and sight.failed and not sight.fresh:
                 return Result(path=member.path, ok=False, facts=facts, error=sight.error)
-            sight = self._lead(place, wanted, min(until, time.monotonic() + self._machine.patience), until)
+            sight = self._leader.lead(place, wanted, min(until, time.monotonic() + self._machine.patience), until)
             if sight.failed:
                 self._runner.drop(place)
         if sight.state == BROKEN:
@@ -131,7 +131,16 @@ class Apps:
                     raise Permanent(OTHER_SPEC)
                 return there
         first = digest if there is None else there.first
-        run = self._runner.run(place, cluster, member, asked)
+        net = spec.cluster(_spec(cluster)).net
+        frame = Frame(
+            path=member.path,
+            token=member.token,
+            digest=digest,
+            env={"APP_PATH": member.path},
+            host=place.folder.name,
+            tmp=str(cluster.tmp),
+            net=str(cluster.net) if net == "own" else "",
+        )
         wanted = Wanted(
             token=member.token,
             path=member.path,
@@ -140,35 +149,11 @@ class Apps:
             first=first,
             spec=dict(member.spec),
             order=order,
-            run=run,
+            run=self._runner.run(place, frame, asked),
         )
         place.write(wanted)
-        place.work.mkdir(exist_ok=True)
-        if asked.user is not None:
-            os.chown(place.work, asked.user, asked.user)
+        place.furnish(asked.user)
         return wanted
-
-    def _lead(self, place: App, wanted: Wanted, patience: float, until: float) -> Sight:
-        """See to it that a keeper works on what is wanted, and wait a little for what becomes of it."""
-        sight = self._runner.look(place, wanted)
-        while sight.alive and sight.state == BROKEN and time.monotonic() < until:
-            # It was started too often in vain; whoever asks wants it to begin anew.
-            self._runner.end(place)
-            time.sleep(self._runner.pause)
-            sight = self._runner.look(place, wanted)
-        if not sight.alive and sight.state != READY:
-            self._runner.start(place, wanted, until - time.monotonic())
-            sight = self._runner.look(place, wanted)
-        while sight.state == MOVING and time.monotonic() < patience:
-            if sight.fresh:
-                self._runner.heed(place)
-            time.sleep(self._runner.pause)
-            sight = self._runner.look(place, wanted)
-            if sight.state == BROKEN and not (sight.alive or sight.failed):
-                # The keeper gave up what was wanted before, just as it was told of this.
-                self._runner.start(place, wanted, until - time.monotonic())
-                sight = self._runner.look(place, wanted)
-        return sight
 
     def _sight(self, place: App, there: Wanted, view: object = None) -> Sight:
         """How it is; a deletion is finished, where the app has ended meanwhile."""
@@ -185,12 +170,13 @@ class Apps:
             return Sight(state=MOVING)  # somebody is at it
 
     def _finish(self, place: App, there: Wanted) -> bool:
-        """Remove what is left, if its keeper is gone; end the keeper by force, if it has had its time."""
-        if self._runner.alive(place):
-            grace = there.run.get("stop_grace", 0.0)
-            if time.time() > place.file.stat().st_mtime + grace + OVERDUE:
-                self._runner.kill(place)
+        """Remove what is left, if nothing runs any more."""
+        if not self._leader.ended(place, there):
             return False
-        self._machine.unlimit(self._machine.group(place.folder.parent.parent.name, place.folder.name))
         self._root.remove(place)
         return True
+
+
+def _spec(cluster: Cluster) -> Mapping[str, Any]:
+    wanted = cluster.wanted()
+    return {} if wanted is None else wanted.spec

@@ -1,4 +1,4 @@
-"""The driver of real processes, for the kinds `clusterinst` and `appinst`: each app has a keeper."""
+"""The driver of real processes, for clusters, apps, services and jobs: whatever runs has a keeper."""
 
 from __future__ import annotations
 

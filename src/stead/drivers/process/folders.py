@@ -1,4 +1,4 @@
-"""Where everything is: a folder for each cluster, and in it one for each app.
+"""Where everything is: a folder for each cluster, and in it one for each app; one for each service and each job.
 
 A folder follows from a path, so that no path can have two. Which of all that ever had the path is in it, its token
 says. What is wanted stands in one file, which is put in place whole; an agent that comes later finds all there.
@@ -9,6 +9,9 @@ says. What is wanted stands in one file, which is put in place whole; an agent t
     clusters/NS+SITE+CLUSTER/apps/APP/keeper.lock  held for as long as the keeper lives
     clusters/NS+SITE+CLUSTER/apps/APP/log, log.1   what it wrote
     clusters/NS+SITE+CLUSTER/apps/APP/work         where it begins
+    services/NS+SYSTEM+…+NAME/service.json         what is wanted of a service
+    services/NS+SYSTEM+…+NAME/copies/3             the third of its copies: all that an app has
+    jobs/NS+SYSTEM+…+NAME/copies/1                 a job: all that an app has
     locks/                                         held while a call works on a path
     spent/                                         tokens of what was deleted
 """
@@ -31,6 +34,8 @@ import msgspec
 from msgspec import Struct
 
 from stead.drivers.base import Member, Permanent, TryAgain
+
+CLUSTERS, SERVICES, JOBS = "clusters", "services", "jobs"
 
 SPENT = 30 * 86_400
 """Seconds after which no order can come any more for something that was deleted."""
@@ -56,7 +61,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     spec: dict[str, Any]
     order: str = ""
     run: dict[str, Any] = {}
-    """For an app: what its keeper has to know."""
+    """For an app: what its keeper has to know. For a service: how many copies there are, and a digest of one."""
     absent: bool = False
     """It is being deleted."""
 
@@ -102,6 +107,17 @@ class App(Place):
         self.log = folder / "log"
         self.work = folder / "work"
 
+    @property
+    def above(self) -> Path:
+        """The folder of the cluster, service or job that it is in."""
+        return self.folder.parent.parent
+
+    def furnish(self, user: int | None) -> None:
+        """Where it begins."""
+        self.work.mkdir(exist_ok=True)
+        if user is not None:
+            os.chown(self.work, user, user)
+
 
 class Cluster(Place):
     """The folder of a cluster."""
@@ -116,6 +132,27 @@ class Cluster(Place):
         return [App(folder) for folder in _folders(self.folder / "apps")]
 
 
+class Group(Place):
+    """The folder of a service or a job, with all copies of the same app in it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "service.json")
+        self.tmp = folder / "tmp"
+
+    def copy(self, number: int) -> App:
+        """The place of one."""
+        return App(self.folder / "copies" / str(number))
+
+    def copies(self) -> list[int]:
+        """The numbers of those that are there, wanted or on their way out."""
+        return sorted(int(folder.name) for folder in _folders(self.folder / "copies"))
+
+    def furnish(self) -> None:
+        """What its copies share."""
+        self.tmp.mkdir(parents=True, exist_ok=True)
+        self.tmp.chmod(0o1777)
+
+
 class Root:
     """All that is on the machine."""
 
@@ -126,7 +163,7 @@ class Root:
 
     def cluster(self, path: str) -> Cluster:
         """The place of a cluster."""
-        return Cluster(self.folder / "clusters" / _named(path.strip("/").split("/")))
+        return Cluster(self.folder / CLUSTERS / _named(path.strip("/").split("/")))
 
     def app(self, path: str) -> App:
         """The place of an app, in that of its cluster."""
@@ -141,7 +178,15 @@ class Root:
 
     def clusters(self) -> list[Cluster]:
         """All that are there."""
-        return [Cluster(folder) for folder in _folders(self.folder / "clusters")]
+        return [Cluster(folder) for folder in _folders(self.folder / CLUSTERS)]
+
+    def group(self, kind: str, path: str) -> Group:
+        """The place of a service or a job, however deep in its system."""
+        return Group(self.folder / kind / _named(path.strip("/").split("/"), long=True))
+
+    def groups(self, kind: str) -> list[Group]:
+        """All that are there."""
+        return [Group(folder) for folder in _folders(self.folder / kind)]
 
     @contextlib.contextmanager
     def hold(self, kind: str, path: str, until: float, *, shared: bool = False) -> Iterator[None]:
@@ -161,6 +206,22 @@ class Root:
                     time.sleep(_PAUSE)
             yield
         finally:
+            os.close(fd)
+
+    @contextlib.contextmanager
+    def alone(self, kind: str, path: str, until: float) -> Iterator[None]:
+        """The same, for what may take long: nobody waits who wants another path."""
+        locks = self.folder / "locks"
+        locks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = locks / f"{kind}-{hashlib.sha256(path.encode()).hexdigest()[:32]}"
+        while (fd := _locked(lock)) is None:
+            if time.monotonic() > until:
+                raise TryAgain(f"somebody else is at {path}")
+            time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)  # whoever waits for it notices, and makes a new one
             os.close(fd)
 
     def spend(self, token: str) -> None:
@@ -193,7 +254,7 @@ class Root:
 
 def identity(place: Place, token: str) -> str:
     """What one who has a place is called: another who comes after it is called otherwise."""
-    inner = place.folder.parent.parent.name + "/" if isinstance(place, App) else ""
+    inner = f"{place.above.name}/" if isinstance(place, App) else ""
     return f"{inner}{place.folder.name}@{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
 
@@ -202,11 +263,27 @@ def is_it(place: Place, there: Wanted, member: Member) -> bool:
     return there.token == member.token or member.facts.get("id") == identity(place, there.token)
 
 
-def _named(parts: list[str]) -> str:
+def _named(parts: list[str], *, long: bool = False) -> str:
+    """The name of a folder; where that may be, one too long is cut, and has a digest of the whole instead."""
     name = "+".join(quote(part, safe="") for part in parts)
+    if long and len(name) > 200:
+        name = f"{name[-100:]}+{hashlib.sha256(name.encode()).hexdigest()[:32]}"
     if not name or name.startswith(".") or len(name) > 200:
         raise Permanent(f"{'/'.join(parts)[:100]} is no name for a folder")
     return name
+
+
+def _locked(lock: Path) -> int | None:
+    """A descriptor of a locked file; None where somebody else has it, or has just removed it."""
+    fd = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(fd).st_ino == lock.stat().st_ino:
+            return fd
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(fd)
+    return None
 
 
 def _folders(inside: Path) -> list[Path]:

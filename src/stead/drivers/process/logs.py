@@ -7,6 +7,7 @@ another name; so whoever follows loses nothing when a new file is begun.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -43,6 +44,30 @@ def tail(app: App, lines: int, since: str = "") -> Tail:
         text = b"".join(piece.text for piece in reversed(pieces))
     found = text.decode(errors="replace").splitlines()
     return Tail(lines=found[-lines:], position=f"{newest.number}:{newest.begins + len(newest.text)}")
+
+
+def together(
+    places: Mapping[int, App], tail: Callable[[App, int, str], Tail], lines: int, since: str, *, named: bool
+) -> Tail:
+    """What several wrote, by their numbers. Who wrote last comes last; who wrote most is cut first."""
+    positions = dict(word.split("=", 1) for word in since.split(" ") if "=" in word)
+    tails = {number: tail(place, lines, positions.get(str(number), "")) for number, place in places.items()}
+    most = lines
+    while most > 1 and sum(min(len(one.lines), most) for one in tails.values()) > lines:
+        most -= 1
+    told: list[str] = []
+    for number in sorted(tails, key=lambda number: (_written(places[number], tails[number]), number)):
+        told += [f"{number}: {line}" if named else line for line in tails[number].lines[-most:]]
+    position = " ".join(f"{number}={one.position}" for number, one in tails.items())
+    return Tail(lines=told[-lines:], position=position)
+
+
+def _written(place: App, tail: Tail) -> str:
+    """When something was written last, in words that can be compared."""
+    try:
+        return f"{place.log.stat().st_mtime_ns:020}"
+    except FileNotFoundError:
+        return tail.position  # a time, where nobody of ours keeps what is written
 
 
 def _read(file: Path) -> Piece | None:

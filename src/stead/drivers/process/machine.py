@@ -9,7 +9,7 @@ from msgspec import Struct
 from stead.drivers.base import Permanent
 from stead.drivers.process import cgroups
 from stead.drivers.process.cgroups import Cgroups
-from stead.drivers.process.folders import Root
+from stead.drivers.process.folders import CLUSTERS, App, Root
 from stead.drivers.process.spec import Limits
 
 
@@ -43,6 +43,14 @@ class Machine(Struct, frozen=True, kw_only=True):
     def group(self, cluster: str, app: str = "") -> str:
         """The name of the group of a cluster's or an app's folder."""
         return f"stead/{self.root.mark}/{cluster}/{app}".rstrip("/")
+
+    def group_of(self, place: App) -> str:
+        """The name of the group of whatever runs in a folder."""
+        return self.group(self.group_name(place.above), place.folder.name)
+
+    def group_name(self, above: Path) -> str:
+        """What the group of a folder is called in which apps are: no two folders have the same."""
+        return above.name if above.parent.name == CLUSTERS else f"{above.parent.name}@{above.name}"
 
 
 def machine_at(root: str, *, isolation: bool, patience: float, log_size: int, log_files: int) -> Machine:

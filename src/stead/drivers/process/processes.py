@@ -21,12 +21,12 @@ import msgspec
 from msgspec import Struct
 
 import stead
-from stead.drivers.base import MOVING, Member, Permanent, Tail, TryAgain
+from stead.drivers.base import MOVING, Permanent, Tail, TryAgain
 from stead.drivers.process import logs, spec
-from stead.drivers.process.folders import App, Cluster, Wanted
+from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper.program import ALONE, ENDED, FAILED, FAILING, STARTED, STOPPED, TAKEN, UP
 from stead.drivers.process.machine import Machine
-from stead.drivers.process.runner import READY, Sight
+from stead.drivers.process.runner import READY, Frame, Sight
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -67,29 +67,26 @@ class Processes:
         """An app is a command."""
         return spec.app(said)
 
-    def run(self, place: App, cluster: Cluster, member: Member, asked: spec.App) -> dict[str, Any]:
+    def room(self, wanted: Wanted) -> float:
+        """What keepers stop, they stop after that."""
+        return 1.0
+
+    def run(self, place: App, frame: Frame, asked: spec.App) -> dict[str, Any]:
         """What a keeper has to know, without knowing specs."""
         machine = self._machine
         if os.geteuid() != 0 and asked.user is not None:
             raise Permanent("only an agent that is root runs apps as somebody else")
-        group = machine.group(cluster.folder.name, place.folder.name)
-        net = spec.cluster(_spec(cluster)).net
         return {
             "command": asked.command,
-            "env": {
-                "PATH": _PATH,
-                "HOME": str(place.work),
-                "APP_PATH": member.path,
-                **asked.env,
-            },
+            "env": {"PATH": _PATH, "HOME": str(place.work), **frame.env, **asked.env},
             "root": str(self._root.folder),
             "work": str(place.work),
-            "tmp": str(cluster.tmp),
-            "net": str(cluster.net) if net == "own" else "",
-            "host": place.folder.name,
+            "tmp": frame.tmp,
+            "net": frame.net,
+            "host": frame.host,
             "user": asked.user,
             "namespaces": machine.isolation,
-            "cgroups": machine.limit(group, asked),
+            "cgroups": machine.limit(machine.group_of(place), asked),
             "health": msgspec.to_builtins(asked.health),
             "restart": asked.restart,
             "backoff_first": asked.backoff.first,
@@ -121,7 +118,7 @@ class Processes:
         if said.phase in (FAILED, FAILING):
             return Sight(state=BROKEN, alive=alive, failed=True, error=f"{said.error}{last_lines(place)}")
         if said.phase == ENDED:
-            return Sight(state=READY, alive=alive)
+            return Sight(state=READY, alive=alive, ended=True)
         if alive:
             return Sight(state=MOVING, alive=True)
         error = "it was stopped by somebody else" if said.phase == STOPPED else "its keeper is gone, and it with it"
@@ -151,7 +148,7 @@ class Processes:
             except subprocess.TimeoutExpired as error:
                 raise TryAgain("its keeper does not start", unknown=True) from error
         if starter.returncode == ALONE:
-            raise Permanent("this machine gives the agent no namespaces: run it as root, or set isolation=no")
+            raise Permanent("this machine gives the agent no namespaces: run it as root, or set isolation=false")
         if starter.returncode not in (0, TAKEN):
             lines = said.read_text(errors="replace").strip().splitlines()
             raise TryAgain(f"its keeper cannot be started: {lines[-1] if lines else starter.returncode}")
@@ -232,8 +229,3 @@ def last_lines(app: App) -> str:
     starts = [number for number, line in enumerate(lines) if line.startswith(f"stead: {STARTED}")]
     lines = lines[starts[-1] + 1 :] if starts else lines
     return f"; the last it wrote: {' | '.join(lines)}" if lines else ""
-
-
-def _spec(cluster: Cluster) -> Mapping[str, Any]:
-    wanted = cluster.wanted()
-    return {} if wanted is None else wanted.spec

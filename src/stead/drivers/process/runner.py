@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from stead.drivers.base import Member, Tail
-from stead.drivers.process.folders import App, Cluster, Wanted
+from stead.drivers.base import Tail
+from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.spec import App as Asked
 
 READY = "Ready"
@@ -25,7 +25,24 @@ class Sight(Struct, frozen=True, kw_only=True):
     """Nobody has ever begun with what is wanted now."""
     failed: bool = False
     """It was tried, and given up."""
+    ended: bool = False
+    """It finished its work, and does not run any more."""
     error: str = ""
+
+
+class Frame(Struct, frozen=True, kw_only=True):
+    """What an app has around it, and what it is known by."""
+
+    path: str
+    token: str
+    digest: str
+    env: dict[str, str]
+    """What it is told of itself; its spec may say otherwise."""
+    host: str
+    tmp: str
+    """The folder that it has as `/tmp`, with those around it."""
+    net: str = ""
+    """The file at which its network is kept; the machine's, if nothing is said."""
 
 
 class Runner(Protocol):
@@ -37,7 +54,10 @@ class Runner(Protocol):
     def read(self, spec: Mapping[str, Any]) -> Asked:
         """What an app's spec says. Raises `Permanent` where it makes no sense."""
 
-    def run(self, place: App, cluster: Cluster, member: Member, asked: Asked) -> dict[str, Any]:
+    def room(self, wanted: Wanted) -> float:
+        """Seconds that a start may take."""
+
+    def run(self, place: App, frame: Frame, asked: Asked) -> dict[str, Any]:
         """What has to be known to run it, from then on without its spec."""
 
     def view(self) -> object:

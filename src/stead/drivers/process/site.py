@@ -1,8 +1,8 @@
 """The driver of a machine, whatever its apps are: processes or containers.
 
 It works on files and leaves apps to others, who outlive the agent. A call does what it can in its time; an app that
-is still coming up, or still stopping, is on its way. Looks start nothing. What they do finish is a deletion whose
-app has ended meanwhile.
+is still coming up, or still stopping, is on its way, and a service that is not led to the end asks for another call.
+Looks start nothing. What they do finish is a deletion whose app has ended meanwhile.
 """
 
 from __future__ import annotations
@@ -15,11 +15,20 @@ from concurrent.futures import ThreadPoolExecutor
 from stead.drivers.base import PROBE, VM, Error, Found, Member, Permanent, Result, Seen, Tail, TryAgain, check_batch
 from stead.drivers.process.apps import Apps
 from stead.drivers.process.clusters import Clusters
+from stead.drivers.process.jobs import Jobs
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import Runner
+from stead.drivers.process.services import Services
 
 CLUSTER, APP = "clusterinst", "appinst"
-VERBS = ("create", "update", "restore", "delete")
+SERVICE, JOB = "service", "job"
+VERBS = {
+    CLUSTER: ("create", "update", "restore", "delete"),
+    APP: ("create", "update", "restore", "delete"),
+    SERVICE: ("create", "update", "scale", "restore", "delete"),
+    JOB: ("create", "run", "delete"),
+}
+"""What can be asked of each kind."""
 LIMIT = 20
 """Members in one call: each of them starts a process."""
 LOOKS = 500
@@ -32,16 +41,20 @@ class SiteDriver:
     """Runs things on the machine that it runs on."""
 
     def __init__(self, machine: Machine, runner: Runner, timeout: float, says: str) -> None:
-        self._clusters = Clusters(machine)
-        self._apps = Apps(machine, runner)
+        self._writers: dict[str, Apps | Services | Jobs] = {
+            APP: Apps(machine, runner),
+            SERVICE: Services(machine, runner),
+            JOB: Jobs(machine, runner),
+        }
+        self._keep: dict[str, Clusters | Apps | Services | Jobs] = {CLUSTER: Clusters(machine), **self._writers}
         self._timeout = timeout
         self._says = says
         self._threads = ThreadPoolExecutor(LIMIT, thread_name_prefix="site-driver")
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What a site has."""
-        return frozenset({CLUSTER, APP})
+        """What a site has, and what systems are made of."""
+        return frozenset(VERBS)
 
     @property
     def longest_call(self) -> float:
@@ -50,7 +63,7 @@ class SiteDriver:
 
     def batch_limit(self, verb: str, kind: str = VM) -> int:
         """Some for what is done; a look takes many."""
-        if kind not in self.kinds or verb not in (PROBE, *VERBS):
+        if kind not in VERBS or verb not in (PROBE, *VERBS[kind]):
             raise ValueError(f"{self._says} does not know {verb} of a {kind}")
         return LOOKS if verb == PROBE else LIMIT
 
@@ -69,17 +82,18 @@ class SiteDriver:
         if not members:
             return []
         check_batch(self, PROBE, members)
-        return await self._off_loop(self._look, self._keeps(members[0].kind), members)
+        return await self._off_loop(self._look, self._keep[members[0].kind], members)
 
     async def inventory(self) -> list[Found]:
         """All folders there are."""
-        return await self._off_loop(lambda: [*self._clusters.all(), *self._apps.all()])
+        return await self._off_loop(lambda: [found for keeps in self._keep.values() for found in keeps.all()])
 
     async def logs(self, member: Member, lines: int, since: str = "") -> Tail:
         """From the files that its keeper keeps."""
-        if member.kind != APP:
+        writers = self._writers.get(member.kind)
+        if writers is None:
             raise Permanent(f"a {member.kind} writes nothing")
-        return await self._off_loop(self._apps.tail, member, lines, since)
+        return await self._off_loop(writers.tail, member, lines, since)
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """Only trying tells."""
@@ -91,7 +105,7 @@ class SiteDriver:
 
     def _one(self, verb: str, member: Member, token: str, until: float) -> Result:
         try:
-            keeps = self._keeps(member.kind)
+            keeps = self._keep[member.kind]
             if verb == "delete":
                 return keeps.delete(member, until)
             return keeps.make(verb, member, token, until)
@@ -102,12 +116,9 @@ class SiteDriver:
         except Permanent as error:
             return Result(path=member.path, ok=False, error=error.message)
 
-    def _look(self, keeps: Apps | Clusters, members: Sequence[Member]) -> list[Seen]:
+    def _look(self, keeps: Clusters | Apps | Services | Jobs, members: Sequence[Member]) -> list[Seen]:
         view = keeps.view()
         return [keeps.look(member, view) for member in members]
-
-    def _keeps(self, kind: str) -> Apps | Clusters:
-        return self._clusters if kind == CLUSTER else self._apps
 
     async def _off_loop[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:

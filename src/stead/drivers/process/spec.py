@@ -26,6 +26,7 @@ Variable = Annotated[str, Meta(pattern="^[^=\0]+$")]
 _SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)i?B?")
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SMALLEST = 2**20
+_FILLED = ("command", "env", "health")
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -130,9 +131,28 @@ class App(Limits, frozen=True, kw_only=True):
     """The number of the user that it runs as; nothing said: the agent's."""
 
 
+class Service(Struct, frozen=True, kw_only=True):
+    """What the spec of a service says beside that of an app."""
+
+    count: Annotated[int, Meta(ge=0, le=1000)] = 1
+    """Of the app's copies."""
+    port: Annotated[int, Meta(ge=1, le=65_535)] | None = None
+    """Of the first copy; each of the others has the next one."""
+
+    def __post_init__(self) -> None:
+        if self.port is not None and self.port + self.count - 1 > 65_535:
+            raise ValueError(f"there are no {self.count} ports from {self.port} on")
+
+    def own(self, number: int) -> dict[str, str]:
+        """What one copy has for itself, by the names that its environment has for it."""
+        own = {"COPY": str(number)}
+        return own if self.port is None else {**own, "PORT": str(self.port + number - 1)}
+
+
 # What a type is made of, msgspec finds out when it is first used, which must not happen in two threads at once.
 msgspec.json.Decoder(App)
 msgspec.json.Decoder(Cluster)
+msgspec.json.Decoder(Service)
 
 
 def cluster(spec: Mapping[str, Any]) -> Cluster:
@@ -143,6 +163,21 @@ def cluster(spec: Mapping[str, Any]) -> Cluster:
 def app(spec: Mapping[str, Any]) -> App:
     """What an app's spec says. Raises `Permanent` where it makes no sense."""
     return read(App, spec)
+
+
+def service(spec: Mapping[str, Any]) -> Service:
+    """What a service's spec says of its copies. Raises `Permanent` where it makes no sense."""
+    return read(Service, spec)
+
+
+def copy(spec: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """The spec of one copy of a service. In command, environment and health `${COPY}` and `${PORT}` are the copy's
+    own, and so is a port of 0 that is checked."""
+    own = service(spec).own(number)
+    one = {name: _filled(said, own) if name in _FILLED else said for name, said in spec.items()}
+    if isinstance(health := one.get("health"), Mapping):
+        one["health"] = {way: _checked(at, own) for way, at in health.items()}
+    return one
 
 
 def digest(spec: Mapping[str, Any]) -> str:
@@ -156,6 +191,22 @@ def size(said: int | str) -> int:
     if match is None:
         raise ValueError(f"{said} is no size; one is 64M")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def _filled(said: Any, own: Mapping[str, str]) -> Any:
+    if isinstance(said, str):
+        for name, value in own.items():
+            said = said.replace(f"${{{name}}}", value)
+        return said
+    if isinstance(said, Mapping):
+        return {name: _filled(value, own) for name, value in said.items()}
+    return [_filled(value, own) for value in said] if isinstance(said, list) else said
+
+
+def _checked(at: Any, own: Mapping[str, str]) -> Any:
+    if isinstance(at, Mapping) and at.get("port") == 0 and "PORT" in own:
+        return {**at, "port": int(own["PORT"])}
+    return at
 
 
 def read[T: Struct](kind: type[T], spec: Mapping[str, Any]) -> T:

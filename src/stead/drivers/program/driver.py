@@ -1,15 +1,23 @@
-"""The driver of reservations by a program of the operator's own: whatever it takes to hand hosts over, it does.
+"""The driver of an operator's own program: whatever it takes to do something to a thing of any kind, it does.
 
 The program is run with one word, and with JSON on its standard input; what it writes to its standard output is read,
 and the last line of its standard error is why it failed. It is run again where nobody knows how far it came, so it
 has to bear that. Its words:
 
-- `start`, `update`, `release`: `{"order", "path", "token", "revision", "hosts", "facts"}`. It may answer with an
-  object of facts, which come back with every later word. With exit code 75 it is tried again later. What it has only
-  begun is looked at until it is done.
-- `look`: `[{"path", "token", "hosts", "facts"}, …]`. It answers `[{"token", "state"}, …]` with `active`, `absent`,
-  `broken` or `moving`, and may say `revision` and `error`.
-- `list`: nothing. It answers with all that it has handed over: `[{"token", "path", "state"}, …]`.
+- the verbs of the lifecycle: `{"order", "kind", "path", "token", "revision", "spec", "facts"}`. It may answer with an
+  object of facts, which come back with every later word. With exit code 0 it is done; where it has only begun, it
+  answers with `pending` among the facts: what a look will show when it is done. With exit code 75 it is tried again
+  later.
+- `look`: `[{"kind", "path", "token", "spec", "facts"}, …]`. It answers `[{"token", "state"}, …]` with what the kind's
+  states are seen as, or `absent`, `broken` or `moving`, and may say `revision` and `error`.
+- `list`: nothing. It answers with all that there is: `[{"token", "path", "state", "kind"}, …]`.
+
+Of what it does not mention in a look there is nothing, and what nobody asked about does no harm: it may answer `look`
+as it answers `list`. What is one word (`kind`, `path`, `token`, `order`, `revision`) is in its environment as well,
+as `RESOURCE_KIND` and so on.
+
+Of reservations, whose verbs are `start`, `update` and `release`, it is told `hosts` beside the spec, and what it has
+done is looked at until a look shows it.
 """
 
 from __future__ import annotations
@@ -32,8 +40,11 @@ from stead.lifecycle.rows import ABSENT, BROKEN
 RESERVATION = "reservation"
 ACTIVE = "active"
 ENDS = {"start": ACTIVE, "update": ACTIVE, "release": ABSENT}
-"""What is done, and what a look shows when it is."""
+"""What is done to a reservation, and what a look shows when it is."""
 STATES = (ACTIVE, ABSENT, BROKEN, MOVING)
+"""All that a reservation can be seen as."""
+PENDING = "pending"
+"""The fact that is none: what a look is to show when it is done."""
 LOOKS = 100
 """Members in one look."""
 AGAIN = 75
@@ -43,13 +54,15 @@ MOST = 2**20
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which program.
+    """Which program, and for what.
 
     Credentials: none; the program has its own.
     """
 
     program: str
     """The program, and words that it is always given."""
+    kinds: str = RESERVATION
+    """The kinds that it knows, with commas between them."""
     provider: str = ""
     """As the lane has it; without meaning here."""
     region: str = ""
@@ -59,11 +72,12 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Sight(Struct, frozen=True):
-    """What the program says of one reservation."""
+    """What the program says of one thing."""
 
     token: str
     state: str
     path: str = ""
+    kind: str = ""
     revision: int | None = None
     error: str = ""
     facts: dict[str, Any] = {}
@@ -88,12 +102,15 @@ class ProgramDriver:
         self._words = shlex.split(config.program)
         if not self._words:
             raise ValueError("no program is named")
+        self._kinds = [kind.strip() for kind in config.kinds.split(",")]
+        if not all(self._kinds):
+            raise ValueError("kinds: a kind has no name")
         self._timeout = config.timeout
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Hosts of a reservation, and nothing else."""
-        return frozenset({RESERVATION})
+        """Those that it was told of, and nothing else."""
+        return frozenset(self._kinds)
 
     @property
     def longest_call(self) -> float:
@@ -102,7 +119,7 @@ class ProgramDriver:
 
     def batch_limit(self, verb: str, kind: str = VM) -> int:
         """What is done is done for one; a look takes many."""
-        if kind != RESERVATION or verb not in (PROBE, *ENDS):
+        if kind not in self._kinds or (kind == RESERVATION and verb not in (PROBE, *ENDS)):
             raise ValueError(f"the driver of programs does not know {verb} of a {kind}")
         return LOOKS if verb == PROBE else 1
 
@@ -114,7 +131,8 @@ class ProgramDriver:
         if verb == PROBE:
             raise ValueError("a probe is answered by describe")
         (member,) = members
-        code, out, says = await self._run(verb, {"order": token, "revision": member.revision, **_told(member)})
+        said = {"order": token, "revision": member.revision, **_told(member)}
+        code, out, says = await self._run(verb, said, _in_words(said))
         if code != 0:
             why = f"{self._words[0]} {verb}: {says or f'exit code {code}'}"
             return [Result(path=member.path, ok=False, error=why, permanent=code != AGAIN)]
@@ -122,7 +140,8 @@ class ProgramDriver:
             facts = _FACTS.decode(out) if out.strip() else {}
         except msgspec.MsgspecError as error:
             raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
-        return [Result(path=member.path, ok=True, pending=ENDS[verb], facts=facts)]
+        pending = ENDS[verb] if member.kind == RESERVATION else str(facts.pop(PENDING, ""))
+        return [Result(path=member.path, ok=True, pending=pending, facts=facts)]
 
     async def describe(self, members: Sequence[Member]) -> list[Seen]:
         """What it says of each; what it does not mention is not there."""
@@ -133,9 +152,15 @@ class ProgramDriver:
         return [_seen(member, sights.get(member.token)) for member in members]
 
     async def inventory(self) -> list[Found]:
-        """All that it has handed over."""
+        """All that there is."""
         return [
-            Found(id=sight.token, token=sight.token, state=sight.state, path=sight.path, kind=RESERVATION)
+            Found(
+                id=sight.token,
+                token=sight.token,
+                state=sight.state,
+                path=sight.path,
+                kind=sight.kind or self._kinds[0],
+            )
             for sight in await self._sights("list", None)
             if sight.state != ABSENT
         ]
@@ -156,11 +181,11 @@ class ProgramDriver:
         except msgspec.MsgspecError as error:
             raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
         for sight in sights:
-            if sight.state not in STATES:
+            if (sight.kind or self._kinds[0]) == RESERVATION and sight.state not in STATES:
                 raise TryAgain(f"{self._words[0]} {verb}: {sight.state!r} is none of {', '.join(STATES)}")
         return sights
 
-    async def _run(self, verb: str, said: object) -> tuple[int, bytes, str]:
+    async def _run(self, verb: str, said: object, beside: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:
         """How it ended, what it wrote, and the last line of what it complained of."""
         try:
             process = await asyncio.create_subprocess_exec(
@@ -169,6 +194,7 @@ class ProgramDriver:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
+                env={**os.environ, **(beside or {})},
                 start_new_session=True,  # so that all it has begun ends with it, when its time is over
             )
         except OSError as error:
@@ -188,8 +214,15 @@ class ProgramDriver:
 
 
 def _told(member: Member) -> dict[str, Any]:
-    hosts = member.spec.get("hosts", [])
-    return {"path": member.path, "token": member.token, "hosts": hosts, "facts": dict(member.facts)}
+    told: dict[str, Any] = {"kind": member.kind, "path": member.path, "token": member.token}
+    if member.kind == RESERVATION:
+        told["hosts"] = member.spec.get("hosts", [])
+    return {**told, "spec": dict(member.spec), "facts": dict(member.facts)}
+
+
+def _in_words(said: Mapping[str, Any]) -> dict[str, str]:
+    """What is one word, for programs that would rather not read JSON."""
+    return {f"RESOURCE_{name.upper()}": str(value) for name, value in said.items() if isinstance(value, str | int)}
 
 
 def _seen(member: Member, sight: Sight | None) -> Seen:

@@ -48,11 +48,21 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
 
 
 def deadline(draft: Draft) -> None:
-    """Time is up. What awaits children is counted anew; what awaits an agent is looked at; a look is given up."""
+    """Time is up. What awaits children is counted anew; what awaits an agent is looked at; a look is given up.
+
+    A controller's own step is taken up once more: that it was not done may be because nobody was there to do it. What
+    outranks others, and only looked at what it took over, acts: nobody can keep it off by being on the way for ever.
+    """
     snap = draft.now
     op = snap.hidden or snap.operation
     if op is None or draft.awaits is Awaits.CHILDREN:
         draft.recount = True
+    elif draft.awaits is Awaits.STEP and op.phase is Phase.ACTING and not (op.overdue or op.cancelled):
+        draft.set_op(overdue=True)
+        draft.take_step()
+    elif op.phase is Phase.PROBING and not (op.attempt or op.overdue) and draft.action.outranks:
+        draft.set_op(phase=Phase.ACTING, attempt=1)
+        draft.order(draft.action.verbs[0])
     elif op.phase is Phase.PROBING or draft.awaits in (Awaits.CONTROLLER, Awaits.STEP):
         draft.silence()
     elif snap.work is not None and snap.work.taken:

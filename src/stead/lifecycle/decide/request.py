@@ -100,11 +100,12 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
         return draft.decision()
     draft.set(**{"hidden" if action.hidden else "operation": op})
     draft.claims.append(ClaimChange.TAKE)
-    if snap.blocked is not None and snap.blocked.below:  # it outranks what goes on below: that is cancelled first
+    cancels = snap.blocked is not None and snap.blocked.below  # it outranks what goes on below
+    if cancels and not any(a.beside for a in lc.actions):
         draft.fence_off(Phase.ACTING)
-        return draft.decision(cancels=True)
-    draft.enter()
-    return draft.decision()
+    else:  # whatever ran beside others is over, and what it asked for is taken over one by one
+        draft.enter()
+    return draft.decision(cancels=cancels)
 
 
 def _at_once(draft: Draft, action: Action, req: Request) -> Decision:
@@ -120,7 +121,7 @@ def _beside(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Deci
     """An operation that runs beside others: its claim is on a path below, and nothing moves here."""
     if snap.state not in action.starts:
         return _wrong_state(lc, snap, req)
-    return Decision(after=snap, claims=(ClaimChange.TAKE,))
+    return Decision(after=snap, claims=(ClaimChange.TAKE,), beside=True)
 
 
 def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Refusal | None:
@@ -271,7 +272,7 @@ def _conflict(
     since = f" since {holder.since}" if holder.since else ""
     who = f" by {holder.by}" if holder.by else ""
     says = f"it is in use{who}" if holder.action == USE else f"{holder.action}{who} is under way{since}"
-    moving = lc.state(snap.state).cls is StateClass.MOVING
+    moving = lc.state(snap.state).cls is StateClass.MOVING and not (action is not None and action.beside)
     code = Code.MOVING if moving else Code.HELD
     return Refusal((Reason(code, says),), snap.state, allowed(lc, snap, req.actor), holder, RETRY)
 

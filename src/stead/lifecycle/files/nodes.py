@@ -47,8 +47,10 @@ class _Loader(yaml.SafeLoader):
     # Without resolvers every plain scalar is a string.
     yaml_implicit_resolvers = {}  # noqa: RUF012
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, deepest: int, most: int) -> None:
         super().__init__(text)
+        self._deepest = deepest
+        self._most = most
         self._depth = 0
         self._nodes = 0
 
@@ -57,10 +59,10 @@ class _Loader(yaml.SafeLoader):
         line = event.start_mark.line + 1
         if isinstance(event, AliasEvent):
             raise _Refused(line, "an alias (*) is not allowed here: write it out")
-        if self._depth == MAX_DEPTH:
-            raise _Refused(line, f"nested more than {MAX_DEPTH} deep")
-        if self._nodes == MAX_NODES:
-            raise _Refused(line, f"has more than {MAX_NODES} words, lists and mappings")
+        if self._depth == self._deepest:
+            raise _Refused(line, f"nested more than {self._deepest} deep")
+        if self._nodes == self._most:
+            raise _Refused(line, f"has more than {self._most} words, lists and mappings")
         self._nodes += 1
         self._depth += 1
         node = super().compose_node(parent, index)
@@ -74,14 +76,14 @@ class _Refused(Exception):
         self.line = line
 
 
-def read(text: str) -> Tree:
+def read(text: str, deepest: int = MAX_DEPTH, most: int = MAX_NODES) -> Tree:
     """The plain values of a document; where it cannot be read at all, only the problems."""
     tree = Tree()
     if len(text) > MAX_BYTES or len(text.encode(errors="surrogatepass")) > MAX_BYTES:
         tree.problems.append(Problem((), f"larger than {MAX_BYTES // 1024} KiB"))
         return tree
     try:
-        node = _Loader(text).get_single_node()
+        node = _Loader(text, deepest, most).get_single_node()
     except _Refused as refused:
         tree.problems.append(Problem((), str(refused), refused.line))
     except ReaderError as broken:

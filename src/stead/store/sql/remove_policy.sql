@@ -1,2 +1,3 @@
--- Take a policy away.
-DELETE FROM policies WHERE name = $1 RETURNING name
+-- Take a policy away, says $2.
+WITH gone AS (DELETE FROM policies WHERE name = $1 RETURNING *)
+SELECT name, tell_access('policy', 'remove', $2, jsonb_build_object('name', name, 'text', text)) FROM gone

@@ -1,4 +1,4 @@
--- An identity, and whatever invitation there is for the same name, hold no longer.
+-- An identity, and whatever invitation there is for the same name, hold no longer, says $2.
 WITH gone AS (
     UPDATE agent_identities SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL
     RETURNING name, user_key, expires_at
@@ -7,4 +7,4 @@ WITH gone AS (
 ), uninvited AS (
     UPDATE agent_invitations SET used_at = now() WHERE name = $1 AND used_at IS NULL
 )
-SELECT name FROM gone
+SELECT name, tell_access('agent', 'revoke', $2, jsonb_build_object('name', name)) FROM gone

@@ -119,6 +119,7 @@ class Keeper:
         self.starts += 1
         self.why = ""
         self.output.say(f"{STARTED} {self.wanted['revision']}")
+        self._say(STARTING)  # before it is: nothing is begun of which nobody could know
         became, becoming = os.pipe()  # closed by the kernel as soon as the fork is the app, or gone
         self.main = os.fork()
         if self.main == 0:
@@ -135,7 +136,6 @@ class Keeper:
                 self.limit = now + health["grace"]
             self.due = self.limit
         self.checks.begin(health, now)
-        self._say(STARTING)
 
     def _obey(self) -> None:
         """What somebody wants by now."""

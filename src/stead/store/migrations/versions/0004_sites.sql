@@ -18,7 +18,7 @@ CREATE TABLE connections (
 );
 CREATE INDEX connections_seen ON connections (seen_at);
 CREATE INDEX connections_untold ON connections (lane) WHERE NOT told;
-CREATE INDEX resources_meeting ON resources (changed_at) WHERE kind = 'cloudlet' AND state IN ('Init', 'InitOk');
-CREATE INDEX resources_expecting ON resources (lane) WHERE kind = 'cloudlet' AND state = 'Init';
+CREATE INDEX IF NOT EXISTS resources_meeting ON resources (changed_at) WHERE kind = 'cloudlet' AND state IN ('Init', 'InitOk');
+CREATE INDEX IF NOT EXISTS resources_expecting ON resources (lane) WHERE kind = 'cloudlet' AND state = 'Init';
 
 DROP FUNCTION IF EXISTS meets(jsonb, jsonb, uuid);

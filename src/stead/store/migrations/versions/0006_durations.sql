@@ -21,11 +21,11 @@ CREATE TABLE durations_follower (
 INSERT INTO durations_follower DEFAULT VALUES;
 
 -- What is under way, by since when it is where it is.
-CREATE INDEX resources_working ON resources (changed_at, id) WHERE operation IS NOT NULL OR hidden IS NOT NULL;
+CREATE INDEX IF NOT EXISTS resources_working ON resources (changed_at, id) WHERE operation IS NOT NULL OR hidden IS NOT NULL;
 
 -- The few that are being looked at, or whose agent is waited out for that.
-CREATE INDEX resources_probed ON resources (changed_at, id)
+CREATE INDEX IF NOT EXISTS resources_probed ON resources (changed_at, id)
     WHERE condition #>> '{op,phase}' IN ('probing', 'fencing') OR condition #>> '{hidden,phase}' IN ('probing', 'fencing');
 
 -- What became of those of which nobody had reported: somebody looked, or nobody could say.
-CREATE INDEX journal_healed ON journal (at, id) WHERE trigger IN ('seen', 'silent') AND operation IS NOT NULL;
+CREATE INDEX IF NOT EXISTS journal_healed ON journal (at, id) WHERE trigger IN ('seen', 'silent') AND operation IS NOT NULL;

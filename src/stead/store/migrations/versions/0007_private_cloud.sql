@@ -2,8 +2,8 @@
 DROP FUNCTION IF EXISTS holder_of(jsonb, uuid);
 
 -- Machines by the node that they are on, or are on their way to.
-CREATE INDEX resources_node ON resources ((spec ->> 'node'), path) WHERE kind = 'machine';
-CREATE INDEX resources_next_node ON resources ((next_spec ->> 'node'), path)
+CREATE INDEX IF NOT EXISTS resources_node ON resources ((spec ->> 'node'), path) WHERE kind = 'machine';
+CREATE INDEX IF NOT EXISTS resources_next_node ON resources ((next_spec ->> 'node'), path)
     WHERE kind = 'machine' AND next_spec IS NOT NULL;
 
 CREATE FUNCTION machines_on(node text) RETURNS TABLE (path text, state text, lane text, spec jsonb, hidden uuid, operation uuid)
@@ -17,10 +17,10 @@ CREATE FUNCTION machines_on(node text) RETURNS TABLE (path text, state text, lan
 $$;
 
 -- Disks by the machine that they are attached to: what was seen counts before what was asked for.
-CREATE FUNCTION machine_of(spec jsonb, facts jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+CREATE OR REPLACE FUNCTION machine_of(spec jsonb, facts jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN facts ? 'machine' THEN facts ->> 'machine' ELSE spec ->> 'machine' END
 $$;
-CREATE INDEX resources_machine ON resources (machine_of(spec, facts), path) WHERE kind = 'disk';
+CREATE INDEX IF NOT EXISTS resources_machine ON resources (machine_of(spec, facts), path) WHERE kind = 'disk';
 
 -- Machines that were deleted, restored or destroyed, whose disks have not all followed them yet.
 CREATE TABLE attachments (

@@ -50,7 +50,7 @@ DECLARE
 BEGIN
     FOR t IN SELECT value FROM jsonb_array_elements(taking) LOOP
         SELECT h.path, h.operation, coalesce(o.action, 'use') AS action, coalesce(o.principal, h.used_by) AS principal,
-               o.created_at INTO held
+               o.created_at, o.request ? 'place' AS beside INTO held
           FROM (
             SELECT * FROM claims WHERE path = ANY (ancestors_of(t ->> 'path')) AND mode = 'x'
             UNION ALL
@@ -64,7 +64,7 @@ BEGIN
          LIMIT 1;
         IF FOUND THEN
             RETURN jsonb_build_object('operation', held.operation, 'action', held.action, 'path', held.path,
-                                      'by', held.principal, 'since', held.created_at);
+                                      'by', held.principal, 'since', held.created_at, 'beside', held.beside);
         END IF;
     END LOOP;
     RETURN NULL;

@@ -39,12 +39,15 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.kind IN ('lease', 'reservation')) THEN
         PERFORM set_config('stead.at', at::text, true);  -- their triggers go by it
     END IF;
+    IF EXISTS (SELECT FROM unnest(ts) x JOIN lifecycles l ON l.kind = x.kind) THEN
+        PERFORM check_lifecycles(ts);
+    END IF;
 
     -- Keys, turns and claims. All that are wanted are locked together, in one order for everybody; nobody here stands in
     -- the way of another.
     SELECT jsonb_agg(taken) INTO taking
       FROM unnest(which, extras) AS u (t, extra), jsonb_array_elements(u.extra -> 'take') taken
-     WHERE (ts[u.t]).claim = 'take';
+     WHERE (ts[u.t]).claim IN ('take', 'beside', 'over');
     IF taking IS NOT NULL THEN
         PERFORM lock_paths(taking);
     END IF;
@@ -52,9 +55,10 @@ BEGIN
         SELECT u.n, u.extra, x.begins, x.claim, coalesce(r.hidden, r.operation) AS own
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
-         WHERE x.claim = 'take' OR x.begins ?| ARRAY['key', 'queue']
+         WHERE x.claim IN ('take', 'beside', 'over') OR x.begins ?| ARRAY['key', 'queue']
     LOOP
-        stands := meets(m.begins, CASE WHEN m.claim = 'take' THEN m.extra -> 'take' END, m.own, m.extra -> 'around');
+        stands := meets(m.begins, CASE WHEN m.claim <> 'hands' THEN m.extra -> 'take' END, m.own, m.extra -> 'around',
+                        m.claim = 'over');
         IF stands IS NOT NULL THEN
             conflicts := conflicts || (stands || jsonb_build_object('n', m.n));
             bad := bad || m.n;
@@ -163,10 +167,12 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.claim IS NOT NULL) THEN
         UPDATE claims c SET operation = coalesce(w.now_hid, w.now_op) FROM unnest(works) w
          WHERE (ts[w.t]).claim = 'hands' AND c.operation = coalesce(w.hidden, w.operation);
+        PERFORM end_beside(w.path, 'cancelled', (ts[w.t]).principal) FROM unnest(works) w WHERE (ts[w.t]).claim = 'over';
         INSERT INTO claims (path, mode, operation)
-        SELECT taken ->> 'path', (taken ->> 'mode')::"char", coalesce(w.now_hid, w.now_op)
+        SELECT taken ->> 'path', (taken ->> 'mode')::"char",
+               CASE (ts[w.t]).claim WHEN 'beside' THEN (ts[w.t]).new ELSE coalesce(w.now_hid, w.now_op) END
           FROM unnest(works) w, jsonb_array_elements(w.extra -> 'take') taken
-         WHERE (ts[w.t]).claim = 'take'
+         WHERE (ts[w.t]).claim IN ('take', 'beside', 'over')
         ON CONFLICT (path, operation) DO UPDATE SET mode = 'x' WHERE EXCLUDED.mode = 'x' AND claims.mode <> 'x';
     END IF;
 
@@ -212,22 +218,28 @@ BEGIN
     END IF;
 
     -- The journal.
-    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
+    INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, origin, request)
     SELECT w.path, x.kind,
            CASE l.of WHEN 'none' THEN NULL WHEN 'was' THEN coalesce(w.hidden, w.operation)
                      WHEN 'hidden' THEN w.hidden WHEN 'operation' THEN w.operation
                      WHEN 'new' THEN x.new ELSE coalesce(w.now_op, w.operation, (x.begins ->> 'id')::uuid) END,
            x.principal, l.actor, l.trigger, l.word, l.source, l.target,
-           CASE WHEN l.last THEN coalesce(w.told, '{}') ELSE '{}' END
+           CASE WHEN l.last THEN coalesce(w.told, '{}') ELSE '{}' END, l.origin, l.request
       FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t,
            LATERAL jsonb_to_recordset(CASE WHEN jsonb_array_length(x.lines) > 0 OR w.told IS NULL THEN x.lines
                                            ELSE x.stays END)
-               AS l (trigger text, word text, actor text, source text, target text, "of" text, last boolean);
+               AS l (trigger text, word text, actor text, source text, target text, "of" text, last boolean, origin text,
+                     request text);
 
     -- What went wrong on the way is kept: what is undone ends well, and yet somebody wants to know why.
     IF EXISTS (SELECT FROM unnest(works) w WHERE w.told ? 'error') THEN
         UPDATE operations o SET says = w.told ->> 'error' FROM unnest(works) w
          WHERE o.id = w.now_op AND o.path = w.path AND w.told ? 'error';
+        INSERT INTO operation_members (operation, path, outcome, says)
+        SELECT o.id, w.path, 'undoing', w.told ->> 'error' FROM unnest(works) w
+          JOIN operations o ON o.id = w.now_op AND o.path <> w.path
+         WHERE w.told ? 'error'
+        ON CONFLICT (operation, path) DO UPDATE SET says = EXCLUDED.says;
     END IF;
 
     -- Operations that end. One that is of this very resource is over; of one above it, a member is done.

@@ -1,5 +1,14 @@
 -- Booking. Times are the controller's: it says what time it is, and all goes by that.
 
+-- Whether somebody else has a host at that time. What is booked of one host does not overlap, so only the last that begins
+-- before the end can. This goes by an index of its own: scans of the constraint's, begun anew within a statement, make it lose
+-- rows that are there, and it would let them be booked twice (docs/adr/0032). So nothing here asks for `during &&`.
+CREATE OR REPLACE FUNCTION taken(which bigint, when_ tstzrange, mine text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT upper(a.during) > lower(when_) FROM allocations a
+                      WHERE a.host = which AND lower(a.during) < upper(when_) AND a.reservation <> mine
+                      ORDER BY lower(a.during) DESC LIMIT 1), false)
+$$;
+
 -- Hosts of a lane that nobody else has at that time: one host after the other is looked up, until there are enough.
 CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wants jsonpath, when_ tstzrange, mine text, many integer, except_ bigint[])
     RETURNS bigint[] LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan SET jit = off SET enable_hashjoin = off
@@ -7,8 +16,7 @@ CREATE OR REPLACE FUNCTION free_hosts(on_lane text, wants jsonpath, when_ tstzra
     SELECT coalesce(array_agg(id ORDER BY id), '{}') FROM (
         SELECT h.id FROM hosts h
          WHERE h.lane = on_lane AND h.works AND h.id <> ALL (except_) AND h.properties @@ wants
-           AND NOT EXISTS (SELECT FROM allocations a
-                            WHERE a.host = h.id AND a.during && when_ AND a.reservation <> mine)
+           AND NOT taken(h.id, when_, mine)
          ORDER BY h.id LIMIT many) f
 $$;
 
@@ -32,7 +40,9 @@ BEGIN
                 SELECT h.id FROM hosts h WHERE h.lane = l AND h.works AND h.properties @@ wants
             ), busy AS (
                 SELECT a.host, lower(a.during) AS starts, upper(a.during) AS ends
-                  FROM host JOIN allocations a ON a.host = host.id AND a.during && tstzrange(from_, until_)
+                  FROM allocations a
+                 WHERE a.host = ANY (ARRAY(SELECT id FROM host)) AND NOT a.over
+                   AND lower(a.during) < until_ AND upper(a.during) > from_
                  LIMIT most
             ), gap AS (
                 SELECT host, greatest(coalesce(lag(ends) OVER before, from_), from_) AS starts, starts AS ends
@@ -72,10 +82,10 @@ BEGIN
             RETURN '{}';
         END IF;
         PERFORM FROM hosts WHERE id = ANY (found) ORDER BY id FOR NO KEY UPDATE;
-        again := ARRAY(SELECT h.id FROM hosts h WHERE h.id = ANY (found) AND h.works AND NOT EXISTS (
-                           SELECT FROM allocations a WHERE a.host = h.id AND a.during && when_ AND a.reservation <> mine)
-                        ORDER BY h.id);
+        again := ARRAY(SELECT h.id FROM hosts h
+                        WHERE h.id = ANY (found) AND h.works AND NOT taken(h.id, when_, mine) ORDER BY h.id);
         EXIT WHEN again = found;
+        except_ := except_ || ARRAY(SELECT unnest(found) EXCEPT SELECT unnest(again));
     END LOOP;
     INSERT INTO allocations (host, reservation, during) SELECT h, mine, when_ FROM unnest(found) h;
     RETURN found;
@@ -193,15 +203,13 @@ BEGIN
         PERFORM FROM hosts WHERE id = ANY (had) ORDER BY id FOR NO KEY UPDATE;
         kept := ARRAY(
             SELECT h.id FROM hosts h
-             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND NOT EXISTS (
-                   SELECT FROM allocations a WHERE a.host = h.id AND a.reservation <> r.path
-                      AND a.during && tstzrange(starts, ends))
+             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath
+               AND NOT taken(h.id, tstzrange(starts, ends), r.path)
              ORDER BY h.id LIMIT many);
         IF r.state <> 'pending' AND NOT heals THEN  -- what is handed over is not exchanged because of a longer time
             SELECT h.name INTO moved FROM hosts h
-             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND EXISTS (
-                   SELECT FROM allocations a WHERE a.host = h.id AND a.reservation <> r.path
-                      AND a.during && tstzrange(starts, ends))
+             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath
+               AND taken(h.id, tstzrange(starts, ends), r.path)
              ORDER BY h.id LIMIT 1;
             IF moved IS NOT NULL AND cardinality(kept) < many THEN
                 RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
@@ -280,7 +288,9 @@ BEGIN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
     WHEN 'TERMINATING' THEN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'start_lease' AND status <> 'DONE';
-        UPDATE lease_events SET status = 'IN_PROGRESS', fired = fired + 1, fired_at = time_of_writer()
+        UPDATE lease_events SET status = 'IN_PROGRESS',  -- hosts that are asked for once more are no other moment
+               fired = fired + (status <> 'ERROR')::integer,
+               fired_at = CASE status WHEN 'ERROR' THEN fired_at ELSE time_of_writer() END
          WHERE lease = NEW.path AND kind = 'end_lease';
     WHEN 'TERMINATED' THEN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'end_lease' AND status <> 'DONE';

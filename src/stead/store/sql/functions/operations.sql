@@ -2,10 +2,15 @@
 
 -- What stands in the way of an operation that is to begin: the same key, others in its queue, somebody's claim; or what
 -- lies around it is not what it was decided on. With the claims seen to, what is above it and below it is what it is.
-CREATE OR REPLACE FUNCTION meets(begins jsonb, taking jsonb, own uuid, around jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- With `over`, what goes on below is no obstacle, nor is what runs beside others.
+DROP FUNCTION IF EXISTS meets(jsonb, jsonb, uuid, jsonb);
+CREATE OR REPLACE FUNCTION meets(begins jsonb, taking jsonb, own uuid, around jsonb, over boolean) RETURNS jsonb
+LANGUAGE plpgsql AS $$
 DECLARE
     known  idempotency_keys%ROWTYPE;
     holder jsonb;
+    under  uuid[] := ARRAY(SELECT jsonb_array_elements_text(begins -> 'request' -> 'under')::uuid);
+    ways   jsonb := taking;
 BEGIN
     IF begins ? 'key' THEN
         SELECT * INTO known FROM idempotency_keys
@@ -28,10 +33,18 @@ BEGIN
     END IF;
     IF taking IS NOT NULL THEN
         -- What an operation has already is not in its own way, nor is what those have in whose course it was asked for.
-        holder := holder_of(taking, own, ARRAY(SELECT jsonb_array_elements_text(begins -> 'request' -> 'under')::uuid));
+        IF over THEN
+            under := under || ARRAY(SELECT o.id FROM claims c, operations o, jsonb_array_elements(taking) t
+                                     WHERE c.path = t ->> 'path' AND o.id = c.operation AND o.request ? 'place');
+            ways := (SELECT jsonb_agg(t || '{"mode": "i"}') FROM jsonb_array_elements(taking) t);
+        END IF;
+        holder := holder_of(ways, own, under);
         IF holder IS NOT NULL THEN
             RETURN jsonb_build_object('conflict', 'claim', 'holder', holder);
         END IF;
+    END IF;
+    IF around ? 'mark' AND around ->> 'mark' <> mark_below(around ->> 'place') THEN
+        RETURN jsonb_build_object('conflict', 'changed');
     END IF;
     -- Of what there is a quota, one at a time is taken.
     PERFORM FROM quotas q, jsonb_array_elements(taking) t
@@ -105,7 +118,8 @@ BEGIN
         SELECT s.operation, s.path, s.outcome, coalesce(s.told ->> 'error', '') FROM said s
           JOIN operations o ON o.id = s.operation AND o.path <> s.path
          WHERE s.outcome <> 'done'
-        ON CONFLICT DO NOTHING
+        ON CONFLICT (operation, path) DO UPDATE SET outcome = EXCLUDED.outcome,
+            says = CASE EXCLUDED.says WHEN '' THEN operation_members.says ELSE EXCLUDED.says END
     ), counted AS (
         UPDATE operations o SET remaining = o.remaining - c.members, failed = o.failed + c.failures
           FROM (SELECT s.operation, count(*) AS members, count(*) FILTER (WHERE s.outcome <> 'done') AS failures
@@ -124,7 +138,8 @@ DECLARE
     begun uuid[];
 BEGIN
     WITH wanted AS MATERIALIZED (
-        SELECT w.now_op AS operation, w.path, (ts[w.t]).expands AS asks FROM unnest(works) w
+        SELECT CASE (ts[w.t]).claim WHEN 'beside' THEN (ts[w.t]).new ELSE w.now_op END AS operation, w.path,
+               (ts[w.t]).expands AS asks FROM unnest(works) w
          WHERE (ts[w.t]).expands IS NOT NULL
     ), asking AS (
         INSERT INTO expansions (operation, path, member, after, request)

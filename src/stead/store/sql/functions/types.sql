@@ -23,7 +23,7 @@ CREATE TYPE template AS (
     agent     text,        -- by whom
     epoch     bigint,
     ends      jsonb,       -- operations that end, each with its outcome
-    claim     text,        -- 'take' one, or what was held 'hands' over
+    claim     text,        -- 'take' one, one 'beside' others, one 'over' those below, or what was held 'hands' over
     spec      text,        -- the 'next' one is in force, or is to be 'dropped', or is 'set'
     leaves    boolean,     -- the record goes
     gone      boolean,     -- it is gone for good, whether the record goes or not

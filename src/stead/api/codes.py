@@ -1,0 +1,331 @@
+"""Every problem there is: its code, and what to make of it. A code stays the same for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+TITLES: Mapping[str, tuple[int, str]] = {
+    "wrong-state": (409, "The action cannot start in this state"),
+    "moving": (409, "Another operation is under way"),
+    "held": (409, "Another operation has a claim on it"),
+    "parent": (409, "What it belongs to does not allow it now"),
+    "quota": (409, "There is no room for it"),
+    "not-empty": (409, "It still has children"),
+    "no-member": (409, "No member can follow"),
+    "declined": (409, "It was tried, and cannot be had"),
+    "ended": (409, "The operation has ended"),
+    "not-cancellable": (409, "The operation cannot be cancelled now"),
+    "not-retryable": (409, "There is nothing to retry"),
+    "not-queued": (409, "The operation does not wait its turn"),
+    "stopping": (409, "The queue takes nothing more"),
+    "not-the-actor": (403, "The action is somebody else's"),
+    "not-permitted": (403, "The policies do not permit it"),
+    "not-known": (401, "Nobody can tell who asks"),
+    "foreign-page": (403, "A page of another address has sent this"),
+    "issuer-away": (503, "The issuer of logins does not answer"),
+    "unknown-action": (422, "There is no such action"),
+    "needs-reason": (422, "Force needs a reason"),
+    "not-forceable": (422, "The action cannot be forced"),
+    "key-reused": (422, "The idempotency key was used for another request"),
+    "not-invited": (403, "The invitation does not hold"),
+    "has-identity": (409, "There is an agent of that name"),
+    "no-identities": (409, "The cell gives no identities out"),
+    "no-logs": (409, "It keeps no logs"),
+    "agent-away": (503, "The agent of the place does not answer"),
+    "not-a-lifecycle": (422, "The document is no lifecycle"),
+    "not-sound": (422, "The lifecycle is not sound"),
+    "not-safe": (422, "The lifecycle leads to what must not be"),
+    "not-explored": (422, "The lifecycle was not seen to its end"),
+    "built-in": (409, "The kind is built in"),
+    "kind-in-use": (409, "There are resources of the kind in the way"),
+    "archived": (410, "It is in the archive"),
+    "not-archived": (409, "The lines cannot be taken out of the journal"),
+    "changed": (412, "The resource has changed"),
+    "not-found": (404, "There is no such thing"),
+    "no-such-address": (404, "There is no such address"),
+    "no-such-method": (405, "The address does not take this method"),
+    "invalid": (422, "The request makes no sense"),
+    "too-large": (413, "The body is too large"),
+    "too-deep": (422, "The body is nested too deep"),
+    "too-slow": (408, "The body did not arrive in time"),
+    "address-too-long": (414, "The address is too long"),
+    "headers-too-large": (431, "The headers are too large"),
+    "too-often": (429, "There are too many requests of this caller or in this namespace"),
+    "too-many-streams": (429, "There are too many streams of events"),
+    "busy": (503, "There are too many requests at once"),
+    "unavailable": (503, "The database cannot be reached"),
+    "fault": (500, "Something went wrong here"),
+}
+"""Every problem there is: its code, status and title."""
+
+
+class Help(NamedTuple):
+    """What to make of a problem."""
+
+    means: str
+    do: str
+    again: str
+    """Whether the same request may be let in another time: `yes`, `no`, or on what it depends."""
+
+
+HELP: Mapping[str, Help] = {
+    "wrong-state": Help(
+        "The action does not start in the state that the resource is in.",
+        "Ask for one of `allowed_actions` first, or force it with a reason where `detail` says that it could be.",
+        "when the state has changed",
+    ),
+    "moving": Help(
+        "The resource is on its way to another state, and one change happens to a thing at a time.",
+        "Wait for the operation in `holder`, cancel it, or send the request with `on_conflict: queue`.",
+        "yes",
+    ),
+    "held": Help(
+        "An operation on the resource, on what it is part of or on a part of it is under way; or somebody uses it.",
+        "Wait for the operations in `holders`, or send the request with `on_conflict: queue`. What is in use is free "
+        "when its users are gone.",
+        "yes",
+    ),
+    "parent": Help(
+        "What the resource belongs to is in a state in which it accepts no changes below it.",
+        "Bring the parent to a state that `detail` names.",
+        "when the parent has changed",
+    ),
+    "quota": Help(
+        "An account or a cloudspace that the resource will belong to has as much as it may have.",
+        "Destroy something there, or have an admin raise the quota that `detail` names.",
+        "when there is room",
+    ),
+    "not-empty": Help(
+        "The action is for something empty, and there are children.",
+        "Remove the children first.",
+        "when it is empty",
+    ),
+    "no-member": Help(
+        "No member of the group is in a state in which it can follow, or it has none; `reasons` has a line for each.",
+        "Look at the members. Bring some of them to a state in which the action starts.",
+        "when members have changed",
+    ),
+    "declined": Help(
+        "What was asked for in the words of Blazar was tried and cannot be had: no such hosts are free at that time, "
+        "or the lease cannot come to such terms. It is as it was, unless `current_state` says otherwise.",
+        "Ask for less, or for another time: `detail` says when there is room next, if ever.",
+        "when there is room",
+    ),
+    "ended": Help(
+        "The operation that was to be cancelled has ended.",
+        "Nothing: look at its outcome.",
+        "no",
+    ),
+    "not-cancellable": Help(
+        "Nobody asked for the operation, or it is being undone, or its lifecycle has no way back from here.",
+        "Wait for its end.",
+        "no",
+    ),
+    "not-retryable": Help(
+        "The operation is under way, is done, was displaced, or was planned for members that are not the same now.",
+        "Wait for its end or cancel it; where it has ended, ask for the action anew.",
+        "no",
+    ),
+    "not-queued": Help(
+        "The operation waits in no queue: it has begun, or has ended.",
+        "Nothing: look at the operation.",
+        "no",
+    ),
+    "stopping": Help(
+        "The queue of the resource is being emptied and takes nothing more.",
+        "Ask again when it is empty: there is a new one then.",
+        "yes",
+    ),
+    "not-the-actor": Help(
+        "The action belongs to another actor: the controller, an agent, the clock or an admin.",
+        "Ask for one of `allowed_actions`, or ask somebody who may.",
+        "no",
+    ),
+    "not-permitted": Help(
+        "You may see it, and the policies do not let you ask for this; `detail` says which one refuses it, if any.",
+        "Ask somebody who may, or have an admin give you a role or a policy. `stead whoami` says what you have.",
+        "when the policies have changed",
+    ),
+    "not-known": Help(
+        "The request shows no token and no login, or one that is expired, revoked or of another server.",
+        "`stead login`, or give a token: in `STEAD_TOKEN`, or as `Authorization: Bearer`.",
+        "with a token",
+    ),
+    "foreign-page": Help(
+        "A browser has sent the cookie of a login along with a change that a page of another address asks for.",
+        "Nothing: it is refused so that no page can act in your name. Programs show a token instead of a cookie.",
+        "no",
+    ),
+    "issuer-away": Help(
+        "The token is of an issuer whose keys cannot be read now.",
+        "Try again; the server's log says what is wrong with the issuer.",
+        "yes",
+    ),
+    "unknown-action": Help(
+        "The kind has no action of that name.",
+        "Ask for one of those that `detail` names; `stead lifecycle show` has them, too.",
+        "no",
+    ),
+    "needs-reason": Help(
+        "`force` came without a `reason`, which is kept in the journal.",
+        "Say why.",
+        "no",
+    ),
+    "not-forceable": Help(
+        "The action cannot be forced.",
+        "Ask for it without `force`.",
+        "no",
+    ),
+    "key-reused": Help(
+        "The idempotency key came with another request before.",
+        "Take a new key for a new request.",
+        "no",
+    ),
+    "not-invited": Help(
+        "The token is none, was used, is over, or is for an agent of another name.",
+        "Ask for another: `stead agent invite`.",
+        "no",
+    ),
+    "has-identity": Help(
+        "An agent of that name has joined, and two of the same name cannot be told apart.",
+        "Take another name, or revoke the one that has it.",
+        "when that one was revoked",
+    ),
+    "no-identities": Help(
+        "The server runs without an identity of its own, on a bus that lets everybody in.",
+        "Run it with `--identity`; `stead pki init` makes one.",
+        "when it does",
+    ),
+    "no-logs": Help(
+        "The resource writes nothing that anybody keeps: it is no process, or the driver of its lane knows no logs.",
+        "Ask for the logs of an app at a site whose driver has them.",
+        "no",
+    ),
+    "agent-away": Help(
+        "What was asked for is known at the place alone, and nobody who serves it answers, or can say it now.",
+        "Wait until the agent is back; `stead lane list` says who serves a lane, and when it was last heard of.",
+        "yes",
+    ),
+    "not-a-lifecycle": Help(
+        "The document of a lifecycle cannot be read; `errors` has a line for all that is wrong with it.",
+        "Mend the document; `stead lifecycle lint` says the same without a server.",
+        "no",
+    ),
+    "not-sound": Help(
+        "The linter has findings, or the document names kinds that are not there; `errors` has a line for each.",
+        "Mend the document; each finding says how.",
+        "no",
+    ),
+    "not-safe": Help(
+        "The explorer has found an order of events after which something is as it must not be; `detail` tells the "
+        "shortest one.",
+        "Mend the document, and try it with `stead lifecycle explore`.",
+        "no",
+    ),
+    "not-explored": Help(
+        "The lifecycle has more worlds than a server explores, or exploring it takes too long. What was not seen to "
+        "its end is not put in force.",
+        "Make it smaller: fewer actions that can be under way at once, fewer states on the way.",
+        "no",
+    ),
+    "built-in": Help(
+        "Kinds that are built in can be neither replaced nor unregistered.",
+        "Take another name for the kind.",
+        "no",
+    ),
+    "kind-in-use": Help(
+        "Resources are in states, or operations are under way or wait, that the new document lacks or changes; or "
+        "the kind is to go, and there are resources of it. `detail` says which and how many.",
+        "Bring these resources to another state, or let the operations end; or keep the states.",
+        "when they are gone",
+    ),
+    "archived": Help(
+        "Lines of the journal that it takes are in files only: they were archived.",
+        "Look into the files; `detail` names the last of them. To follow the journal, begin after the position that "
+        "`detail` names.",
+        "no",
+    ),
+    "not-archived": Help(
+        "What is in the file is not what is in the database, or the database has more lines from then by now.",
+        "Run `stead journal archive` again, which writes the file anew. If it stays so, run `stead journal verify`.",
+        "when the file is right",
+    ),
+    "changed": Help(
+        "The resource is not in the version that `If-Match` names any more; `ETag` has the version it is in.",
+        "Read it again, and decide again.",
+        "no",
+    ),
+    "not-found": Help(
+        "There is no such resource, operation, kind, lane or orphan.",
+        "Look at the path or the id.",
+        "when it is there",
+    ),
+    "no-such-address": Help(
+        "No endpoint has this path.",
+        "Look at the path; [the HTTP API](api.md) has all of them.",
+        "no",
+    ),
+    "no-such-method": Help(
+        "The endpoint is there, and does not take this method.",
+        "Take one of those in the header `Allow`.",
+        "no",
+    ),
+    "invalid": Help(
+        "A parameter, a header or the body is missing, unknown or malformed; `errors` says which and why.",
+        "Mend the request.",
+        "no",
+    ),
+    "too-large": Help(
+        "The body has more bytes, or more items in it, than the server takes; `detail` says how many it takes.",
+        "Ask for less at a time: an infrastructure can be made of several.",
+        "no",
+    ),
+    "too-deep": Help(
+        "The body is JSON that is nested deeper than the server takes.",
+        "Mend the request.",
+        "no",
+    ),
+    "too-slow": Help(
+        "The body was announced, and was not there in time. Nothing was done.",
+        "Send the same request again, over a better connection.",
+        "yes",
+    ),
+    "address-too-long": Help(
+        "Path and query together have more bytes than the server takes.",
+        "Shorten them.",
+        "no",
+    ),
+    "headers-too-large": Help(
+        "The headers together have more bytes than the server takes.",
+        "Send fewer, or shorter ones.",
+        "no",
+    ),
+    "too-often": Help(
+        "The caller, or all callers of a namespace together, ask more often than `--rate` allows; or the caller has "
+        "too many requests in hand. Nothing was done.",
+        "Wait as long as `retry_after` says; the client does so by itself.",
+        "yes",
+    ),
+    "too-many-streams": Help(
+        "The caller, or all of them together, have as many streams of `/v1/events` open as there may be.",
+        "Close some. One stream can follow everything.",
+        "yes",
+    ),
+    "busy": Help(
+        "The server has as many requests in hand as it takes. Nothing was done.",
+        "Wait as long as `retry_after` says; the client does so by itself.",
+        "yes",
+    ),
+    "unavailable": Help(
+        "The database does not answer. Nothing was done, or nobody can say.",
+        "Send the same request under the same idempotency key: it is let in once.",
+        "yes",
+    ),
+    "fault": Help(
+        "A fault of the server. What it was stands in its log, under `request_id`.",
+        "Send the same request under the same idempotency key; report it if it comes again.",
+        "yes",
+    ),
+}
+"""What to make of every problem there is."""

@@ -1,0 +1,23 @@
+"""The whole cell in a file, and back: nothing that was accepted is lost, and nothing said since is believed."""
+
+from stead.backup.archive import Broken, Manifest, read_manifest, verify
+from stead.backup.clients import ToolFailed, ToolMissing
+from stead.backup.raising import NotRaised, raise_incarnation
+from stead.backup.restoring import NotRestored, Restored, restore
+from stead.backup.taking import NotTaken, take
+
+__all__ = [
+    "Broken",
+    "Manifest",
+    "NotRaised",
+    "NotRestored",
+    "NotTaken",
+    "Restored",
+    "ToolFailed",
+    "ToolMissing",
+    "raise_incarnation",
+    "read_manifest",
+    "restore",
+    "take",
+    "verify",
+]

@@ -1,0 +1,164 @@
+"""`stead backup`: the whole cell in a file, back from it, and what providers have beside what came back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any
+
+import asyncpg
+import typer
+
+from stead import backup
+from stead.backup import Broken, Manifest, NotRaised, NotRestored, NotTaken, ToolFailed, ToolMissing
+from stead.cli.comparing import compare
+from stead.cli.listing import printable
+from stead.cli.output import Code, Format, data, fail, line, note
+from stead.cli.remote import Server, clock, plain
+from stead.cli.serve import Cell, Database, unlocked
+from stead.client import DEFAULT_SERVER
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The whole cell in a file, and back.")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.", show_default=False)]
+OneOutput = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
+
+
+@app.callback()
+def backup_() -> None:
+    """The whole cell in a file, and back."""
+
+
+@app.command(
+    short_help="Back the cell up.",
+    epilog="Example: stead backup create monday.stead --database postgresql://postgres@127.0.0.1/stead",
+)
+def create(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to. It is not there yet.", show_default=False)],
+    database: Database,
+    cell: Cell = "main",
+    output: OneOutput = Format.TABLE,
+) -> None:
+    """Back the cell up into one file, while it runs. Nobody waits for it.
+
+    All that was accepted before the command began is in it. The file is for its owner alone: it has everything that
+    the database has. What the bus carries is not needed, and neither is what agents know.
+    """
+    if file.exists():
+        fail(f"{file} is there already", Code.REFUSED)
+    _show(_done(backup.take(unlocked(context, database), file, cell)), file, output)
+
+
+@app.command(short_help="Whether a backup is whole.", epilog="Example: stead backup verify monday.stead")
+def verify(file: File, output: OneOutput = Format.TABLE) -> None:
+    """Read all of a backup, compare it with its manifest, and say what it is of. Needs no database."""
+    try:
+        _show(backup.verify(file), file, output)
+    except Broken as error:
+        fail(str(error))
+
+
+@app.command(
+    short_help="Bring a backup back.",
+    epilog="Example: stead backup restore monday.stead --database postgresql://postgres@127.0.0.1/stead_new",
+)
+def restore(context: typer.Context, file: File, database: Database) -> None:
+    """Bring a backup back into an empty database, all of it or nothing, and raise the cell's incarnation.
+
+    From then on nothing counts that agents were told, or have said, before. Stop the servers and controllers of the
+    old database first; agents may run on. An older schema is brought up to date.
+    """
+    done = _done(backup.restore(unlocked(context, database), file))
+    of = done.manifest
+    line(f"restored     {_holds(of)}, as of {clock(of.at)}")
+    line(f"incarnation  {of.incarnation} before, {done.incarnation} from now on")
+    if done.migrated:
+        line(f"schema       was {of.revision}, and is up to date now")
+    note(
+        "\nNext:\n"
+        "  1. start servers and controllers on this database, with the bus and the cell's name as before\n"
+        "  2. let agents run, or start them: what was under way at the time of the backup is carried on\n"
+        "  3. stead backup compare    what providers have beside what came back"
+    )
+
+
+@app.command(
+    "raise",
+    short_help="Say that a database went back in time.",
+    epilog="Example: stead backup raise --database postgresql://postgres@127.0.0.1/stead",
+)
+def raise_(
+    context: typer.Context,
+    database: Database,
+    of: Annotated[
+        Path | None,
+        typer.Option("--backup", metavar="FILE", help="The backup, where its dump was brought back by hand."),
+    ] = None,
+    running: Annotated[
+        bool, typer.Option("--running", help="Though somebody is connected: after a failover, for one.")
+    ] = False,
+) -> None:
+    """Raise the incarnation of a cell whose database was brought back by other means than `stead backup restore`.
+
+    Do so after a restore of a base backup, after recovery to a point in time, and after a failover to a standby that
+    may have lacked the last commits; before controllers start.
+    """
+    try:
+        manifest = backup.read_manifest(of) if of is not None else None
+    except Broken as error:
+        fail(str(error), Code.USAGE)
+    before, after = _done(backup.raise_incarnation(unlocked(context, database), manifest, running=running))
+    line(f"incarnation  {before} before, {after} from now on")
+
+
+@app.command(
+    "compare",
+    short_help="What providers have, beside what is believed.",
+    epilog="Example: stead backup compare -o json",
+)
+def compare_(
+    below: Annotated[str, typer.Option(metavar="PATH", help="Only at this path or below it.")] = "/",
+    output: OneOutput = Format.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Have agents look at everything, and say of each kind what is as believed, what differs and what is missing.
+
+    What providers have and the cell does not know is listed, too: agents are asked for that twice, since something
+    counts as nobody's once it was found twice. Exit code 0: all is as believed. 1: something is not.
+    """
+    compare(server, below if below.startswith("/") else f"/{below}", output)
+
+
+def _done[T](work: Coroutine[Any, Any, T]) -> T:
+    """What comes of it; where nothing does, the command ends and says why."""
+    try:
+        return asyncio.run(work)
+    except (NotRestored, NotRaised) as error:
+        fail(str(error), Code.REFUSED)
+    except (NotTaken, Broken, ToolMissing, ToolFailed) as error:
+        fail(str(error))
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        fail(f"the database says: {error}")
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else "the database cannot be reached: "
+        fail(f"{where}{error.strerror or error}")
+
+
+def _holds(of: Manifest) -> str:
+    waiting = f", {of.queued:,} that wait their turn" if of.queued else ""
+    return f"{of.resources:,} resources, {of.operations:,} operations under way{waiting}"
+
+
+def _show(of: Manifest, file: Path, output: Format) -> None:
+    if output is not Format.TABLE:
+        data({"file": str(file), **plain(of)}, output)
+        return
+    line(f"file         {file}, {file.stat().st_size / 1e6:,.1f} MB")
+    line(f"cell         {printable(of.name)}, from the database {printable(of.database)}")
+    line(f"as of        {clock(of.at)}, position {of.position} of the journal")
+    line(f"holds        {_holds(of)}")
+    line(f"incarnation  {of.incarnation}")
+    line(f"made by      Stead {of.stead}, schema {of.revision}, {printable(of.server.split(' on ')[0])}")
+    line(f"dump         {of.size / 1e6:,.1f} MB, SHA-256 {of.sha256}")

@@ -1,0 +1,103 @@
+"""What providers have beside what the cell believes, kind by kind."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+
+import typer
+
+from stead.cli.listing import write
+from stead.cli.orphan import ORPHANS
+from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
+from stead.cli.remote import plain, reach
+from stead.cli.truth import TRUTHS
+from stead.client import NotAllowed, Orphan, SyncClient, Truth
+from stead.lifecycle.rows import ABSENT
+
+TIMES = 2
+"""How often something is to be found until it counts as nobody's."""
+
+PAUSE, PATIENCE = 0.5, 60.0
+"""Seconds between looks at whether lanes have told, and for all of it."""
+
+SHOWN = 20
+"""Of each list, in a table."""
+
+COLUMNS = ("RESOURCES", "AGREED", "DIFFERS", "MISSING", "MOVING", "UNSEEN")
+
+
+def compare(server: str, below: str, output: Format) -> None:
+    """Write the comparison, and end the command: 0 where all is as believed, 1 where something is not."""
+    with reach(server) as client:
+        # First of all: whatever agents tell of their lanes, the cell sets its belief right by it.
+        found = [one for one in client.truth(below=below) if one.lane and one.why != "unsaid"]
+        unknown = [orphan for orphan in _surveyed(client) if _within(orphan.path, below)]
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in found:
+        kinds[one.kind].update(("RESOURCES", _word(one)))
+    missing = [one for one in found if _word(one) == "MISSING"]
+    differs = [one for one in found if _word(one) == "DIFFERS"]
+    unseen = sorted({one.lane for one in found if _word(one) == "UNSEEN"})
+    if output is Format.TABLE:
+        _write(kinds, missing, differs, unknown)
+        if unseen:
+            note(f"\nnobody could look on {', '.join(unseen)}: see `stead lane list`")
+    else:
+        counted = {kind: {c.lower(): n[c] for c in COLUMNS} for kind, n in sorted(kinds.items())}
+        data({"kinds": counted, **plain({"missing": missing, "differs": differs, "unknown": unknown})}, output)
+    raise typer.Exit(Code.FAILED if missing or differs or unknown else Code.DONE)
+
+
+def _word(one: Truth) -> str:
+    """The column that it counts in."""
+    if one.agrees is not None:
+        return "AGREED" if one.agrees else "MISSING" if one.seen == ABSENT else "DIFFERS"
+    return "MOVING" if one.why == "moving" else "UNSEEN"
+
+
+def _surveyed(client: SyncClient) -> list[Orphan]:
+    """What nobody owns, after lanes have told all that they have, as often as it takes to count."""
+    lanes = [lane.lane for lane in client.lanes()]
+    for _ in range(TIMES):
+        before = {lane.lane: lane.survey_at for lane in client.lanes()}
+        try:
+            # Whoever is there answers, also where the cell has not heard of them yet since it came back.
+            lanes = [lane for lane in lanes if client.survey_lane(lane)]
+        except NotAllowed:
+            note("only admins may have lanes surveyed: what was found before is listed")
+            break
+        waited, ends = set(lanes), time.monotonic() + PATIENCE
+        while waited and time.monotonic() < ends:
+            time.sleep(PAUSE)
+            # The next survey is put off once this one was told to its end.
+            waited &= {lane.lane for lane in client.lanes() if lane.survey_at == before.get(lane.lane)}
+        if waited:
+            note(f"{', '.join(sorted(waited))} did not tell in {PATIENCE:g} s all that there is")
+    return list(client.orphans().items)
+
+
+def _within(path: str, below: str) -> bool:
+    return below in ("/", path) or path.startswith(f"{below}/")
+
+
+def _write(kinds: dict[str, Counter[str]], missing: list[Truth], differs: list[Truth], unknown: list[Orphan]) -> None:
+    rows = [[kind, *(str(n[column]) for column in COLUMNS)] for kind, n in sorted(kinds.items())]
+    table(["KIND", *COLUMNS], rows, right=COLUMNS)
+    for title, some in (("Missing at the provider", missing), ("Otherwise than believed", differs)):
+        if some:
+            line()
+            heading(f"{title}: {len(some)}")
+            write(some[:SHOWN], TRUTHS, ListFormat.TABLE)
+            _more(len(some))
+    if unknown:
+        line()
+        heading(f"Unknown to the cell: {len(unknown)}")
+        write(unknown[:SHOWN], ORPHANS, ListFormat.TABLE)
+        _more(len(unknown))
+        note("own them with `stead orphan adopt`, or have them removed with `stead orphan remove`")
+
+
+def _more(count: int) -> None:
+    if count > SHOWN:
+        line(f"and {count - SHOWN} more, which -o json lists")

@@ -1,0 +1,80 @@
+"""`stead doctor`: what is missing on this machine for `stead dev`, or how a running cell is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from stead.cli.dev import CloudPort, Port
+from stead.cli.output import Code, ListFormat, data, line
+from stead.cli.remote import Output, plain, reach
+from stead.client import DEFAULT_SERVER, Examination, Finding
+from stead.dev.cell import Wanted
+from stead.dev.doctor import examine
+
+SKEW = 5.0
+"""Seconds by which a server's clock may differ from this machine's, the way there and back included."""
+
+
+def doctor(
+    port: Port = 7770,
+    cloud_port: CloudPort = 7780,
+    running: Annotated[
+        bool, typer.Option("--running", help="Examine a cell that runs, which --server names; for admins.")
+    ] = False,
+    server: Annotated[
+        str,
+        typer.Option("--server", envvar="STEAD_SERVER", metavar="URL", help="Where the server of that cell is."),
+    ] = "",
+    output: Output = ListFormat.TABLE,
+) -> None:
+    """Say what is missing or wrong on this machine for `stead dev`, and what would help.
+
+    With --running or --server, say how a running cell is: its database, bus, controller, work and agents.
+
+    Exit code 0: all is well. 1: something is missing, or will be trouble. 2: something is trouble.
+    """
+    if not (running or server):
+        findings = list(examine(Wanted(port, cloud_port)))
+        for finding in findings:
+            line(f"{'ok' if finding.well else 'WRONG':<6} {finding.what:<11} {finding.says}")
+        raise typer.Exit(Code.DONE if all(finding.well for finding in findings) else Code.FAILED)
+    found = examined(server or DEFAULT_SERVER)
+    if output in (ListFormat.TABLE, ListFormat.WIDE, ListFormat.NAME):
+        show(found)
+    else:
+        data(plain(found), output)
+    raise typer.Exit(code_of(found))
+
+
+def examined(server: str) -> Examination:
+    """The cell, and whether its clock agrees with this machine's."""
+    with reach(server) as client:
+        began = datetime.now(UTC)
+        found = client.examine()
+        ended = datetime.now(UTC)
+    apart = max((found.at - ended).total_seconds(), (began - found.at).total_seconds(), 0.0)
+    clock = Finding(
+        what="server",
+        grade="warn" if apart > SKEW else "ok",
+        says=f"version {found.version}; its clock is {apart:.0f} s from this machine's",
+        do="run an NTP client on both machines" if apart > SKEW else "",
+    )
+    return Examination(at=found.at, version=found.version, findings=(clock, *found.findings))
+
+
+def show(found: Examination) -> None:
+    """A line for each, and below it what to do."""
+    width = max(len(finding.what) for finding in found.findings)
+    for finding in found.findings:
+        line(f"{finding.grade:<4}  {finding.what:<{width}}  {finding.says}")
+        if finding.do:
+            line(f"{'':<4}  {'':<{width}}  -> {finding.do}")
+
+
+def code_of(found: Examination) -> int:
+    """0: all is well. 1: something will be trouble. 2: something is."""
+    grades = {finding.grade for finding in found.findings}
+    return 2 if "bad" in grades else 1 if "warn" in grades else 0

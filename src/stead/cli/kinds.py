@@ -1,0 +1,49 @@
+"""Kinds on the command line: a server is asked which there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stead.client import DEFAULT_SERVER, LifecycleName, SteadError, SyncClient
+
+
+def complete_registered(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The kinds that somebody registered."""
+    return [one.kind for one in _known(ctx) if one.version is not None and one.kind.startswith(incomplete)]
+
+
+def complete_kinds(ctx: typer.Context, incomplete: str) -> list[str]:
+    """All kinds."""
+    return [one.kind for one in _known(ctx) if one.kind.startswith(incomplete)]
+
+
+def complete_actions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The actions that could be asked for now."""
+    path = ctx.params.get("path") or ""
+    try:
+        with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
+            kind = client.resource(path).kind
+            found = [action.name for action in client.lifecycle(kind).actions if "user" in action.by]
+    except SteadError:
+        return []
+    return [action for action in found if action.startswith(incomplete)]
+
+
+def _known(ctx: typer.Context) -> tuple[LifecycleName, ...]:
+    """None where the server does not answer."""
+    try:
+        with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:
+            return client.lifecycles().items
+    except SteadError:
+        return ()
+
+
+KindName = Annotated[
+    str, typer.Argument(metavar="KIND", help="Of which kind.", autocompletion=complete_kinds, show_default=False)
+]
+ActionName = Annotated[
+    str,
+    typer.Argument(metavar="ACTION", help="What to ask for.", autocompletion=complete_actions, show_default=False),
+]

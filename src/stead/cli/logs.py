@@ -1,0 +1,45 @@
+"""Commands that show what something wrote, at the place where it is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+from stead.cli.remote import Server, reach
+from stead.client import DEFAULT_SERVER
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def add_logs(app: typer.Typer, path_type: Any, what: str, example: str) -> None:
+    """Have a command that shows what one of a kind wrote."""
+
+    def logs(
+        path: str,
+        lines: Annotated[int, typer.Option(min=1, max=10_000, help="So many lines at most, the last ones.")] = 100,
+        follow: Annotated[
+            bool, typer.Option("--follow", "-f", help="Go on with what it writes from now on.")
+        ] = False,
+        server: Server = DEFAULT_SERVER,
+    ) -> None:
+        with reach(server) as client:
+            if not follow:
+                _write(client.logs(path, lines=lines).lines)
+                return
+            for line in client.follow_logs(path, lines=lines):
+                _write([line])
+
+    logs.__doc__ = f"The last lines that {what} wrote, asked of the agent where it is."
+    logs.__annotations__["path"] = path_type
+    app.command("logs", short_help=f"What {what} wrote.", epilog=f"Example: {example}")(logs)
+
+
+def _write(lines: Iterable[str]) -> None:
+    for line in lines:
+        # What an app writes could do anything to a terminal; elsewhere it is left as it is.
+        sys.stdout.write(f"{_CONTROL.sub('?', line) if sys.stdout.isatty() else line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,154 @@
+"""`stead resource`: resources of any kind, also of those that nobody wrote a command for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stead.cli.following import (
+    DryRun,
+    Force,
+    How,
+    Key,
+    OnFailure,
+    Queueing,
+    Remedy,
+    Wait,
+    Why,
+    change,
+    on_conflict,
+)
+from stead.cli.kinds import ActionName, KindName
+from stead.cli.listing import Columns
+from stead.cli.looking import At, any_one, shown_list, whole
+from stead.cli.output import ListFormat
+from stead.cli.paths import AnyPath, Under
+from stead.cli.remote import Output, Server, Timeout, Watch, clock, reach
+from stead.cli.respec import merged
+from stead.cli.settings import Settings, read_spec, set_fields
+from stead.client import DEFAULT_SERVER, Resource
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Resources of any kind.")
+
+RESOURCES: Columns[Resource] = Columns(
+    narrow=(
+        ("PATH", lambda one: one.path),
+        ("STATE", lambda one: one.state),
+        ("CLASS", lambda one: one.state_class),
+        ("OPERATION", lambda one: f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""),
+    ),
+    wide=(
+        ("KIND", lambda one: one.kind),
+        ("LANE", lambda one: one.lane),
+        ("PHASE", lambda one: one.operation.phase if one.operation else ""),
+        ("BY", lambda one: one.operation.by if one.operation else ""),
+        ("CHANGED", lambda one: clock(one.changed_at)),
+        ("SEEN", lambda one: clock(one.seen_at)),
+        ("CREATED", lambda one: clock(one.created_at)),
+    ),
+    name=lambda one: one.path,
+)
+
+Lane = Annotated[str, typer.Option("--lane", metavar="LANE", help="The lane whose agent sees to it.")]
+File = Annotated[
+    str | None, typer.Option("--file", "-f", metavar="FILE", help="Its spec, in YAML or JSON; - is stdin.")
+]
+
+
+@app.command(
+    short_help="Make a resource.",
+    epilog="Example: stead resource create certificate shop/www --lane tls.lab --set days=90",
+)
+def create(
+    kind: KindName,
+    path: AnyPath,
+    lane: Lane = "",
+    file: File = None,
+    settings: Settings = None,
+    action: Annotated[
+        str, typer.Option("--action", metavar="ACTION", help="How the kind calls it, if not create.")
+    ] = "create",
+    on_failure: OnFailure = Remedy.UNDO,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Make a resource, and follow it until it is there."""
+    wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
+    how, spec = How(output, wait, timeout, dry_run, key), _spec(file, settings)
+    change(server, path, action, how, kind=kind, spec=spec, lane=lane, **wishes)
+
+
+@app.command(
+    short_help="Ask for an action.", epilog="Example: stead resource ask shop/www renew --reason 'it ends in May'"
+)
+def ask(
+    path: AnyPath,
+    action: ActionName,
+    file: File = None,
+    settings: Settings = None,
+    on_failure: OnFailure = Remedy.UNDO,
+    force: Force = False,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Ask for an action of a resource's lifecycle, and follow it to its end. A spec is for actions that bring one."""
+    wishes = {"on_failure": on_failure, "force": force, "reason": reason, "on_conflict": on_conflict(queue)}
+    change(server, path, action, How(output, wait, timeout, dry_run, key), spec=_spec(file, settings), **wishes)
+
+
+@app.command(short_help="Delete a resource.", epilog="Example: stead resource delete shop/www")
+def delete(
+    path: AnyPath,
+    action: Annotated[
+        str, typer.Option("--action", metavar="ACTION", help="How the kind calls it, if not delete.")
+    ] = "delete",
+    force: Force = False,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Delete a resource, and follow it until it is gone."""
+    how = How(output, wait, timeout, dry_run, key)
+    change(server, path, action, how, force=force, reason=reason, on_conflict=on_conflict(queue))
+
+
+@app.command("list", short_help="Resources of a kind.", epilog="Example: stead resource list certificate --watch")
+def list_(
+    kind: KindName,
+    below: Under = "/",
+    watch: Watch = False,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Resources of a kind, in order of path."""
+    with reach(server) as client:
+        shown_list(client, kind, below, RESOURCES, output, watch=watch)
+
+
+@app.command(short_help="A resource, as it is or as it was.", epilog="Example: stead resource show shop/www -o yaml")
+def show(path: AnyPath, at: At = None, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
+    """A resource: its kind, its state, what is going on, its spec, and what the agent said of it."""
+    with reach(server) as client:
+        whole(any_one(client, path, at), output)
+
+
+def _spec(file: str | None, settings: list[str] | None) -> dict[str, object]:
+    return merged(read_spec(file) if file is not None else {}, set_fields(settings))

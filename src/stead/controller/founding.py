@@ -1,0 +1,21 @@
+"""Setting a system up: whether its services will have somewhere to run."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from stead.controller.steps import Answer, Done, Failed
+from stead.store import Row, Store
+
+
+class Founding:
+    """The step of one new system."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def __call__(self, row: Row, operation: UUID) -> Answer:
+        """Each of its lanes is one that an agent has served."""
+        lanes = list(row.spec.get("lanes", ()))
+        unknown = sorted(set(lanes) - await self.store.served(lanes))
+        return Failed(f"no agent has ever served {', '.join(unknown)}") if unknown else Done()

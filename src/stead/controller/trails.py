@@ -1,0 +1,50 @@
+"""Which request an operation comes from, so that whatever is done for it can say so.
+
+The operation's record keeps it. Whoever lets a request in is also who sends its order, mostly, and knows it without
+looking.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from stead.store import Store
+from stead.telemetry.context import Trail
+
+log = logging.getLogger(__name__)
+
+KEPT = "origin"
+"""Under which an operation's record has it."""
+
+REMEMBERED = 10_000
+NOWHERE = Trail()
+
+
+class Trails:
+    """Of the latest operations, and of others when they are asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: dict[str, Trail] = {}
+
+    def note(self, operation: str, trail: Trail) -> None:
+        """It comes from there."""
+        self._known[operation] = trail
+        while len(self._known) > REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+    async def of(self, operations: Iterable[str]) -> dict[str, Trail]:
+        """Where operations come from. Nobody waits for what cannot be found out: it only says less."""
+        wanted = {id for id in operations if id}
+        unknown = [id for id in wanted if id not in self._known]
+        if unknown:
+            try:
+                found = await self.store.trails(unknown)
+            except Exception as error:
+                log.debug("nobody can say where operations come from: %s", error)
+                found = {}
+            for id in unknown:
+                said = found.get(id, {})
+                self.note(id, Trail(said.get("request_id", ""), said.get("traceparent", "")))
+        return {id: self._known.get(id, NOWHERE) for id in wanted}

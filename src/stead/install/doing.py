@@ -1,0 +1,117 @@
+"""Carries a plan out, as far as it is not so already, and takes it back."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stead.install.plan import ETC, PRIVATE, STATE, SYSUSERS, UNITS, File, Plan
+
+OWNER = "stead"
+
+
+class Failed(Exception):
+    """A command has failed, or a file cannot be written; the message says which, and why."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step, as it is told."""
+
+    says: str
+    file: File | None = None
+    command: Sequence[str] = ()
+    gone: str = ""
+    """A file or folder to be removed."""
+
+
+def apply(plan: Plan, *, dry: bool = False) -> Iterator[Action]:
+    """Do what is not done yet, step by step; each is told once it is done, or instead of it."""
+    root = plan.wanted.root
+    changed = False
+    for file in plan.files:
+        if _differs(root, file):
+            changed = True
+            verb = "change" if _at(root, file.path).exists() else "write"
+            yield _done(root, Action(f"{verb} {file.path}", file=file), dry)
+    if root != Path("/"):
+        return
+    if changed or not _all_run(plan.units):
+        yield _done(root, Action("make the user stead", command=("systemd-sysusers", SYSUSERS)), dry)
+        owned = ("chown", "--recursive", f"{OWNER}:{OWNER}", ETC)
+        yield _done(root, Action(f"give {ETC} to the user stead", command=owned), dry)
+        yield _done(root, Action("have systemd read the units", command=("systemctl", "daemon-reload")), dry)
+        yield _done(root, Action("start them at boot", command=("systemctl", "enable", *plan.units)), dry)
+        yield _done(root, Action("start them now", command=("systemctl", "restart", *plan.units)), dry)
+
+
+def remove(root: Path, *, data: bool = False, dry: bool = False) -> Iterator[Action]:
+    """Take back what `apply` did. What was kept in the meantime stays, unless the data is to go, too."""
+    units = sorted(file.name for file in _at(root, UNITS).glob("stead*") if file.is_file())
+    agents = sorted(file.stem for file in _at(root, f"{ETC}/agents").glob("*.env"))
+    if root == Path("/") and units:
+        names = [name for name in units if "@" not in name]
+        names += [f"stead-agent@{name}.service" for name in agents]
+        yield _done(root, Action("stop all of it", command=("systemctl", "disable", "--now", *names)), dry)
+    for path in (*(f"{UNITS}/{name}" for name in units), SYSUSERS, ETC, *((STATE,) if data else ())):
+        if _at(root, path).exists():
+            yield _done(root, Action(f"remove {path}", gone=path), dry)
+    if root == Path("/") and units:
+        yield _done(root, Action("have systemd forget the units", command=("systemctl", "daemon-reload")), dry)
+
+
+def _all_run(units: Sequence[str]) -> bool:
+    """Whether nothing was left undone by whoever was here before."""
+    return all(
+        subprocess.run(["systemctl", "--quiet", asked, *units], check=False, capture_output=True).returncode == 0
+        for asked in ("is-enabled", "is-active")
+    )
+
+
+def _at(root: Path, path: str) -> Path:
+    return root / path.lstrip("/")
+
+
+def _differs(root: Path, file: File) -> bool:
+    there = _at(root, file.path)
+    return not there.is_file() or there.read_text(encoding="utf-8") != file.text
+
+
+def _done(root: Path, action: Action, dry: bool) -> Action:
+    if dry:
+        return action
+    try:
+        if action.file is not None:
+            _write(_at(root, action.file.path), action.file)
+        elif action.gone:
+            path = _at(root, action.gone)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        else:
+            subprocess.run(action.command, check=True, capture_output=True, text=True)
+    except subprocess.CalledProcessError as error:
+        raise Failed(f"{' '.join(action.command)}: {(error.stderr or '').strip() or error.returncode}") from None
+    except OSError as error:
+        raise Failed(f"{error.filename or action.says}: {error.strerror or error}") from None
+    return action
+
+
+def _write(path: Path, file: File) -> None:
+    """The file as a whole or as it was; with a secret in it, never readable for others."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode), "w", encoding="utf-8") as out:
+        out.write(file.text)
+    part.chmod(file.mode)
+    if file.mode == PRIVATE:
+        try:
+            owner = pwd.getpwnam(OWNER)
+            os.chown(part, owner.pw_uid, owner.pw_gid)
+        except (KeyError, PermissionError):
+            pass  # the user comes later, and then it is given to them
+    part.replace(path)

@@ -1,0 +1,63 @@
+"""Statements about lifecycles that are not built in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from stead.lifecycle.definition import Lifecycle
+from stead.store.statements import Statements
+
+
+class LeftOut(NamedTuple):
+    """Resources that a document would leave without a rule."""
+
+    what: str
+    """`state`: they are in it; `action`: it is being done to them, or waits. `version`: there are none, but somebody
+    has registered another document meanwhile."""
+    name: str
+    things: int
+
+
+class Lifecycles(Statements):
+    """Which are in force, and since when."""
+
+    async def edition(self) -> int:
+        """Rises with every change of all this."""
+        (row,) = await self.fetch("lifecycles_edition")
+        return int(row["edition"])
+
+    async def lifecycles(self) -> list[Mapping[str, Any]]:
+        """All that are in force or were, in order of kind."""
+        return [dict(r) for r in await self.fetch("list_lifecycles")]
+
+    async def left_out(self, lifecycle: Lifecycle, same: Collection[str]) -> list[LeftOut]:
+        """What would be in the way now if a document were put in force."""
+        states = [state.name for state in lifecycle.states]
+        (row,) = await self.fetch("left_out", lifecycle.kind, states, sorted(same))
+        return [LeftOut(**one) for one in row["in_the_way"]]
+
+    async def register(
+        self,
+        lifecycle: Lifecycle,
+        was: int,
+        document: str,
+        same: Collection[str],
+        explored: Mapping[str, Any],
+        who: str,
+    ) -> list[LeftOut]:
+        """Put a document in force; where anything is in the way, that, and nothing is changed.
+
+        `was` is the version before, and `same` are the actions that it leaves as they are: only these may be under
+        way.
+        """
+        states = [state.name for state in lifecycle.states]
+        actions = [action.name for action in lifecycle.actions]
+        rest = [states, actions, sorted(same), dict(explored), who]
+        (row,) = await self.audited("register_lifecycle", lifecycle.kind, was, document, *rest)
+        return [LeftOut(**one) for one in row["in_the_way"]]
+
+    async def unregister(self, kind: str, who: str) -> list[LeftOut]:
+        """Let there be no such kind any more; where there is anything of it, that, and nothing is changed."""
+        (row,) = await self.audited("unregister_lifecycle", kind, who)
+        return [LeftOut(**one) for one in row["in_the_way"]]

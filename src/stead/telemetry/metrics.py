@@ -1,0 +1,154 @@
+"""Every metric there is, each with the question that it answers.
+
+No label says a path, a principal, a lane or an id: how many series there are depends on the program, never on what is
+operated with it. A server, its controller and every agent have the same ones, and each counts what it does itself.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, disable_created_metrics
+from prometheus_client.process_collector import ProcessCollector
+
+from stead import __version__
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class Registry(CollectorRegistry):
+    """Metrics, some of which are read at the moment when somebody asks."""
+
+    def __init__(self) -> None:
+        super().__init__(auto_describe=True)
+        self._before: list[Callable[[], None]] = []
+        self.reads_cell = False
+        """Whether this process reads the cell. One that does not says nothing of it, rather than zeros."""
+
+    @contextmanager
+    def before(self, look: Callable[[], None]) -> Iterator[None]:
+        """Call it whenever somebody asks, before they are answered, for as long as this lasts."""
+        self._before.append(look)
+        try:
+            yield
+        finally:
+            self._before.remove(look)
+
+    def collect(self) -> Iterator[Metric]:
+        """All there are, as they are now."""
+        for look in self._before:
+            look()
+        unread = () if self.reads_cell else {family.name for gauge in OF_CELL for family in gauge.describe()}
+        return iter([family for family in super().collect() if family.name not in unread])
+
+
+class Worst:
+    """A gauge of the worst that was told in the last minute or two."""
+
+    def __init__(self, gauge: Gauge, lasts: float = 60.0) -> None:
+        self.gauge, self.lasts = gauge, lasts
+        self._before = self._now = 0.0
+        self._since = time.monotonic()
+
+    def tell(self, value: float) -> None:
+        """One more."""
+        if time.monotonic() - self._since > self.lasts:
+            self._before, self._now, self._since = self._now, 0.0, time.monotonic()
+        self._now = max(self._now, value)
+        self.gauge.set(max(self._now, self._before))
+
+
+REGISTRY = Registry()
+ProcessCollector(registry=REGISTRY)
+
+QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SLOW = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+
+def _counter(name: str, says: str, *labels: str) -> Counter:
+    return Counter(f"stead_{name}", says, labels, registry=REGISTRY)
+
+
+def _gauge(name: str, says: str, *labels: str) -> Gauge:
+    return Gauge(f"stead_{name}", says, labels, registry=REGISTRY)
+
+
+def _histogram(name: str, says: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+    return Histogram(f"stead_{name}", says, labels, buckets=buckets, registry=REGISTRY)
+
+
+BUILD = _gauge("build_info", "Which program this is; always 1.", "version", "python")
+BUILD.labels(__version__, platform.python_version()).set(1)
+
+# Requests
+
+REQUESTS = _counter("http_requests_total", "Requests that were answered.", "method", "route", "status")
+ANSWERS = _histogram("http_answer_seconds", "Until the answer to a request began.", QUICK, "method", "route")
+ADMISSIONS = _counter(
+    "admissions_total",
+    "Changes that were asked for: accepted, or refused with a code. One that joins another or waits is accepted.",
+    *("answer", "code"),
+)
+
+# What is carried on
+
+ENDED = _counter(
+    "work_ended_total", "Operations that ended on a resource; of a group, each member counts.", "outcome"
+)
+REPORTS = _counter(
+    "reports_total",
+    "What agents reported of resources: applied, nothing-new, stale (under an old fence), or ignored otherwise.",
+    "result",
+)
+NUMBERED = _counter("journal_numbered_total", "Lines of the journal that got their positions here.")
+HEALER_RUNS = _counter("healer_runs_total", "How often a healer looked.", "healer")
+HEALER_MENDED = _counter("healer_mended_total", "What a healer put in order.", "healer")
+HEALER_FAILURES = _counter("healer_failures_total", "How often a healer failed.", "healer")
+HEALER_SUCCESS = _gauge("healer_success_timestamp_seconds", "When a healer last looked and did not fail.", "healer")
+PUBLISHED = _counter("orders_published_total", "Orders that were given to the bus.")
+UNPUBLISHED = _counter("publish_failures_total", "How often orders could not be given to the bus.")
+
+# What a process stands on
+
+BUS = _gauge("bus_connected", "Whether this process is connected to the bus.")
+BREAKS = _counter("bus_disconnects_total", "How often the connection to the bus broke.")
+POOL = _gauge("database_connections", "Connections of this process to the database.", "state")
+POOL_MOST = _gauge("database_connections_most", "So many there may be.")
+
+# The cell as a whole, as its database has it
+
+DATABASE = _gauge("database_up", "Whether the last reading of the cell succeeded.")
+READING = _gauge("database_reading_seconds", "How long the last reading took, with the wait for a connection.")
+OPERATIONS = _gauge("operations_under_way", "Operations under way; counted up to 10,000.")
+OPERATION_AGE = _gauge("operations_oldest_seconds", "Age of the oldest operation under way, of those counted.")
+QUEUED = _gauge("operations_queued", "Operations that wait their turn in a queue; counted up to 10,000.")
+WAITING = _gauge("orders_waiting", "Orders that wait for room on their lanes; counted up to 10,000.")
+WAITING_AGE = _gauge("orders_waiting_oldest_seconds", "Age of the oldest of them.")
+UNTAKEN = _gauge("orders_untaken", "Orders with room that no agent has taken; counted up to 10,000.")
+UNTAKEN_AGE = _gauge("orders_untaken_oldest_seconds", "Age of the oldest of them.")
+UNNUMBERED_AGE = _gauge("journal_unnumbered_oldest_seconds", "Age of the oldest journal line without a position.")
+POSITION = _gauge("journal_position", "The last position of the journal.")
+TIMERS_LATE = _gauge("timers_late_seconds", "By how much the timer that is due first is late.")
+EPOCH = _gauge("bus_epoch", "How often the bus was another than before.")
+INCARNATION = _gauge("cell_incarnation", "How often the database went back in time.")
+AGENTS = _gauge("agents", "Agents heard of in the last 30 seconds (there), or only before (away).", "state")
+SKEW = _gauge("agents_clock_skew_seconds", "How far off the worst clock of an agent was, in the last two minutes.")
+UNSERVED = _gauge("lanes_unserved", "Lanes with orders that no agent who is there serves.")
+
+CELL = (
+    *(OPERATIONS, OPERATION_AGE, QUEUED, WAITING, WAITING_AGE, UNTAKEN, UNTAKEN_AGE),
+    *(UNNUMBERED_AGE, POSITION, TIMERS_LATE, EPOCH, INCARNATION, UNSERVED),
+)
+
+OF_CELL = (*CELL, DATABASE, READING, AGENTS)
+
+# Agents
+
+IN_HAND = _gauge("agent_orders_in_hand", "Orders that an agent takes or carries out.")
+CALLS = _counter("driver_calls_total", "Calls to drivers.", "verb", "outcome")
+CALL_TIME = _histogram("driver_call_seconds", "How long calls to drivers took.", SLOW, "verb")
+THROTTLED = _counter("driver_throttled_total", "Calls that a provider refused because there were too many.")
+LOST = _counter("agent_custody_lost_total", "Orders whose custody an agent lost while it worked.")

@@ -1,0 +1,201 @@
+"""Kinds that somebody registers while controllers run: each knows them soon, and at once where it meets one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from stead.access.access import Access
+from stead.access.policies import BadPolicy
+from stead.catalog import KINDS
+from stead.controller.admission import Accepted, Admission, NotFound
+from stead.controller.carrier import order_of
+from stead.controller.engine import Entry, access_of, door, engine
+from stead.controller.healers.following import Following
+from stead.controller.healers.learning import Learning
+from stead.controller.kinds import EVERY, Kinds, Made, actions_of
+from stead.controller.mover import Mover
+from stead.controller.sharing import Sharing
+from stead.controller.view.health import Health
+from stead.controller.view.reading import View
+from stead.controller.wish import Wish
+from stead.dev.engines import Nats
+from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.document import load
+from stead.lifecycle.events import Request
+from stead.lifecycle.pace import DEFAULT
+from stead.store import Store
+from stead.store.migrate import migrate
+from tests.integration.whole import controller, until
+
+NOTE = """
+kind: note
+says: Something that is only written down.
+states:
+  - {name: Absent, class: absent, says: There is none.}
+  - {name: Open, class: settled, says: It is open., seen: ''}
+  - {name: Shut, class: final, says: It is shut., seen: ''}
+actions:
+  - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
+  - {name: shut, says: Shut it., starts: Open, ends: Shut, orders: []}
+  - {name: delete, says: Forget it., starts: [Open, Shut], ends: Absent, orders: []}
+"""
+ONLY_OPEN = "\n".join(line for line in NOTE.replace("[Open, Shut]", "Open").splitlines() if "hut" not in line)
+SHELF = """
+kind: shelf
+says: Notes that lie together.
+members: note
+fold: dominant
+states:
+  - {name: Empty, class: settled, says: There is nothing on it., seen: ''}
+  - {name: Open, class: settled, says: Most are open., seen: ''}
+"""
+SEEN = {"worlds": 3, "steps": 4, "bounds": {}}
+
+
+async def put(store: Store, document: str, same: tuple[str, ...] = ()) -> None:
+    lifecycle = load(document)
+    known = {record["kind"]: record["version"] for record in await store.lifecycles()}
+    assert await store.register(lifecycle, known.get(lifecycle.kind, 0), document, same, SEEN, "ann") == []
+
+
+@pytest.fixture
+async def store(migrated: str) -> AsyncIterator[Store]:
+    async with Store.open(migrated, connections=3) as one:
+        yield one
+
+
+def wish(action: str, path: str = "/shop/n1") -> Wish:
+    return Wish("note", path, Request(action), "ann")
+
+
+async def test_two_controllers_know_it_soon(migrated: str, nats_server: Nats, cell: str) -> None:
+    without = ("partitions", "learning")
+    async with (
+        controller(migrated, nats_server, cell, without=without) as one,
+        controller(migrated, nats_server, cell, without=without) as other,
+    ):
+        await put(one.store, NOTE)
+        began = time.monotonic()
+
+        async def known() -> bool:
+            return all("note" in each.kinds for each in (one, other))
+
+        await until(known)
+        assert time.monotonic() - began < EVERY + 5  # a busy machine takes longer than it says
+        assert isinstance(await one.admission.ask(wish("create")), Accepted)
+        assert isinstance(await other.admission.ask(wish("shut")), Accepted)
+
+
+async def test_whoever_begins_knows_it_before_anybody_asks(
+    store: Store, migrated: str, nats_server: Nats, cell: str
+) -> None:
+    await put(store, NOTE)
+    async with engine(migrated, nats_server.url, cell) as begun, door(migrated, nats_server.url, cell) as opened:
+        assert begun.service.kinds["note"] is begun.controller.mover.kinds["note"]
+        assert "note" in opened.kinds
+        await put(store, SHELF)
+
+        async def heard() -> bool:
+            return "shelf" in opened.kinds
+
+        await until(heard)
+
+
+async def test_one_that_has_not_heard_of_it_reads_it_when_it_meets_it(store: Store) -> None:
+    admission = Admission(Mover(store, KINDS, time.time))
+    assert isinstance(await admission.ask(wish("create")), NotFound)
+    await put(store, NOTE)
+    assert isinstance(await admission.ask(wish("create")), Accepted)
+
+
+async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
+    kinds = Kinds(KINDS, store, DEFAULT.scaled(2))
+    mover, view = Mover(store, kinds, time.time), View(store, kinds)
+    sharing, following, learning = Sharing(Admission(mover)), Following(mover), Learning(store, kinds)
+    access = access_of(Entry(), store, kinds)
+    forbids = 'forbid (principal, action == Action::"shut", resource);'
+    with pytest.raises(BadPolicy):
+        await access.put_policy("never", forbids, "ann")
+    assert "Shut" not in sharing.ended()
+    await put(store, NOTE)
+    await put(store, SHELF)
+    assert await kinds.fresh()
+    assert not await kinds.fresh()
+    assert kinds["note"].pace == DEFAULT.scaled(2)
+    assert "Shut" in sharing.ended()
+    assert "shelf" in following.groups()
+    assert {kind for kind, *_ in learning.well()} >= {"vm"}
+    assert view.healths.of("note", "Open") is Health.WELL
+    await access.put_policy("never", forbids, "ann")
+    assert isinstance(access, Access)
+    told = {"kind": "note", "id": 1, "lane": "x", "verb": "v", "operation": "o", "attempt": 1, "members": []}
+    assert not order_of(told, kinds).tell
+
+
+async def test_decisions_by_another_document_are_forgotten(store: Store) -> None:
+    kinds = Kinds(KINDS, store)
+    admission = Admission(Mover(store, kinds, time.time))
+    await put(store, NOTE)
+    await admission.ask(wish("create"))
+    await put(store, ONLY_OPEN)
+    answer = await admission.ask(wish("shut"))
+    assert isinstance(answer, Refusal)
+    assert answer.code is Code.UNKNOWN_ACTION
+    row = await store.read("/shop/n1")
+    assert row is not None
+    assert row.snapshot.state == "Open"
+
+
+async def test_whoever_registers_waits_for_what_is_being_written(migrated: str, store: Store) -> None:
+    """And it is counted: nothing comes into a state that the document lacks."""
+    admission = Admission(Mover(store, KINDS, time.time))
+    await put(store, NOTE)
+    await admission.ask(wish("create"))
+    async with Store.open(migrated, connections=2) as other:
+        for round in range(20):
+            path = f"/shop/r{round}"
+            await admission.ask(wish("create", path))
+            lifecycle, version = load(ONLY_OPEN), (await other.lifecycles())[0]["version"]
+            _, left = await asyncio.gather(
+                admission.ask(wish("shut", path)), other.register(lifecycle, version, ONLY_OPEN, [], SEEN, "ann")
+            )
+            row = await store.read(path)
+            assert row is not None
+            assert (row.snapshot.state == "Shut") == bool(left)
+            if left:
+                await admission.ask(wish("delete", path))
+            else:
+                await put(store, NOTE)
+
+
+async def test_somebody_else_was_first(store: Store) -> None:
+    lifecycle = load(NOTE)
+    await put(store, NOTE)
+    (left,) = await store.register(lifecycle, 0, NOTE, [], SEEN, "ben")
+    assert left.what == "version"
+
+
+async def test_a_document_that_cannot_be_read_is_no_beginning(store: Store) -> None:
+    await put(store, NOTE)
+    with pytest.raises(ValueError, match="note is built in by now"):
+        await Kinds({**KINDS, "note": load(NOTE)}, store).fresh()
+
+
+async def test_made_is_made_once() -> None:
+    kinds, made = Kinds(KINDS), list[int]()
+    one = Made(kinds, lambda known: made.append(len(known)))
+    for _ in range(3):
+        one()
+    assert made == [len(KINDS)]
+    assert "suspend" in actions_of(kinds)
+
+
+async def test_an_older_database_learns_of_it(database: str) -> None:
+    await migrate(database, "0008")
+    await migrate(database)
+    async with Store.open(database, connections=1) as store:
+        assert await store.edition() == 0

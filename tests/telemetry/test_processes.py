@@ -1,0 +1,82 @@
+"""Metrics of real processes: what they count is what was done, and what is broken shows."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from stead.dev.children import children, wait_until
+from stead.dev.engines import Nats, Postgres
+from tests.telemetry.house import LANE, House, house
+from tests.telemetry.test_metrics import value
+
+VM = {"kind": "vm", "spec": {"provider": "aws", "region": "us-east-1"}}
+
+
+@pytest.fixture(scope="module")
+def running(postgres: Postgres, template: str, nats_server: Nats) -> Iterator[House]:
+    name = f"test_{secrets.token_hex(6)}"
+    with house(postgres.create_database(name, template), nats_server) as one:
+        yield one
+    postgres.drop_database(name)
+
+
+def made(one: House, path: str) -> None:
+    """Make a VM, and wait for it."""
+    answer = httpx.post(f"{one.url}/v1/resources/{path}", json=VM)
+    assert answer.status_code == 202, answer.text
+    wait_until(lambda: _state(one, path) == "Running", "the VM to run")
+
+
+def _state(one: House, path: str) -> str:
+    return str(httpx.get(f"{one.url}/v1/resources/{path}").json().get("state"))
+
+
+def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
+    made(running, "shop/one")
+    text = httpx.get(f"{running.url}/metrics").text
+    assert value(text, "stead_admissions_total", answer="accepted", part="server") >= 1
+    assert value(text, "stead_orders_published_total") >= 1
+    assert value(text, "stead_reports_total", result="applied", part="controller") >= 1
+    assert value(text, "stead_work_ended_total", outcome="done", part="controller") >= 1
+    assert value(text, "stead_healer_runs_total", healer="clock", part="controller") >= 1
+    assert value(text, "stead_healer_success_timestamp_seconds", healer="numbering", part="controller") > 1e9
+    assert (
+        value(text, "stead_bus_connected", part="server")
+        == value(text, "stead_bus_connected", part="controller")
+        == 1
+    )
+    assert value(text, "stead_database_connections_most", part="controller") == 10
+    assert value(text, "process_resident_memory_bytes", part="controller") > 1e6
+    assert value(text, "stead_agents", state="there") == 1
+    assert 'stead_database_up{part="controller"}' not in text, "it does not read the cell"
+    of_agent = httpx.get(running.metrics).text
+    assert "stead_database_up" not in of_agent
+    assert value(of_agent, "stead_driver_calls_total", verb="create", outcome="answered") >= 1
+    assert value(of_agent, "stead_driver_call_seconds_count", verb="create") >= 1
+    assert value(of_agent, "stead_bus_connected") == 1
+    assert value(of_agent, "stead_agent_orders_in_hand") == 0
+
+
+def test_a_controller_that_is_gone_is_missing_and_comes_back(running: House) -> None:
+    (controller,) = children(running.server.pid)
+    os.kill(controller, signal.SIGKILL)
+    wait_until(lambda: 'part="controller"' not in httpx.get(f"{running.url}/metrics").text, "it to be missed")
+    wait_until(lambda: 'part="controller"' in httpx.get(f"{running.url}/metrics").text, "another to answer")
+
+
+def test_a_port_that_is_taken_is_told(running: House) -> None:
+    port = running.metrics.rpartition(":")[2].partition("/")[0]
+    words = ["agent", "run", "--lane", LANE, "--metrics-port", port, "--nats", "nats://127.0.0.1:1"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "stead", *words], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert ended.returncode == 1
+    assert f"metrics cannot be told at 127.0.0.1:{port}: Address already in use" in ended.stderr

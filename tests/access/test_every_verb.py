@@ -248,7 +248,7 @@ RULES: dict[str, Rule | None] = {
     "lease create": Rule(ACT, "shop/lease --from now --to +1h --detach"),
     "lease update": Rule(ACT, "shop/booked --to +5h --hosts 2 --detach", before=booked),
     "lease end": Rule(ACT, "shop/booked --detach", before=booked),
-    "lease delete": Rule(ACT, "shop/booked --detach", before=booked),
+    "lease delete": Rule(ACT, "shop/booked", before=booked),
     "lease list": Rule(KNOWN),
     "lease show": Rule(SEE, "shop/booked", before=booked),
     "lease calendar": Rule(KNOWN),

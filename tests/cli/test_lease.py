@@ -54,7 +54,7 @@ def test_a_lease_from_its_booking_to_its_end(cell: Cell, ns: str, stead: Stead) 
     cell.struck()
     assert stead("lease", "end", f"{ns}/one").code == Code.DONE
     assert shown(stead, f"{ns}/one")["status"] == "TERMINATED"
-    assert re.search(r"^end_lease .* DONE +119m early$", stead("lease", "show", f"{ns}/one").out, re.M)
+    assert re.search(r"^end_lease .* DONE +(119m|2h) early$", stead("lease", "show", f"{ns}/one").out, re.M)
     assert stead("lease", "delete", f"{ns}/one").code == Code.DONE
     gone = stead("lease", "show", f"{ns}/one")
     assert (gone.code, f"there is no lease /{ns}/one" in gone.err) == (Code.NOT_FOUND, True)

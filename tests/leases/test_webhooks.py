@@ -8,8 +8,9 @@ from unittest.mock import Mock
 import pytest
 import typer
 
-from stead.cli import processes
 from stead.cli.output import Code
+from stead.cli.processes import controller, server
+from stead.cli.processes.place import Place
 from stead.cli.webhooks import prefixes
 from stead.controller import engine as engines
 from stead.controller.healers.leases import Notices
@@ -53,9 +54,9 @@ def test_one_that_does_not_is_refused(prefix: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_controller_is_told_them_also_by_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[processes.Place] = []
-    monkeypatch.setattr(processes, "controller", lambda place, *_: told.append(place))
-    monkeypatch.setattr(processes, "server", lambda place, *_: told.append(place))
+    told: list[Place] = []
+    monkeypatch.setattr(controller, "run", lambda place, *_: told.append(place))
+    monkeypatch.setattr(server, "run", lambda place, *_: told.append(place))
     monkeypatch.setattr("stead.cli.serve._log", lambda *_: None)
     stead = command(NOWHERE, monkeypatch)
     words = ("--database", "postgresql://nowhere/x", *(word for one in ALLOWED for word in ("--webhooks", one)))

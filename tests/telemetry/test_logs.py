@@ -92,7 +92,7 @@ def test_nothing_of_it_is_loaded_by_who_only_asks() -> None:
 
 def test_a_server_without_a_collector_loads_no_opentelemetry() -> None:
     program = (
-        "import sys, stead.cli.processes; from stead.telemetry import tracing; tracing.begin('server'); "
+        "import sys, stead.cli.processes.server; from stead.telemetry import tracing; tracing.begin('server'); "
         "print(tracing.on(), [m for m in sys.modules if m.startswith('opentelemetry.sdk')])"
     )
     words = ["env", "-u", "OTEL_EXPORTER_OTLP_ENDPOINT", sys.executable, "-c", program]

@@ -39,9 +39,6 @@ GOING = 10.0
 
 POLL = 0.3
 
-WITH_PARENT = "STEAD_WITH_PARENT"
-"""In the environment of a process that ends with the one that has started it."""
-
 TAIL = 500
 """Characters of what a failed agent said last."""
 
@@ -71,7 +68,7 @@ class Succession:
             try:
                 child = await asyncio.create_subprocess_exec(
                     program, *self.arguments, "--succeeds", str(os.getpid()),
-                    stdout=out, stderr=out, start_new_session=True, env=_alone(),
+                    stdout=out, stderr=out, start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
                 return f"the agent of version {version} could not be started: {error}"
@@ -167,11 +164,6 @@ def _tell_init() -> None:
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
             notify.connect(f"\0{address[1:]}" if address.startswith("@") else address)
             notify.send(f"MAINPID={os.getpid()}".encode())
-
-
-def _alone() -> dict[str, str]:
-    """The environment of a process that is to outlive the one that starts it."""
-    return {name: value for name, value in os.environ.items() if name != WITH_PARENT}
 
 
 def _tail(file: Path) -> str:

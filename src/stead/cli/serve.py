@@ -19,7 +19,7 @@ from stead.cli.times import duration
 from stead.cli.webhooks import prefixes
 
 if TYPE_CHECKING:
-    from stead.cli.processes import Metrics
+    from stead.cli.processes.running import Metrics
     from stead.pki.identity import Identity
 
 Nats = Annotated[
@@ -211,7 +211,9 @@ def server(
 
     Whoever asks shows who they are: with a token (`stead token create`), or by a login at the issuer.
     """
-    from stead.cli import entrance, processes
+    from stead.cli import entrance
+    from stead.cli.processes import server as process
+    from stead.cli.processes.place import Place
 
     entrance.check_address(host, tls=tls_cert is not None, behind_proxy=behind_proxy)
     entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
@@ -220,13 +222,11 @@ def server(
         raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
     _described(identity)
     try:
-        listening = processes.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
+        listening = process.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
     except ValueError as error:
         fail(str(error), Code.USAGE)
-    place = processes.Place(
-        unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas
-    )
-    processes.server(place, listening, entry)
+    place = Place(unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas)
+    process.run(place, listening, entry)
 
 
 def controller(
@@ -245,23 +245,23 @@ def controller(
     log: Log = Lines.TEXT,
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
-    from stead.cli import processes
+    from stead.cli.processes import controller as process
+    from stead.cli.processes.place import Place
+    from stead.cli.processes.running import PortTaken
 
     _log("controller", log)
     _described(identity)
-    place = processes.Place(
-        unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas
-    )
+    place = Place(unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas)
     try:
-        processes.controller(place, _metrics(metrics_host, metrics_port))
-    except processes.PortTaken as error:
+        process.run(place, _metrics(metrics_host, metrics_port))
+    except PortTaken as error:
         fail(str(error))
 
 
 def _metrics(host: str, port: int | None) -> Metrics | None:
-    from stead.cli import processes
+    from stead.cli.processes.running import Metrics
 
-    return None if port is None else processes.Metrics(host, port)
+    return None if port is None else Metrics(host, port)
 
 
 def _described(folder: Path | None) -> Identity | None:
@@ -333,7 +333,8 @@ def agent(
 
     One that serves a site ends where it cannot be said what the site has; whoever sees to it starts it anew.
     """
-    from stead.cli import processes
+    from stead.cli.processes import agent as process
+    from stead.cli.processes.running import PortTaken
 
     _log("agent", log)
     known = _described(identity)
@@ -348,7 +349,7 @@ def agent(
     if secrets_key is not None:
         said["secrets_key"] = str(secrets_key)
     try:
-        processes.agent(
+        process.run(
             nats,
             cell,
             name or socket.gethostname(),
@@ -362,11 +363,11 @@ def agent(
             succeeds=succeeds,
             metrics=_metrics(metrics_host, metrics_port),
         )
-    except processes.PortTaken as error:
+    except PortTaken as error:
         fail(str(error))
-    except processes.WrongSettings as error:
+    except process.WrongSettings as error:
         fail(str(error), Code.USAGE)
-    except processes.SiteFailed as error:
+    except process.SiteFailed as error:
         fail(f"nobody can say what the site has: {error}")
 
 

@@ -1,0 +1,98 @@
+"""An agent: it does at a provider what it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stead.agent import entry
+from stead.agent.agent import SiteFailed
+from stead.agent.entry import WrongSettings
+from stead.agent.succession import Succession
+from stead.cli.processes import running
+from stead.cli.processes.running import Metrics
+from stead.pki.identity import Identity
+
+__all__ = ["SiteFailed", "WrongSettings", "run"]
+
+GRACE = 5.0
+"""Seconds that it has to end in order when it is told to."""
+
+
+def run(
+    nats: str,
+    cell: str,
+    name: str,
+    lanes: Sequence[str],
+    driver: str,
+    settings: Mapping[str, Any],
+    identity: Identity | None = None,
+    *,
+    domain: str | None = None,
+    leaf: str | None = None,
+    versions: Path | None = None,
+    succeeds: int = 0,
+    metrics: Metrics | None = None,
+) -> None:
+    """An agent for some lanes; one of another version can replace it where `versions` has one.
+
+    Raises `SiteFailed` where it cannot be said what a site has.
+    """
+    running.expose(metrics, wait=bool(succeeds))
+    config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
+    succession = Succession(versions, _own_words(), succeeds) if versions is not None else None
+    try:
+        running.run(_until_told(entry.run(nats, cell, name, config, identity, succession, domain, leaf)))
+    except BaseExceptionGroup as group:
+        failed, others = group.split(SiteFailed)
+        if failed is None or others is not None:
+            raise
+        raise SiteFailed("; ".join(map(str, _each(failed)))) from None
+
+
+def _own_words() -> list[str]:
+    """What this agent was told, without whom it has replaced."""
+    words = sys.argv[1:]
+    if "--succeeds" in words:
+        at = words.index("--succeeds")
+        del words[at : at + 2]
+    return words
+
+
+def _each(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
+    """What is in a group, however deep."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _each(error)
+        else:
+            yield error
+
+
+async def _until_told(program: Coroutine[Any, Any, None]) -> None:
+    """Until it ends, or is told to by a signal, which the first process of a container does not die of by itself.
+
+    What it is doing at a provider may take long; whoever wants it done finds out what became of it, so nobody waits.
+    """
+    running, told = asyncio.ensure_future(program), threading.Event()
+
+    def end() -> None:
+        told.set()
+        running.cancel()
+        last = threading.Timer(GRACE, os._exit, (0,))
+        last.daemon = True
+        last.start()
+
+    if sys.platform != "win32":
+        for word in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(word, end)
+    try:
+        await running
+    except asyncio.CancelledError:
+        if not told.is_set():
+            raise

@@ -1,0 +1,54 @@
+"""What every process does: run on an event loop, and tell its metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import uvloop
+
+from stead.telemetry import exposing
+
+WITH_PARENT = "STEAD_WITH_PARENT"
+"""In the environment of a process that ends with the one that has started it."""
+
+
+def run(program: Coroutine[Any, Any, None]) -> None:
+    """On the faster event loop, where there is one. What lives here lives long, so garbage is rarely looked for."""
+    gc.set_threshold(50_000, 50, 100)
+    if sys.platform == "win32":
+        asyncio.run(program)
+    else:
+        uvloop.run(program)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Where a process without an HTTP interface tells its metrics."""
+
+    host: str
+    port: int
+
+
+def expose(metrics: Metrics | None, *, wait: bool = False) -> None:
+    """Tell metrics on a port of their own. Raises `PortTaken` where that is somebody else's.
+
+    Whoever is to replace an agent may `wait`: until then the port is that one's.
+    """
+    if metrics is not None and wait:
+        threading.Thread(target=exposing.serve_when_free, args=(metrics.host, metrics.port), daemon=True).start()
+    elif metrics is not None:
+        try:
+            exposing.serve(metrics.host, metrics.port)
+        except OSError as error:
+            says = f"metrics cannot be told at {metrics.host}:{metrics.port}: {error.strerror or error}"
+            raise PortTaken(says) from None
+
+
+class PortTaken(Exception):
+    """Somebody else listens there."""

@@ -1,0 +1,124 @@
+"""A server: the HTTP interface of a cell, and beside it a controller."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uvicorn
+
+from stead.api import create_app
+from stead.api.connections import Guarded, raise_limit
+from stead.api.limits import Limits
+from stead.api.rates import said
+from stead.cli.processes import running
+from stead.cli.processes.place import Place
+from stead.controller.engine import Entry, door
+from stead.controller.view import Service
+from stead.secrets.sources import private
+from stead.telemetry import exposing
+
+log = logging.getLogger(__name__)
+
+PAUSE = 1.0
+"""Seconds before another process takes the place of one that ended."""
+
+
+class Listening:
+    """Where a server listens, and for whom. Raises `ValueError` where that cannot be."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        rates: Mapping[str, float] | None = None,
+        certificate: Path | None = None,
+        key: Path | None = None,
+    ) -> None:
+        self.host, self.port, self.certificate, self.key = host, port, certificate, key
+        self.rates = said(rates or {})
+        if certificate is not None and key is not None:
+            try:
+                private(key)
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+            except OSError as error:
+                raise ValueError(f"{certificate} and {key} cannot be used: {error.strerror or error}") from None
+
+    def config(self, service: Service) -> uvicorn.Config:
+        """A server of that service."""
+        Guarded.most = raise_limit()
+        return uvicorn.Config(
+            create_app(service, limits=Limits(rates=self.rates)),
+            host=self.host,
+            port=self.port,
+            http=Guarded,
+            ws="none",
+            log_config=None,
+            access_log=False,  # the app tells of requests itself, each with its id
+            lifespan="off",
+            ssl_certfile=self.certificate,
+            ssl_keyfile=self.key,
+        )
+
+
+def run(place: Place, listening: Listening, entry: Entry) -> None:
+    """The HTTP interface, and beside it a process that carries on what it lets in."""
+    running.run(_server(place, listening, entry))
+
+
+async def _server(place: Place, listening: Listening, entry: Entry) -> None:
+    async with door(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
+        await _tell(service, entry)
+        command = [*_own_command(), "controller", *place.words()]
+        with TemporaryDirectory(prefix="stead-metrics-") as folder:
+            socket = Path(folder) / "controller"
+            config = listening.config(replace(service, beside=partial(exposing.asked_at, socket)))
+            told = {**place.addresses(), exposing.SOCKET: str(socket)}
+            beside = asyncio.create_task(_beside(command, told))
+            try:
+                await uvicorn.Server(config).serve()
+            finally:
+                beside.cancel()
+                await asyncio.gather(beside, return_exceptions=True)
+
+
+async def _tell(service: Service, entry: Entry) -> None:
+    """Say who is let in, where that may surprise."""
+    if entry.open:
+        log.warning("nobody is asked who they are: whoever reaches this machine's loopback may do everything")
+    elif entry.issuer is None and not await service.view.store.tokens():
+        log.warning(
+            "nobody can ask for anything yet: make a first token with "
+            "`stead token create root --role admin --direct --database …`"
+        )
+
+
+def _own_command() -> list[str]:
+    """How this process was called, up to the command."""
+    said = sys.orig_argv
+    return [sys.executable, *(said[1 : said.index("server")] if "server" in said else ["-m", "stead"])]
+
+
+async def _beside(command: Sequence[str], told: Mapping[str, str]) -> None:
+    """A process that runs for as long as this one; where it ends by itself, another takes its place."""
+    while True:
+        env = {**os.environ, **told, running.WITH_PARENT: "1"}
+        process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=env)
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.terminate()
+            await process.wait()
+            raise
+        log.error("the controller ended with %s; another begins", code)
+        await asyncio.sleep(PAUSE)

@@ -1,0 +1,33 @@
+"""A process loads what it is made of, and not what others are: an agent may run on a small machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PARTS = ("fastapi", "uvicorn", "pydantic", "asyncpg", "sqlalchemy", "stead.api", "stead.store", "stead.controller")
+
+
+def loaded(module: str) -> set[str]:
+    program = f"import sys, {module}; print(*sys.modules)"
+    return set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+
+
+@pytest.mark.parametrize(
+    ("process", "wanted"),
+    [
+        ("server", {"fastapi", "uvicorn", "pydantic", "asyncpg", "stead.api", "stead.store", "stead.controller"}),
+        ("controller", {"pydantic", "asyncpg", "stead.store", "stead.controller"}),
+        ("agent", set()),
+    ],
+)
+def test_a_process_is_made_of_its_own_parts(process: str, wanted: set[str]) -> None:
+    found = loaded(f"stead.cli.processes.{process}")
+    assert found & set(PARTS) == wanted
+    assert ("stead.agent.agent" in found) == (process == "agent")
+
+
+def test_the_command_is_made_of_none_of_them() -> None:
+    assert not loaded("stead.cli.main") & {*PARTS, "stead.bus", "stead.agent.agent", "nats"}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
+import asyncpg
 import httpx
 import pytest
 
@@ -23,6 +30,28 @@ def running(cell: Cell, web: httpx.Client, path: str) -> str:
     made = make(web, path)
     cell.settle(path, id="i-1")
     return str(made.json()["operation"]["id"])
+
+
+@contextmanager
+def meanwhile(cell: Cell, statement: str, *values: Any) -> Iterator[None]:
+    """A statement of another session, which is committed at the end."""
+
+    async def begin() -> tuple[Any, Any]:
+        connection = await asyncpg.connect(cell.dsn)
+        transaction = connection.transaction()
+        await transaction.start()
+        await connection.execute(statement, *values)
+        return connection, transaction
+
+    async def end() -> None:
+        await transaction.commit()
+        await connection.close()
+
+    connection, transaction = cell.run(begin())
+    try:
+        yield
+    finally:
+        cell.run(end())
 
 
 def problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
@@ -160,6 +189,21 @@ def test_the_same_key_is_let_in_once(cell: Cell, web: httpx.Client, ns: str) -> 
     cell.settle(path)
     again = web.post(url, headers=key)  # a new one would be refused in this state
     assert (again.json()["operation"], again.json()["repeated"]) == (first.json()["operation"], True)
+
+
+@pytest.mark.req("X-10")
+def test_the_same_key_at_the_same_time_is_let_in_once(cell: Cell, web: httpx.Client, ns: str) -> None:
+    """Another server has let the key in, and not yet said so, when this one looks whether it is known."""
+    key, kept = f"{ns}-1", "INSERT INTO idempotency_keys VALUES ('ann', $1, 'of another', $2)"
+    with ThreadPoolExecutor(4) as pool:
+        with meanwhile(cell, kept, hashlib.sha256(key.encode()).hexdigest(), uuid4()):
+            late = pool.submit(make, web, f"/{ns}/m/g/1", **{"Idempotency-Key": key})
+            beside = pool.submit(make, web, f"/{ns}/m/g/2")
+            time.sleep(0.5)
+            assert not late.done(), late.result().text
+        problem(late.result(), 422, "key-reused")
+        assert beside.result().status_code == 202
+    problem(web.get(f"/v1/resources/{ns}/m/g/1"), 404, "not-found")
 
 
 @pytest.mark.req("X-10")

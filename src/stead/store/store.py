@@ -55,6 +55,12 @@ OTHERWISE = "ST004"
 
 DEADLOCK = "40P01"
 
+CONFLICTS = {TOO_LATE: "version", DEADLOCK: "version", APART: "together", OTHERWISE: "lifecycle"}
+"""What became of a change, by what the database says."""
+
+KEYS = "idempotency_keys_pkey"
+"""What it names where somebody else has used a request's key in the meantime: whoever asks anew finds it."""
+
 
 @dataclass
 class Incarnation:
@@ -273,10 +279,10 @@ class Store(
                 MOST_MEMBERS,
             )
         except asyncpg.PostgresError as error:
-            if error.sqlstate == APART and len(changes) > 1 and expansion is None:
+            known = error.constraint_name == KEYS
+            if (known or error.sqlstate == APART) and len(changes) > 1 and expansion is None:
                 return await self._one_by_one(changes, at)
-            known = {TOO_LATE: "version", DEADLOCK: "version", APART: "together", OTHERWISE: "lifecycle"}
-            kind = known.get(error.sqlstate or "")
+            kind = "version" if known else CONFLICTS.get(error.sqlstate or "")
             if kind is None:
                 raise
             return Written(dict.fromkeys(range(len(changes)), Conflict(kind, says=error.args[0])), [], [])

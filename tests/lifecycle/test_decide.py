@@ -104,6 +104,15 @@ class TestAnOrdinaryAction:
         assert refusal.code is Code.HELD
         assert refusal.holder == holder
 
+    @pytest.mark.req("S4-06")
+    def test_what_outranks_a_claim_below_is_said_to_be_allowed(self) -> None:
+        system, claim = KINDS["system"], Holder("op-9", "deploy", "/ns/town/api", "bob", "11:00")
+        refusal = no(system, Snapshot("stable", blocked=claim), Request("deploy"))
+        assert refusal.allowed == ()
+        below = Snapshot("stable", blocked=replace(claim, below=True))
+        assert no(system, below, Request("deploy")).allowed == ("delete",)
+        assert yes(system, below, Request("delete")).cancels
+
     def test_a_caller_may_choose_to_queue(self) -> None:
         busy = after(VM, Snapshot("Running"), Request("suspend"))
         decision = yes(VM, busy, Request("terminate", on_conflict=OnConflict.QUEUE))

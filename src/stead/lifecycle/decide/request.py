@@ -51,10 +51,13 @@ def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusa
 
 
 def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
-    """The actions that the actor could ask for now; none while somebody else's claim stands in the way."""
-    if snap.blocked is not None:
+    """The actions that the actor could ask for now; while something goes on here or below, those that outrank it.
+
+    None while somebody else's claim stands in the way, here or above.
+    """
+    if snap.blocked is not None and not snap.blocked.below:
         return ()
-    if snap.operation is not None and snap.operation.phase is not Phase.HELD:
+    if snap.blocked is not None or (snap.operation is not None and snap.operation.phase is not Phase.HELD):
         candidates = tuple(a for a in lc.actions if a.outranks)
     else:
         candidates = lc.actions

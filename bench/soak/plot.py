@@ -32,6 +32,7 @@ def main(file: Path, picture: Path) -> None:
         for name, label in chosen.items():
             ax.plot(minutes, [of(look[name]) for look in looks], label=label, linewidth=1.2)
         ax.set_title(title, loc="left")
+        ax.margins(y=0.25)  # room for the names
         ax.set_ylim(bottom=0)
         ax.legend(fontsize=7, frameon=False, ncols=2)
 

@@ -118,7 +118,7 @@ class ProcessWorld:
                 isolation.drop_net(str(cluster.net))
         if trees := cgroups.found():
             for group in [tree / "stead" / self.root.mark for tree in {*trees.trees.values(), *trees.beside}]:
-                end = time.monotonic() + 5
+                end = time.monotonic() + 30
                 for folder in sorted(group.glob("**/"), reverse=True):
                     while folder.exists():
                         with suppress(OSError):  # the kernel may take a moment to notice that it is empty

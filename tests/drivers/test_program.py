@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from stead.drivers import registry
-from stead.drivers.base import Driver, Member, TryAgain
+from stead.drivers.base import Driver, Member, Result, TryAgain
 
 PROGRAM = """#!/bin/sh
 cd "$(dirname "$0")"
@@ -79,3 +81,13 @@ async def test_it_knows_no_other_kinds(driver: Driver) -> None:
         await driver.perform("create", [Member(path="/a", token="t", kind="vm")], "order-1")
     with pytest.raises(ValueError, match="a kind has no name"):
         registry.make("program", {"program": "true", "kinds": "lamp,,torch"})
+
+
+def test_one_that_ends_without_listening_has_done_what_it_did(driver: Driver) -> None:
+    """The loop of an agent may see that it has ended before it was told anything."""
+
+    async def many() -> list[list[Result]]:
+        asked = (driver.perform("begin", [LAMP], f"order-{n}") for n in range(100))
+        return await asyncio.gather(*asked)
+
+    assert {result.ok for results in uvloop.run(many()) for result in results} == {True}

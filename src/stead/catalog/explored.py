@@ -16,7 +16,7 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "914672b82d256f741587dead5acab7686fffcc2cae5ef2cb8aae5c1506d2380f"
+DIGEST = "3c075a3279b2ac080ea6f132850539a9756ade8f138a95d05cfd3a94889f49be"
 EXPLORED = {
     "vm": Size(130_968, 986_670),
     "subgroup": Size(302, 27_133),

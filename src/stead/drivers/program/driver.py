@@ -28,6 +28,7 @@ import os
 import shlex
 import signal
 from collections.abc import Mapping, Sequence
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import msgspec
@@ -187,21 +188,24 @@ class ProgramDriver:
 
     async def _run(self, verb: str, said: object, beside: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:
         """How it ended, what it wrote, and the last line of what it complained of."""
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self._words,
-                verb,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env={**os.environ, **(beside or {})},
-                start_new_session=True,  # so that all it has begun ends with it, when its time is over
-            )
-        except OSError as error:
-            raise Permanent(f"{self._words[0]} cannot be run: {error.strerror}") from error
+        with TemporaryFile() as told:  # no pipe: it may end before anybody writes to that, and need not listen
+            told.write(msgspec.json.encode(said))
+            told.seek(0)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self._words,
+                    verb,
+                    stdin=told,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    env={**os.environ, **(beside or {})},
+                    start_new_session=True,  # so that all it has begun ends with it, when its time is over
+                )
+            except OSError as error:
+                raise Permanent(f"{self._words[0]} cannot be run: {error.strerror}") from error
         try:
             async with asyncio.timeout(self._timeout):
-                out, err = await process.communicate(msgspec.json.encode(said))
+                out, err = await process.communicate()
         except TimeoutError as error:
             raise TryAgain(f"{self._words[0]} {verb} took longer than {self._timeout:g} s", unknown=True) from error
         finally:

@@ -27,6 +27,13 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         read()
 
 
+@pytest.mark.parametrize("scheme", ["env", "file"])
+@pytest.mark.parametrize("name", ["\ud800A", "a\0b"])
+def test_what_nothing_can_be_named_is_refused(scheme: str, name: str) -> None:
+    with pytest.raises(Unreadable, match="of such a name"):
+        named(f"{scheme}:{name}")()
+
+
 def test_a_file_without_the_end_of_its_line(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(" one \n")

@@ -58,7 +58,18 @@ def private(path: Path) -> None:
         raise Unreadable(f"{path} may be read or changed by others: chmod o-rw {path}")
 
 
+def _can_be_named(name: str) -> bool:
+    """Whether the system could have anything of that name: not with a NUL in it, or with halves of characters."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+
+
 def _from_environment(name: str) -> Source:
+    if not _can_be_named(name):
+        raise Unreadable("no environment has anything of such a name")
+
     def read() -> str:
         if name not in os.environ:
             raise Unreadable(f"the environment has no {name}")
@@ -68,11 +79,7 @@ def _from_environment(name: str) -> Source:
 
 
 def _from_file(path: str) -> Source:
-    try:
-        named_so = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        named_so = False
-    if not named_so:
+    if not _can_be_named(path):
         raise Unreadable("there is no file of such a name")
 
     def read() -> str:

@@ -16,6 +16,7 @@ class Proxy:
     def __init__(self, server: str) -> None:
         self._to = urlsplit(server)
         self._pairs: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self.refusing = False
         self.losing = 0
         """So many answers are dropped, after the server has given them."""
@@ -32,7 +33,9 @@ class Proxy:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
-        self.cut()
+        for task in self._serving:
+            task.cancel()  # also one that has no connection to the server yet, and that a cut would miss
+        await asyncio.gather(*self._serving, return_exceptions=True)
         await self._server.wait_closed()
 
     def cut(self) -> None:
@@ -50,16 +53,25 @@ class Proxy:
             self._passed.notify_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        await self._tell()
-        if self.refusing:
-            writer.close()
-            return
-        upstream, back = await asyncio.open_connection(self._to.hostname, self._to.port)
-        self._pairs |= {writer, back}
-        with suppress(OSError):
-            await asyncio.gather(self._up(reader, back), self._down(upstream, writer))
-        self._pairs -= {writer, back}
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        ours = {writer}
+        try:
+            self.connections += 1
+            await self._tell()
+            if self.refusing:
+                return
+            upstream, back = await asyncio.open_connection(self._to.hostname, self._to.port)
+            ours.add(back)
+            self._pairs |= ours
+            with suppress(OSError):
+                await asyncio.gather(self._up(reader, back), self._down(upstream, writer))
+        finally:
+            self._pairs -= ours
+            for one in ours:
+                one.close()
+            self._serving.discard(task)
 
     async def _up(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         while data := await source.read(65536):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from stead.cli.datacenter import File, busy, make, spec_of
+from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, STATE
+from stead.cli.datacenter import make
 from stead.cli.following import DryRun, How, Key, Wait, Why
 from stead.cli.listing import Columns, counts
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import AccountPath
-from stead.cli.remote import Output, Server, Timeout, clock
-from stead.cli.settings import Settings
+from stead.cli.remote import Output, Server, Timeout
+from stead.cli.settings import File, Settings, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -21,15 +22,12 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Who owns cl
 
 ACCOUNTS: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("CLOUDSPACES", lambda one: counts(one.members or {})),
-        ("OPERATION", busy),
+        OPERATION,
     ),
-    wide=(
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
-    ),
+    wide=(CHANGED, CREATED),
     name=lambda one: one.path,
 )
 

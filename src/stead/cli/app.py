@@ -8,15 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
 from stead.cli.following import DryRun, How, Key, OnFailure, Queueing, Remedy, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns, printable
 from stead.cli.logs import add_logs
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import AppPath
-from stead.cli.remote import Output, Server, Timeout, clock
-from stead.cli.respec import Spec, merged, respec
-from stead.cli.settings import Settings, read_spec, set_fields
+from stead.cli.remote import Output, Server, Timeout
+from stead.cli.respec import respec
+from stead.cli.settings import File, Settings, Spec, merged, read_spec, set_fields
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -41,19 +42,14 @@ def _command(one: Resource) -> str:
 
 
 APPS: Columns[Resource] = Columns(
-    narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
-        ("CLASS", lambda one: one.state_class),
-        ("OPERATION", lambda one: f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""),
-    ),
+    narrow=(PATH, STATE, CLASS, OPERATION),
     wide=(
-        ("LANE", lambda one: one.lane),
-        ("PHASE", lambda one: one.operation.phase if one.operation else ""),
-        ("BY", lambda one: one.operation.by if one.operation else ""),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        LANE,
+        PHASE,
+        BY,
+        CHANGED,
+        SEEN,
+        CREATED,
         ("COMMAND", _command),
     ),
     name=lambda one: one.path,
@@ -62,9 +58,6 @@ APPS: Columns[Resource] = Columns(
 Command = Annotated[
     list[str] | None,
     typer.Argument(metavar="COMMAND", help="What it runs, with its arguments, after two dashes.", show_default=False),
-]
-File = Annotated[
-    str | None, typer.Option("--file", "-f", help="Its spec, in YAML or JSON; - is stdin.", metavar="FILE")
 ]
 Env = Annotated[
     list[str] | None,

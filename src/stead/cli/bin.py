@@ -5,6 +5,7 @@ from __future__ import annotations
 from heapq import merge
 
 from stead.catalog import KINDS
+from stead.cli.columns import LANE, PATH, STATE
 from stead.cli.listing import Columns, write
 from stead.cli.looking import listed
 from stead.cli.output import ListFormat
@@ -24,13 +25,13 @@ EXPIRY = "expiry"
 
 BIN: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
+        PATH,
         ("KIND", lambda one: one.kind),
-        ("STATE", lambda one: one.state),
+        STATE,
         ("SINCE", lambda one: clock(one.changed_at)),
         ("DESTROYED AT", lambda one: clock(one.timers.get(EXPIRY))),
     ),
-    wide=(("LANE", lambda one: one.lane),),
+    wide=(LANE,),
     name=lambda one: one.path,
 )
 

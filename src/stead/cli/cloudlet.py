@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from stead.catalog.edge import lane_of
+from stead.cli.columns import BY, CREATED, LANE, OPERATION, PATH, STATE
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show
@@ -25,18 +26,14 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Edge sites,
 
 SITES: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda site: site.path),
-        ("STATE", lambda site: site.state),
+        PATH,
+        STATE,
         ("SINCE", lambda site: clock(site.changed_at)),
         ("AGENT", lambda site: str(site.facts.get("agent", ""))),
         ("VERSION", lambda site: str(site.facts.get("version", ""))),
-        ("OPERATION", lambda site: f"{site.operation.action} to {site.operation.aims_at}" if site.operation else ""),
+        OPERATION,
     ),
-    wide=(
-        ("LANE", lambda site: site.lane),
-        ("BY", lambda site: site.operation.by if site.operation else ""),
-        ("CREATED", lambda site: clock(site.created_at)),
-    ),
+    wide=(LANE, BY, CREATED),
     name=lambda site: site.path,
 )
 

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.datacenter import File, busy, datacenter_of, lane_of, make, spec_of
+from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
+from stead.cli.datacenter import datacenter_of, lane_of, make
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why
 from stead.cli.listing import Columns, counts
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import CloudspacePath
-from stead.cli.remote import Output, Server, Timeout, clock
-from stead.cli.settings import Settings
+from stead.cli.remote import Output, Server, Timeout
+from stead.cli.settings import File, Settings, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -25,17 +26,17 @@ app = typer.Typer(
 
 CLOUDSPACES: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("DATACENTER", lambda one: datacenter_of(one.lane)),
-        ("OPERATION", busy),
+        OPERATION,
     ),
     wide=(
         ("MEMBERS", lambda one: counts(one.members or {})),
-        ("LANE", lambda one: one.lane),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        LANE,
+        CHANGED,
+        SEEN,
+        CREATED,
     ),
     name=lambda one: one.path,
 )

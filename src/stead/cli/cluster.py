@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
 from stead.cli.following import DryRun, How, Key, OnFailure, Queueing, Remedy, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns, counts
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import ClusterPath
-from stead.cli.remote import Output, Server, Timeout, clock
-from stead.cli.respec import merged, respec
-from stead.cli.settings import Settings, read_spec, set_fields
+from stead.cli.remote import Output, Server, Timeout
+from stead.cli.respec import respec
+from stead.cli.settings import File, Settings, merged, read_spec, set_fields, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -23,26 +22,15 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Clusters at
 
 CLUSTERS: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
-        ("CLASS", lambda one: one.state_class),
+        PATH,
+        STATE,
+        CLASS,
         ("APPS", lambda one: counts(one.members or {})),
-        ("OPERATION", lambda one: f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""),
+        OPERATION,
     ),
-    wide=(
-        ("LANE", lambda one: one.lane),
-        ("PHASE", lambda one: one.operation.phase if one.operation else ""),
-        ("BY", lambda one: one.operation.by if one.operation else ""),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
-    ),
+    wide=(LANE, PHASE, BY, CHANGED, SEEN, CREATED),
     name=lambda one: one.path,
 )
-
-File = Annotated[
-    str | None, typer.Option("--file", "-f", help="Its spec, in YAML or JSON; - is stdin.", metavar="FILE")
-]
 
 
 @app.command(short_help="Make a cluster.", epilog="Example: stead cluster create lab/berlin/one --set memory=512M")
@@ -61,7 +49,7 @@ def create(
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """Make a cluster at a site, and follow it until it is ready."""
-    spec = merged(read_spec(file) if file is not None else {}, set_fields(settings))
+    spec = spec_of(file, settings)
     wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
     change(server, path, "create", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, **wishes)
 

@@ -10,9 +10,7 @@ import typer
 from stead.cli.following import How, change, on_conflict
 from stead.cli.paths import any_path
 from stead.cli.remote import reach
-from stead.cli.respec import merged
-from stead.cli.settings import read_spec, set_fields
-from stead.client import Resource
+from stead.cli.settings import Spec
 
 PROVIDER = "libvirt"
 """Of the lanes of datacenters."""
@@ -20,9 +18,6 @@ PROVIDER = "libvirt"
 _SIZE = re.compile(r"([1-9]\d*)([MG]?)")
 _MIB = {"": 1, "M": 1, "G": 1024}
 
-File = Annotated[
-    str | None, typer.Option("--file", "-f", help="Its spec, in YAML or JSON; - is stdin.", metavar="FILE")
-]
 Datacenter = Annotated[
     str, typer.Option("--datacenter", metavar="NAME", help="Where. Without it: where its cloudspace is.")
 ]
@@ -88,24 +83,13 @@ def last(path: Any) -> str:
     return str(path or "").rpartition("/")[2]
 
 
-def busy(one: Resource) -> str:
-    """What is being done to it."""
-    return f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""
-
-
-def spec_of(file: str | None, settings: list[str] | None, /, **options: Any) -> dict[str, Any]:
-    """A spec: what was set field by field counts most, then what options say, then what a file has."""
-    said = {name: value for name, value in options.items() if value is not None}
-    return merged(read_spec(file) if file is not None else {}, {**said, **set_fields(settings)})
-
-
 def make(
     server: str,
     path: str,
     kind: str,
     action: str,
     how: How,
-    spec: dict[str, Any],
+    spec: Spec,
     *,
     lane: str = "",
     reason: str = "",

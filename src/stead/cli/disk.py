@@ -6,26 +6,15 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.datacenter import (
-    Datacenter,
-    File,
-    above,
-    busy,
-    in_mebibytes,
-    in_words,
-    lane_at,
-    make,
-    placed,
-    size,
-    spec_of,
-)
+from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
+from stead.cli.datacenter import Datacenter, above, in_mebibytes, in_words, lane_at, make, placed, size
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show, there
 from stead.cli.output import ListFormat
 from stead.cli.paths import DiskPath
-from stead.cli.remote import Output, Server, Timeout, clock, reach
-from stead.cli.settings import Settings
+from stead.cli.remote import Output, Server, Timeout, reach
+from stead.cli.settings import File, Settings, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -43,18 +32,13 @@ def _machine(one: Resource) -> str:
 
 DISKS: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("MACHINE", _machine),
         ("SIZE", lambda one: in_words(one.spec.get("size"))),
-        ("OPERATION", busy),
+        OPERATION,
     ),
-    wide=(
-        ("LANE", lambda one: one.lane),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
-    ),
+    wide=(LANE, CHANGED, SEEN, CREATED),
     name=lambda one: one.path,
     right=("SIZE",),
 )

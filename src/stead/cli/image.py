@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.datacenter import File, above, busy, datacenter_of, lane_of, last, make, spec_of
+from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
+from stead.cli.datacenter import above, datacenter_of, lane_of, last, make
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import ImagePath
-from stead.cli.remote import Output, Server, Timeout, clock
-from stead.cli.settings import Settings
+from stead.cli.remote import Output, Server, Timeout
+from stead.cli.settings import File, Settings, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -23,16 +24,16 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What the fi
 
 IMAGES: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("FROM", lambda one: str(one.spec.get("file", ""))),
-        ("OPERATION", busy),
+        OPERATION,
     ),
     wide=(
         ("DATACENTER", lambda one: datacenter_of(one.lane)),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        CHANGED,
+        SEEN,
+        CREATED,
     ),
     name=lambda one: one.path,
 )

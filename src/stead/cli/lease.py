@@ -12,7 +12,6 @@ import typer
 
 from stead.cli.booking import FROM, TO, WITH, Said, terms_in, time_of
 from stead.cli.calendar import picture
-from stead.cli.datacenter import File
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.lasting import span
 from stead.cli.listing import Columns, printable, write
@@ -20,7 +19,7 @@ from stead.cli.looking import there
 from stead.cli.output import Code, Format, ListFormat, coloured, data, fail, line, table
 from stead.cli.paths import LeasePath, Under
 from stead.cli.remote import Output, Server, Timeout, clock, plain, reach
-from stead.cli.respec import merged
+from stead.cli.settings import File, merged
 from stead.cli.times import duration
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Lateness, Lease, NotFound, Operation, Reserved, SyncClient

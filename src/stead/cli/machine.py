@@ -6,27 +6,15 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.datacenter import (
-    Datacenter,
-    File,
-    busy,
-    datacenter_of,
-    in_mebibytes,
-    in_words,
-    lane_at,
-    last,
-    make,
-    placed,
-    size,
-    spec_of,
-)
+from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
+from stead.cli.datacenter import Datacenter, datacenter_of, in_mebibytes, in_words, lane_at, last, make, placed, size
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show, there
 from stead.cli.output import ListFormat
 from stead.cli.paths import MachinePath
-from stead.cli.remote import Output, Server, Timeout, clock, reach
-from stead.cli.settings import Settings
+from stead.cli.remote import Output, Server, Timeout, reach
+from stead.cli.settings import File, Settings, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -42,20 +30,20 @@ def node_of(one: Resource) -> str:
 
 MACHINES: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("NODE", node_of),
         ("IMAGE", lambda one: last(one.spec.get("image"))),
-        ("OPERATION", busy),
+        OPERATION,
     ),
     wide=(
         ("CPUS", lambda one: str(one.spec.get("cpu", ""))),
         ("MEMORY", lambda one: in_words(one.spec.get("memory"))),
         ("MOVES TO", lambda one: last((one.next_spec or {}).get("node"))),
         ("DATACENTER", lambda one: datacenter_of(one.lane)),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        CHANGED,
+        SEEN,
+        CREATED,
     ),
     name=lambda one: one.path,
     right=("CPUS", "MEMORY"),

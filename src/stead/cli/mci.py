@@ -14,11 +14,12 @@ from rich.live import Live
 from rich.text import Text
 
 from stead.catalog import infrastructure
+from stead.cli.columns import BY, CHANGED, CREATED, OPERATION, PATH, STATE
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, counts, write
 from stead.cli.output import Code, Format, ListFormat, data, line
 from stead.cli.paths import MciPath, Under
-from stead.cli.remote import Output, Server, Timeout, Watch, clock, plain, reach
+from stead.cli.remote import Output, Server, Timeout, Watch, plain, reach
 from stead.cli.settings import read_text
 from stead.cli.standing import bars, tree
 from stead.cli.truth import compare
@@ -45,16 +46,12 @@ class Partial(StrEnum):
 
 MCIS: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda mci: mci.path),
-        ("STATE", lambda mci: mci.state),
+        PATH,
+        STATE,
         ("VMS", lambda mci: counts(mci.members or {})),
-        ("OPERATION", lambda mci: f"{mci.operation.action} to {mci.operation.aims_at}" if mci.operation else ""),
+        OPERATION,
     ),
-    wide=(
-        ("BY", lambda mci: mci.operation.by if mci.operation else ""),
-        ("CHANGED", lambda mci: clock(mci.changed_at)),
-        ("CREATED", lambda mci: clock(mci.created_at)),
-    ),
+    wide=(BY, CHANGED, CREATED),
     name=lambda mci: mci.path,
 )
 

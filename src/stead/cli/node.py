@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import typer
 
-from stead.cli.datacenter import File, above, busy, in_words, lane_of, last, make, spec_of
+from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, STATE
+from stead.cli.datacenter import above, in_words, lane_of, last, make
 from stead.cli.following import DryRun, How, Key, Wait, Why
 from stead.cli.listing import Columns, write
 from stead.cli.looking import At, add_list, one, whole
 from stead.cli.output import ListFormat, line
 from stead.cli.paths import NodePath
-from stead.cli.remote import Output, Server, Timeout, clock, reach
-from stead.cli.settings import Settings
+from stead.cli.remote import Output, Server, Timeout, reach
+from stead.cli.settings import File, Settings, spec_of
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource, SyncClient
 
@@ -24,17 +25,12 @@ app = typer.Typer(
 )
 
 NODES: Columns[Resource] = Columns(
-    narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
-        ("LANE", lambda one: one.lane),
-        ("OPERATION", busy),
-    ),
+    narrow=(PATH, STATE, LANE, OPERATION),
     wide=(
         ("CPUS", lambda one: str(one.facts.get("cpus", ""))),
         ("MEMORY", lambda one: in_words(one.facts.get("memory"))),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        CHANGED,
+        CREATED,
     ),
     name=lambda one: one.path,
     right=("CPUS", "MEMORY"),
@@ -70,7 +66,7 @@ add_list(app, KIND, NODES, "Nodes", "stead node list dc")
 MACHINES: Columns[Resource] = Columns(
     narrow=(
         ("MACHINE", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        STATE,
         ("FROM", lambda one: last(one.spec.get("node"))),
         ("TO", lambda one: last((one.next_spec or {}).get("node"))),
     ),

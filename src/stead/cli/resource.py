@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
 from stead.cli.following import (
     DryRun,
     Force,
@@ -24,36 +25,27 @@ from stead.cli.listing import Columns
 from stead.cli.looking import At, any_one, shown_list, whole
 from stead.cli.output import ListFormat
 from stead.cli.paths import AnyPath, Under
-from stead.cli.remote import Output, Server, Timeout, Watch, clock, reach
-from stead.cli.respec import merged
-from stead.cli.settings import Settings, read_spec, set_fields
+from stead.cli.remote import Output, Server, Timeout, Watch, reach
+from stead.cli.settings import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Resources of any kind.")
 
 RESOURCES: Columns[Resource] = Columns(
-    narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
-        ("CLASS", lambda one: one.state_class),
-        ("OPERATION", lambda one: f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""),
-    ),
+    narrow=(PATH, STATE, CLASS, OPERATION),
     wide=(
         ("KIND", lambda one: one.kind),
-        ("LANE", lambda one: one.lane),
-        ("PHASE", lambda one: one.operation.phase if one.operation else ""),
-        ("BY", lambda one: one.operation.by if one.operation else ""),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("SEEN", lambda one: clock(one.seen_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        LANE,
+        PHASE,
+        BY,
+        CHANGED,
+        SEEN,
+        CREATED,
     ),
     name=lambda one: one.path,
 )
 
 Lane = Annotated[str, typer.Option("--lane", metavar="LANE", help="The lane whose agent sees to it.")]
-File = Annotated[
-    str | None, typer.Option("--file", "-f", metavar="FILE", help="Its spec, in YAML or JSON; - is stdin.")
-]
 
 
 @app.command(
@@ -81,7 +73,7 @@ def create(
 ) -> None:
     """Make a resource, and follow it until it is there."""
     wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
-    how, spec = How(output, wait, timeout, dry_run, key), _spec(file, settings)
+    how, spec = How(output, wait, timeout, dry_run, key), spec_of(file, settings)
     change(server, path, action, how, kind=kind, spec=spec, lane=lane, **wishes)
 
 
@@ -106,7 +98,7 @@ def ask(
 ) -> None:
     """Ask for an action of a resource's lifecycle, and follow it to its end. A spec is for actions that bring one."""
     wishes = {"on_failure": on_failure, "force": force, "reason": reason, "on_conflict": on_conflict(queue)}
-    change(server, path, action, How(output, wait, timeout, dry_run, key), spec=_spec(file, settings), **wishes)
+    change(server, path, action, How(output, wait, timeout, dry_run, key), spec=spec_of(file, settings), **wishes)
 
 
 @app.command(short_help="Delete a resource.", epilog="Example: stead resource delete shop/www")
@@ -148,7 +140,3 @@ def show(path: AnyPath, at: At = None, output: Output = ListFormat.TABLE, server
     """A resource: its kind, its state, what is going on, its spec, and what the agent said of it."""
     with reach(server) as client:
         whole(any_one(client, path, at), output)
-
-
-def _spec(file: str | None, settings: list[str] | None) -> dict[str, object]:
-    return merged(read_spec(file) if file is not None else {}, set_fields(settings))

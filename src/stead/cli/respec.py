@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from stead.cli.following import How, change
 from stead.cli.output import Code, fail
 from stead.cli.remote import reach
-
-type Spec = dict[str, Any]
+from stead.cli.settings import Spec
 
 
 def respec(
@@ -32,8 +31,3 @@ def respec(
     else:
         spec = changed(whole)
     change(server, path, "update", how, kind=kind, spec=spec, **wishes)
-
-
-def merged(spec: Mapping[str, Any], fields: Mapping[str, Any]) -> Spec:
-    """A spec with some fields set; what is set to nothing is left out."""
-    return {name: value for name, value in {**spec, **fields}.items() if value is not None}

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.columns import CHANGED, LANE, OPERATION, PATH, STATE
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns
 from stead.cli.logs import add_logs
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import any_path, complete_paths
-from stead.cli.remote import Output, Server, Timeout, clock
+from stead.cli.remote import Output, Server, Timeout
 from stead.client import DEFAULT_SERVER, Resource
 
 SERVICE, JOB = "service", "job"
@@ -30,15 +31,15 @@ def _copies(one: Resource) -> str:
 
 SERVICES: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("COPIES", _copies),
-        ("LANE", lambda one: one.lane),
-        ("OPERATION", lambda one: f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""),
+        LANE,
+        OPERATION,
     ),
     wide=(
         ("RUNS", lambda one: " ".join(one.spec.get("command") or [one.spec.get("image", "")])),
-        ("CHANGED", lambda one: clock(one.changed_at)),
+        CHANGED,
     ),
     name=lambda one: one.path,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,11 @@ import typer
 from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.output import Code, fail
 
+type Spec = dict[str, Any]
+
+File = Annotated[
+    str | None, typer.Option("--file", "-f", help="Its spec, in YAML or JSON; - is stdin.", metavar="FILE")
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="One field of the spec. May be repeated.", metavar="NAME=VALUE")
 ]
@@ -26,7 +32,7 @@ def read_text(file: str) -> str:
         fail(f"{file} is not text", Code.USAGE)
 
 
-def read_spec(file: str) -> dict[str, Any]:
+def read_spec(file: str) -> Spec:
     """A spec in YAML or JSON."""
     try:
         spec = read_yaml(read_text(file)) or {}
@@ -37,7 +43,7 @@ def read_spec(file: str) -> dict[str, Any]:
     return spec
 
 
-def set_fields(settings: list[str] | None) -> dict[str, Any]:
+def set_fields(settings: list[str] | None) -> Spec:
     """Fields that are given one by one."""
     fields = {}
     for setting in settings or ():
@@ -49,3 +55,14 @@ def set_fields(settings: list[str] | None) -> dict[str, Any]:
         except NotYaml as error:
             fail(f"--set {name}: {error}", Code.USAGE)
     return fields
+
+
+def merged(spec: Mapping[str, Any], fields: Mapping[str, Any]) -> Spec:
+    """A spec with some fields set; what is set to nothing is left out."""
+    return {name: value for name, value in {**spec, **fields}.items() if value is not None}
+
+
+def spec_of(file: str | None, settings: list[str] | None, /, **options: Any) -> Spec:
+    """A spec: what was set field by field counts most, then what options say, then what a file has."""
+    said = {name: value for name, value in options.items() if value is not None}
+    return merged(read_spec(file) if file is not None else {}, {**said, **set_fields(settings)})

@@ -4,26 +4,24 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.columns import CHANGED, LANE, PATH, SEEN, STATE
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import Under, argument
-from stead.cli.remote import Output, Server, Timeout, clock, reach
+from stead.cli.remote import Output, Server, Timeout, reach
 from stead.cli.settings import Settings, set_fields
 from stead.client import DEFAULT_SERVER, Resource
 
 SHARED: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda thing: thing.path),
-        ("STATE", lambda thing: thing.state),
-        ("LANE", lambda thing: thing.lane),
+        PATH,
+        STATE,
+        LANE,
         ("ID", lambda thing: str(thing.facts.get("id", ""))),
         ("MADE FOR", lambda thing: str(thing.spec.get("madeFor", ""))),
     ),
-    wide=(
-        ("CHANGED", lambda thing: clock(thing.changed_at)),
-        ("SEEN", lambda thing: clock(thing.seen_at)),
-    ),
+    wide=(CHANGED, SEEN),
     name=lambda thing: thing.path,
 )
 

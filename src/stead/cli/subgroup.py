@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.columns import CHANGED, PATH
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, counts, write
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import SubgroupPath, Under
-from stead.cli.remote import Output, Server, Timeout, clock, reach
+from stead.cli.remote import Output, Server, Timeout, reach
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "subgroup"
@@ -20,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="VMs of an i
 
 SUBGROUPS: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda group: group.path),
+        PATH,
         ("PROVIDER", lambda group: str(group.spec.get("provider", ""))),
         ("REGION", lambda group: str(group.spec.get("region", ""))),
         ("SPEC", lambda group: str(group.spec.get("spec", ""))),
@@ -31,7 +32,7 @@ SUBGROUPS: Columns[Resource] = Columns(
         ("NETWORK", lambda group: str(group.spec.get("network", ""))),
         ("SECURITY GROUP", lambda group: str(group.spec.get("securityGroup", ""))),
         ("KEY", lambda group: str(group.spec.get("sshKey", ""))),
-        ("CHANGED", lambda group: clock(group.changed_at)),
+        CHANGED,
     ),
     name=lambda group: group.path,
 )

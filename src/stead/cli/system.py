@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from stead.catalog import tree
+from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, STATE
 from stead.cli.following import DryRun, How, Key, OnFailure, Remedy, Wait, Why, change, see_through
 from stead.cli.listing import Columns, counts, printable
 from stead.cli.looking import add_list
 from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
 from stead.cli.paths import SystemPath
-from stead.cli.remote import Output, Server, Timeout, clock, plain, reach
+from stead.cli.remote import Output, Server, Timeout, plain, reach
 from stead.cli.settings import read_text
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource, System, SystemPlan
@@ -30,15 +31,15 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Trees of se
 
 SYSTEMS: Columns[Resource] = Columns(
     narrow=(
-        ("PATH", lambda one: one.path),
-        ("STATE", lambda one: one.state),
+        PATH,
+        STATE,
         ("SERVICES", lambda one: counts(one.members or {})),
-        ("OPERATION", lambda one: f"{one.operation.action} to {one.operation.aims_at}" if one.operation else ""),
+        OPERATION,
     ),
     wide=(
         ("LANES", lambda one: ", ".join(one.spec.get("lanes", ()))),
-        ("CHANGED", lambda one: clock(one.changed_at)),
-        ("CREATED", lambda one: clock(one.created_at)),
+        CHANGED,
+        CREATED,
     ),
     name=lambda one: one.path,
 )

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
 from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import Under, VmPath
-from stead.cli.remote import Output, Server, Timeout, clock
+from stead.cli.remote import Output, Server, Timeout
 from stead.cli.settings import Settings, read_spec, set_fields
 from stead.cli.truth import compare
 from stead.cli.verbs import add_verb
@@ -24,19 +25,13 @@ app = typer.Typer(
 )
 
 VMS: Columns[Resource] = Columns(
-    narrow=(
-        ("PATH", lambda vm: vm.path),
-        ("STATE", lambda vm: vm.state),
-        ("CLASS", lambda vm: vm.state_class),
-        ("OPERATION", lambda vm: f"{vm.operation.action} to {vm.operation.aims_at}" if vm.operation else ""),
-        ("LANE", lambda vm: vm.lane),
-    ),
+    narrow=(PATH, STATE, CLASS, OPERATION, LANE),
     wide=(
-        ("PHASE", lambda vm: vm.operation.phase if vm.operation else ""),
-        ("BY", lambda vm: vm.operation.by if vm.operation else ""),
-        ("CHANGED", lambda vm: clock(vm.changed_at)),
-        ("SEEN", lambda vm: clock(vm.seen_at)),
-        ("CREATED", lambda vm: clock(vm.created_at)),
+        PHASE,
+        BY,
+        CHANGED,
+        SEEN,
+        CREATED,
         ("TAG", lambda vm: vm.tag),
     ),
     name=lambda vm: vm.path,

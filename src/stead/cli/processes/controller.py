@@ -40,8 +40,8 @@ async def _controller(place: Place) -> None:
     async with engine(place.database, place.nats, place.cell, **options) as e:
         if exposing.SOCKET in os.environ:
             await exposing.answer_on(Path(os.environ[exposing.SOCKET]))
-        running = asyncio.create_task(e.controller.run())
+        work = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(word, running.cancel)
+            asyncio.get_running_loop().add_signal_handler(word, work.cancel)
         with suppress(asyncio.CancelledError):
-            await running
+            await work

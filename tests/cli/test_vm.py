@@ -332,7 +332,10 @@ def examples() -> list[str]:
 
 
 @pytest.mark.parametrize("example", examples())
-def test_the_example_in_the_help_works(cell: Cell, stead: Stead, ns: str, example: str) -> None:
+def test_the_example_in_the_help_works(
+    cell: Cell, stead: Stead, ns: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     cell.obey(ns)
     path = f"{ns}/m/g/1"
     assert example.startswith("Example: stead ")

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from stead.cli.commands import COMMANDS
+from stead.cli.late import Late
+
 PARTS = ("fastapi", "uvicorn", "pydantic", "asyncpg", "sqlalchemy", "stead.api", "stead.store", "stead.controller")
 
 
@@ -31,3 +34,16 @@ def test_a_process_is_made_of_its_own_parts(process: str, wanted: set[str]) -> N
 
 def test_the_command_is_made_of_none_of_them() -> None:
     assert not loaded("stead.cli.main") & {*PARTS, "stead.bus", "stead.agent.agent", "nats"}
+
+
+def test_a_command_does_not_wait_for_the_others() -> None:
+    program = "import sys; from stead.cli.late import Late; Late()['claim']; print(*sys.modules)"
+    found = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+    assert "stead.cli.claim" in found
+    assert not found & {"stead.cli.mci", "stead.cli.vm", "stead.cli.lease", "stead.cli.serve"}
+
+
+def test_what_is_said_of_a_command_before_it_is_there_is_true() -> None:
+    for name, command in Late().items():
+        assert (command.name, command.short_help) == (name, COMMANDS[name].says)
+        assert bool(COMMANDS[name].example) != hasattr(command, "commands"), name

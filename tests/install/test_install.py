@@ -19,7 +19,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stead.cli.install import app
+from stead.cli.main import app
 from stead.cli.output import Code
 from stead.dev.children import free_port
 from stead.install.plan import CannotPlan, Wanted, plan
@@ -33,7 +33,7 @@ EXPOSURE = 20
 
 
 def stead(*words: str) -> Answer:
-    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    result = CliRunner().invoke(app, ["install", *words], catch_exceptions=False)
     return Answer(result.exit_code, result.stdout, result.stderr)
 
 

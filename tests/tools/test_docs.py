@@ -63,7 +63,7 @@ def test_the_command_line_page_has_every_command_and_option() -> None:
         assert f"# `{name}`\n" in page
         section = page.split(f"# `{name}`\n", 1)[1].split("\n#", 1)[0]
         for parameter in command.params:  # type: ignore[attr-defined]
-            if parameter.param_type_name == "option":
+            if parameter.param_type_name == "option" and not parameter.hidden:
                 assert any(option in section for option in parameter.opts), (name, parameter.opts)
         for child, below in getattr(command, "commands", {}).items():
             walk(below, f"{name} {child}")

@@ -8,7 +8,6 @@ from typing import Any
 
 import typer
 
-from stead.cli.late import LATE
 from stead.cli.main import app
 
 type Command = Any
@@ -17,10 +16,8 @@ type Option = Any
 
 @cache
 def root() -> Command:
-    """The command `stead`, with all that it imports only when it is called for."""
-    command: Command = typer.main.get_command(app)
-    command.commands |= {name: command.get_command(typer.Context(command), name) for name in LATE}
-    return command
+    """The command `stead`."""
+    return typer.main.get_command(app)
 
 
 def leaves(command: Command = None, name: str = "stead") -> Iterator[tuple[str, Command]]:

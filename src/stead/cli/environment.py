@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+CA = "STEAD_CA"
+"""The variable that names the file of trusted certificates. `--ca` sets it for the rest of the command."""
+
 VARIABLES: Mapping[str, str] = {
     "STEAD_LOG": "How much `stead server`, `controller` and `agent` log: `DEBUG`, `INFO` (the default), `WARNING` or "
     "`ERROR`.",
@@ -19,6 +22,6 @@ VARIABLES: Mapping[str, str] = {
     "does. Nobody else sets it.",
     "STEAD_METRICS_SOCKET": "Set by `stead server` for the controller that it starts: where the server asks for "
     "its metrics. Nobody else sets it.",
-    "STEAD_CA": "The file of certificates that commands trust, as `stead --ca FILE` says it.",
+    CA: "The file of certificates that commands trust, as `stead --ca FILE` says it.",
     "NO_COLOR": "Where it is set, no colours are written to a terminal.",
 }

@@ -13,10 +13,7 @@ from stead.cli.output import Code, fail, line, note
 from stead.install import Failed, Wanted, apply, plan, remove
 from stead.install.plan import SOCKET, CannotPlan
 
-app = typer.Typer(rich_markup_mode=None, help="Run Stead on this machine, as services of systemd.")
 
-
-@app.command(short_help="Run Stead on this machine.", epilog="Example: stead install --dry-run")
 def install(
     database: Annotated[
         str,

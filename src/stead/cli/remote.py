@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from stead.cli.environment import CA
 from stead.cli.logins import token_for
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.cli.times import duration
@@ -27,9 +28,6 @@ from stead.client import (
     SyncClient,
 )
 from stead.lifecycle.files.times import seconds
-
-CA = "STEAD_CA"
-"""The variable that names the file of trusted certificates. `--ca` sets it for the rest of the command."""
 
 INTERRUPTED = 130
 """How a command ends that somebody stopped by hand; shells expect this number."""

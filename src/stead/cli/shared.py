@@ -95,3 +95,6 @@ def _spec(path: str, settings: list[str] | None) -> dict[str, Any]:
     if not region or not rest.partition(".")[2]:
         fail(f"{name} says no place: name it provider.region.name", Code.USAGE)
     return {"provider": provider, "region": region, "name": name} | set_fields(settings)
+
+
+network, securitygroup, sshkey = (commands(kind) for kind in KINDS)

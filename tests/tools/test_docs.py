@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,11 @@ from stead.lifecycle.document import load
 from tools import docs
 from tools.docs import CLI, LIFECYCLES, ROOT
 
-MADE = docs.pages()
+
+@cache
+def made() -> dict[Path, str]:
+    """All of them. They take a while, for which only those wait who look at them."""
+    return docs.pages()
 
 
 def cells(page: str, heading: str) -> list[list[str]]:
@@ -26,7 +31,7 @@ def cells(page: str, heading: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_has_all_of_its_lifecycle(kind: str) -> None:
-    lifecycle, page = KINDS[kind], MADE[LIFECYCLES / f"{kind}.md"]
+    lifecycle, page = KINDS[kind], made()[LIFECYCLES / f"{kind}.md"]
     assert f"\n# {kind}\n\n{lifecycle.says}\n" in page
     assert f"]({kind}.svg)" in page
     assert [row[0] for row in cells(page, "States")] == [state.name for state in lifecycle.states]
@@ -39,25 +44,25 @@ def test_a_page_has_all_of_its_lifecycle(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_rows_of_a_table_are_as_long_as_its_head(kind: str) -> None:
-    for line, after in zip(*[(page := MADE[LIFECYCLES / f"{kind}.md"].splitlines()), page[1:]], strict=False):
+    for line, after in zip(*[(page := made()[LIFECYCLES / f"{kind}.md"].splitlines()), page[1:]], strict=False):
         if line.startswith("|") and after.startswith("|"):
             assert line.replace("\\|", "").count("|") == after.replace("\\|", "").count("|")
 
 
 def test_the_index_leads_to_every_kind_in_its_family() -> None:
-    index = MADE[LIFECYCLES / "README.md"]
+    index = made()[LIFECYCLES / "README.md"]
     assert re.findall(r"\]\((\w+)\.md\)", index) == [kind for kinds in FAMILIES.values() for kind in kinds]
     assert index.count("\n## ") == len(FAMILIES)
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for path, text in MADE.items():
+    for path, text in made().items():
         for target in re.findall(r"\]\(([\w.-]+)\)", text):
-            assert path.parent / target in MADE, (path, target)
+            assert path.parent / target in made(), (path, target)
 
 
 def test_the_command_line_page_has_every_command_and_option() -> None:
-    page = MADE[CLI]
+    page = made()[CLI]
 
     def walk(command: object, name: str) -> None:
         assert f"# `{name}`\n" in page
@@ -73,7 +78,7 @@ def test_the_command_line_page_has_every_command_and_option() -> None:
 
 
 def test_what_is_made_is_what_is_there() -> None:
-    assert docs.stale(MADE) == []
+    assert docs.stale(made()) == []
 
 
 def test_what_was_written_is_not_stale_and_what_was_changed_is(tmp_path: Path) -> None:
@@ -94,11 +99,12 @@ def test_what_was_written_is_not_stale_and_what_was_changed_is(tmp_path: Path) -
 def test_check_names_what_is_stale_and_ends_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(docs, "pages", lambda: {**MADE, CLI: MADE[CLI] + "more\n"})
+    all_ = made()
+    monkeypatch.setattr(docs, "pages", lambda: {**all_, CLI: all_[CLI] + "more\n"})
     before = (ROOT / CLI).read_bytes()
     assert docs.main(["--check"]) == 1
     assert capsys.readouterr().out == f"stale {CLI}\n"
     assert (ROOT / CLI).read_bytes() == before
-    monkeypatch.setattr(docs, "pages", lambda: MADE)
+    monkeypatch.setattr(docs, "pages", lambda: all_)
     assert docs.main(["--check"]) == 0
     assert capsys.readouterr().out == ""

@@ -36,13 +36,23 @@ Where = Annotated[
 DAY = 86400
 
 
+class RoleAsk(Wire):
+    """A role that a token is to have, and where."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["viewer", "operator", "admin"]
+    namespace: Annotated[str, Field(pattern=rf"^({SEGMENT}|\*)$", max_length=100)]
+    """`*`: in every namespace, and in the cell itself."""
+
+
 class TokenAsk(Wire):
     """A token that somebody wants for a program."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(pattern=f"^{SEGMENT}$", max_length=100)]
-    roles: Annotated[list[RoleAt], Field(min_length=1, max_length=100)]
+    roles: Annotated[list[RoleAsk], Field(min_length=1, max_length=100)]
     lasts: Annotated[int, Field(ge=1, le=366 * DAY)] = 30 * DAY
     """Seconds."""
 
@@ -150,7 +160,7 @@ def router(service: Service) -> APIRouter:
         except NotGiven as error:
             raise _invalid("body", str(error)) from None
         log.info("%s made the token %s with %s", caller.name, body.name, wanted)
-        return NewToken(name=made.name, token=made.text, roles=body.roles, expires_at=made.expires_at)
+        return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
 
     @routes.delete("/v1/tokens/{name}", status_code=204)
     async def revoke_token(name: Named, caller: Who) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, cast
 
 from fastapi import FastAPI
@@ -117,8 +118,9 @@ def create_app(
     return app
 
 
+@cache
 def openapi() -> dict[str, Any]:
-    """What the interface says of itself, without an engine behind it."""
+    """What the interface says of itself, without an engine behind it. Always the same one: nobody changes it."""
     return create_app(cast(Service, _Nothing())).openapi()
 
 

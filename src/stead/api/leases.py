@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Judged, Who
-from stead.api.models import Below, Name, Wire, storable
+from stead.api.models import Below, Name, Path, Wire, storable
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.api.resources import Where
@@ -129,7 +129,7 @@ class HostChange(Said):
     lane: LaneName
     properties: Annotated[dict[str, Any], AfterValidator(storable)] = {}
     """Texts, numbers and truths by name, which leases may ask for."""
-    node: str | None = None
+    node: Path | None = None
     """The node of the private cloud that it is: it works while that is enabled."""
 
 

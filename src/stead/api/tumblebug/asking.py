@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic import AfterValidator
 
 from stead.api.identity import Judged, Who
+from stead.api.models import storable
 from stead.api.problems import Trouble, trouble
 from stead.api.requests import Key
 from stead.api.tumblebug.looking import standing_of
@@ -28,7 +30,11 @@ SPENT = {"countTotal", "countTerminated", "countFailed", "countUndefined"}
 MciAction = Annotated[Literal["suspend", "resume", "reboot", "terminate", "refine", "continue", "withdraw"], Query()]
 VmAction = Annotated[Literal["suspend", "resume", "reboot", "terminate"], Query()]
 Force = Annotated[bool, Query(description="Whatever the state says.")]
-Reason = Annotated[str, Query(max_length=1000, description="Why it is done; it stays with the operation.")]
+Reason = Annotated[
+    str,
+    Query(max_length=1000, description="Why it is done; it stays with the operation."),
+    AfterValidator(storable),
+]
 DeleteOption = Annotated[
     Literal["terminate", "force"] | None,
     Query(description="Also if it has VMs that are not terminated: they are, first."),

@@ -165,7 +165,7 @@ def test_an_address_that_nobody_has_verified_is_no_name(migrated: str, issuer: I
 
 
 def test_a_browser_logs_in(trusting: House, issuer: Issuer) -> None:
-    with httpx.Client(base_url=trusting.url, trust_env=False, follow_redirects=False) as web:
+    with httpx.Client(base_url=trusting.url, trust_env=False, verify=False, follow_redirects=False) as web:
         to_issuer = web.get("/v1/session/login", params={"to": "/console/tree"})
         assert to_issuer.status_code == 302
         back = httpx.get(to_issuer.headers["Location"], follow_redirects=False, trust_env=False)
@@ -178,24 +178,24 @@ def test_a_browser_logs_in(trusting: House, issuer: Issuer) -> None:
 
 
 def test_a_login_that_somebody_else_began_is_none(trusting: House, issuer: Issuer) -> None:
-    with httpx.Client(base_url=trusting.url, trust_env=False) as mine:
+    with httpx.Client(base_url=trusting.url, trust_env=False, verify=False) as mine:
         location = mine.get("/v1/session/login").headers["Location"]
         back = httpx.get(location, follow_redirects=False, trust_env=False).headers["Location"]
-    with httpx.Client(base_url=trusting.url, trust_env=False) as theirs:
+    with httpx.Client(base_url=trusting.url, trust_env=False, verify=False) as theirs:
         assert theirs.get(back).status_code == 401
         theirs.get("/v1/session/login")
         assert theirs.get(back).status_code == 401
         assert theirs.get("/v1/session/back", params={"error": "access_denied"}).status_code == 401
         assert theirs.get("/v1/whoami").status_code == 401
     issuer.claims = {"nonce": "of another login"}
-    with httpx.Client(base_url=trusting.url, trust_env=False) as web:
+    with httpx.Client(base_url=trusting.url, trust_env=False, verify=False) as web:
         location = web.get("/v1/session/login").headers["Location"]
         back = httpx.get(location, follow_redirects=False, trust_env=False).headers["Location"]
         assert web.get(back).status_code == 401
 
 
 def test_it_leads_nowhere_else(trusting: House) -> None:
-    with httpx.Client(base_url=trusting.url, trust_env=False, follow_redirects=False) as web:
+    with httpx.Client(base_url=trusting.url, trust_env=False, verify=False, follow_redirects=False) as web:
         location = web.get("/v1/session/login", params={"to": "https://evil.example/"}).headers["Location"]
         back = httpx.get(location, follow_redirects=False, trust_env=False).headers["Location"]
         assert web.get(back).headers["Location"] == "/console/"

@@ -104,6 +104,7 @@ class Cell:
         try:
             async with AsyncExitStack() as stack:
                 self.store = await stack.enter_async_context(Store.open(self.dsn, connections=5))
+                self._hand = await stack.enter_async_context(asyncpg.create_pool(self.dsn, min_size=0, max_size=2))
                 self.kinds = Kinds(KINDS, self.store)
                 await self.kinds.fresh()
                 self.mover = Mover(self.store, self.kinds, time.time)
@@ -224,8 +225,7 @@ class Cell:
         self.run(self._put(path, kind, state, spec))
 
     async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
-        connection = await asyncpg.connect(self.dsn)
-        await connection.execute(
+        await self._hand.execute(
             "INSERT INTO resources (path, kind, state, token, spec) VALUES ($1, $2, $3, gen_random_uuid(), $4) "
             "ON CONFLICT (path) DO UPDATE SET state = $3, condition = '{}', operation = NULL, next_spec = NULL, "
             "order_id = NULL, timers = '{}', due = NULL",
@@ -234,8 +234,7 @@ class Cell:
             state,
             json.dumps(spec),
         )
-        await connection.execute("DELETE FROM claims WHERE path = $1", path)
-        await connection.close()
+        await self._hand.execute("DELETE FROM claims WHERE path = $1", path)
 
     def struck(self) -> int:
         """The clock sees to the moments of leases that have come; how many that were."""
@@ -252,17 +251,13 @@ class Cell:
         self.run(self._rest(path, state))
 
     async def _rest(self, path: str, state: str) -> None:
-        connection = await asyncpg.connect(self.dsn)
-        try:
-            await connection.execute(
-                "UPDATE resources SET state = $2, condition = '{}', operation = NULL, timers = '{}', due = NULL "
-                "WHERE path = $1",
-                path,
-                state,
-            )
-            await connection.execute("DELETE FROM claims WHERE path = $1", path)
-        finally:
-            await connection.close()
+        await self._hand.execute(
+            "UPDATE resources SET state = $2, condition = '{}', operation = NULL, timers = '{}', due = NULL "
+            "WHERE path = $1",
+            path,
+            state,
+        )
+        await self._hand.execute("DELETE FROM claims WHERE path = $1", path)
 
     def numbered(self) -> int:
         """Everything that has committed is in the journal now; its last position."""
@@ -291,4 +286,4 @@ class Cell:
 
 def http(cell: Cell, **headers: str) -> httpx.Client:
     """A plain client: what goes over the wire, and nothing else."""
-    return httpx.Client(base_url=cell.url, headers=headers, trust_env=False, timeout=10)
+    return httpx.Client(base_url=cell.url, headers=headers, trust_env=False, verify=False, timeout=10)

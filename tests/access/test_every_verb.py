@@ -189,6 +189,7 @@ RULES: dict[str, Rule | None] = {
     "policy delete": Rule(ADMIN, "none", hidden=False, before=policy),
     "mci create": Rule(ACT, "shop/new -f - --detach", stdin=MCI),
     "mci list": Rule(KNOWN),
+    "mci show": Rule(SEE, "shop/web"),
     "mci status": Rule(SEE, "shop/web"),
     "mci tree": Rule(SEE, "shop/web"),
     "mci diff": Rule(SEE, "shop/web"),
@@ -197,6 +198,7 @@ RULES: dict[str, Rule | None] = {
         for verb in ("suspend", "resume", "reboot", "terminate", "refine", "continue", "withdraw", "delete")
     },
     "subgroup list": Rule(KNOWN),
+    "subgroup show": Rule(SEE, "shop/web/g"),
     "subgroup scale": Rule(ACT, "shop/web/g --by 1 --detach"),
     "vm create": Rule(ACT, "shop/web/g/7 --lane sim.a --set spec=small --detach"),
     "vm list": Rule(KNOWN),
@@ -206,6 +208,7 @@ RULES: dict[str, Rule | None] = {
         for kind, folder in (("network", "networks"), ("securitygroup", "securitygroups"), ("sshkey", "sshkeys"))
         for verb, rule in {
             f"{kind} list": Rule(KNOWN),
+            f"{kind} show": Rule(SEE, f"shop/{folder}/sim.a.own", before=there(kind, folder)),
             f"{kind} create": Rule(ACT, f"shop/{folder}/sim.a.own --detach"),
             f"{kind} delete": Rule(ACT, f"shop/{folder}/sim.a.own --detach", before=there(kind, folder)),
         }.items()

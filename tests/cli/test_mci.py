@@ -69,6 +69,10 @@ async def test_an_infrastructure_from_its_file_to_its_end(
         assert lines[0] == "shop/web  Running:3 (R:3/3)"
         assert [line.split()[1] for line in lines[1:]] == ["front", "back"]
         assert "Running:2 (R:2/2)" in lines[1]
+        shown = json.loads(await stead.done("mci", "show", "shop/web", "-o", "json"))
+        assert (shown["state"], shown["members"]) == ("Running", {"Running": 3})
+        assert "Running" in await stead.done("subgroup", "show", "shop/web/front")
+        assert "Available" in await stead.done("network", "show", f"shop/networks/aws.{world.region}.default")
         used = await stead("network", "delete", f"shop/networks/aws.{world.region}.default")
         assert (used.code, "it is in use by /shop/web" in used.err) == (Code.REFUSED, True)
 

@@ -97,3 +97,9 @@ def test_it_is_for_every_kind(stead: Stead, cell: Cell) -> None:
     assert made.code == Code.DONE
     assert stead("resource", "list", "network", "net").rows[1][:2] == ["/net/networks/sim.a.own", "Available"]
     assert stead("resource", "delete", "net/networks/sim.a.own", "--detach").code == Code.DONE
+
+
+def test_a_path_in_the_place_of_a_kind_is_told(stead: Stead) -> None:
+    answer = stead("resource", "create", "shop/x", "vm")
+    assert answer.code == Code.USAGE
+    assert "shop/x is no kind: the kind comes first" in answer.err

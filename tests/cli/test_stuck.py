@@ -25,7 +25,7 @@ def test_what_is_stuck_says_why_and_what_to_do(cell: Cell, ns: str, stead: Stead
     path = f"{ns}/m/g/1"
     id = begin(stead, path)
     quiet = stead("stuck", "--below", ns)
-    assert (quiet.code, quiet.rows[1:], quiet.err) == (Code.DONE, [], "")
+    assert (quiet.code, quiet.rows[1:], quiet.err) == (Code.DONE, [], "nothing is stuck\n")
     aged(cell, f"/{path}", DEADLINE + 5)
     ticked(cell)
     answer = stead("stuck", "--below", ns)

@@ -40,8 +40,22 @@ def _known(ctx: typer.Context) -> tuple[LifecycleName, ...]:
         return ()
 
 
+def _kind(value: str) -> str:
+    """The same, once it is known to be no path, which comes after it."""
+    if "/" in value:
+        raise typer.BadParameter(f"{value} is no kind: the kind comes first, such as vm")
+    return value
+
+
 KindName = Annotated[
-    str, typer.Argument(metavar="KIND", help="Of which kind.", autocompletion=complete_kinds, show_default=False)
+    str,
+    typer.Argument(
+        metavar="KIND",
+        callback=_kind,
+        help="Of which kind.",
+        autocompletion=complete_kinds,
+        show_default=False,
+    ),
 ]
 ActionName = Annotated[
     str,

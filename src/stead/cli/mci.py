@@ -16,9 +16,10 @@ from rich.text import Text
 from stead.catalog import infrastructure
 from stead.cli.columns import BY, CHANGED, CREATED, OPERATION, PATH, STATE
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
-from stead.cli.listing import Columns, counts, write
+from stead.cli.listing import Columns, counts
+from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, Format, ListFormat, data, line
-from stead.cli.paths import MciPath, Under
+from stead.cli.paths import MciPath
 from stead.cli.remote import Output, Server, Timeout, Watch, plain, reach
 from stead.cli.settings import read_text
 from stead.cli.standing import bars, tree
@@ -111,15 +112,15 @@ for _action, _says in (
     add_verb(app, KIND, MciPath, _action, _says, "shop/web")
 
 
-@app.command("list", short_help="Infrastructures.", epilog="Example: stead mci list shop -o wide")
-def list_(
-    below: Under = "/",
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """Infrastructures, in order of path."""
-    with reach(server) as client:
-        write(client.resources(kind=KIND, below=below), MCIS, output)
+add_list(app, KIND, MCIS, "Infrastructures", "stead mci list shop -o wide")
+add_show(
+    app,
+    KIND,
+    MciPath,
+    "An infrastructure, as it is or as it was.",
+    "An infrastructure: its state, what is going on, its spec, and how many VMs are in which state.",
+    "stead mci show shop/web -o yaml",
+)
 
 
 @app.command(short_help="How an infrastructure stands.", epilog="Example: stead mci status shop/web --watch")

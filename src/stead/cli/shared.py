@@ -7,6 +7,7 @@ import typer
 from stead.cli.columns import CHANGED, LANE, PATH, SEEN, STATE
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, write
+from stead.cli.looking import add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import Under, argument
 from stead.cli.remote import Output, Server, Timeout, reach
@@ -84,6 +85,9 @@ def commands(kind: str) -> typer.Typer:
         """Delete it. It is refused while somebody uses it, and says who."""
         change(server, path, "delete", How(output, wait, timeout, dry_run, key), kind=kind, reason=reason)
 
+    example = f"stead {kind} show shop/{kind}s/aws.us-east-1.main -o yaml"
+    says = "Its state, what is going on, its spec, and what the provider said of it."
+    add_show(app, kind, Annotated[str, path_of], "One of them, as it is or as it was.", says, example)
     return app
 
 

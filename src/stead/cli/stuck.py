@@ -75,5 +75,7 @@ def stuck(
         found = client.stuck(below=below, lately=int(seconds_of(lately) or 0), limit=min(limit, 1000))
         items = list(islice(found, limit + 1))
     write(items[:limit], STUCK, output)
+    if not items:
+        note("nothing is stuck")
     if len(items) > limit:
         note(f"these are the first {limit}; there are others")

@@ -8,9 +8,10 @@ import typer
 
 from stead.cli.columns import CHANGED, PATH
 from stead.cli.following import DryRun, How, Key, Wait, Why, change
-from stead.cli.listing import Columns, counts, write
+from stead.cli.listing import Columns, counts
+from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
-from stead.cli.paths import SubgroupPath, Under
+from stead.cli.paths import SubgroupPath
 from stead.cli.remote import Output, Server, Timeout, reach
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -38,15 +39,15 @@ SUBGROUPS: Columns[Resource] = Columns(
 )
 
 
-@app.command("list", short_help="Subgroups.", epilog="Example: stead subgroup list shop/web")
-def list_(
-    below: Under = "/",
-    output: Output = ListFormat.TABLE,
-    server: Server = DEFAULT_SERVER,
-) -> None:
-    """Subgroups, in order of path."""
-    with reach(server) as client:
-        write(client.resources(kind=KIND, below=below), SUBGROUPS, output)
+add_list(app, KIND, SUBGROUPS, "Subgroups", "stead subgroup list shop/web")
+add_show(
+    app,
+    KIND,
+    SubgroupPath,
+    "A subgroup, as it is or as it was.",
+    "A subgroup: what is going on, its spec, and how many VMs are in which state.",
+    "stead subgroup show shop/web/front -o yaml",
+)
 
 
 @app.command(short_help="More VMs, or fewer.", epilog="Example: stead subgroup scale shop/web/front --to 5")

@@ -6,9 +6,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# One more than there are cores, since many tests wait for somebody; whoever is done helps the others.
 # Tests start hundreds of processes; each would compile everything anew if what was compiled were not kept.
 export PYTHONDONTWRITEBYTECODE :=
+# One more than there are cores, since many tests wait for somebody; whoever is done helps the others.
 PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --quiet
 LOCK := $(COMPILE) pyproject.toml

@@ -1,10 +1,11 @@
-"""A NUL, which no text in the database can hold, wherever the description allows a text: refused, and no fault."""
+"""What the database cannot hold is refused, and no fault: a NUL wherever the description allows a text; times."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -80,3 +81,20 @@ def test_a_nul_is_no_fault(furnished: House, endpoint: str) -> None:
             if answer.status_code >= 500 and answer.json()["code"] == "fault":
                 wrong.append(f"{where} by {role}: {answer.text}")
     assert not wrong
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59Z"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/v1/calendar?start=",
+        "/v1/calendar?end=",
+        "/v1/journal/head?before=",
+        "/v1/journal/archives/next?before=",
+        "/v1/resources/shop/web?at=",
+    ],
+)
+def test_a_time_at_the_end_of_the_calendar_is_no_fault(furnished: House, address: str, at: str) -> None:
+    with furnished.as_("admin") as web:
+        answer = web.get(address + quote(at))
+    assert answer.status_code == 422 if not at.endswith("Z") else answer.status_code in (200, 422), answer.text

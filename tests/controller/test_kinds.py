@@ -112,6 +112,34 @@ async def test_one_that_has_not_heard_of_it_reads_it_when_it_meets_it(store: Sto
     assert isinstance(await admission.ask(wish("create")), Accepted)
 
 
+async def test_whoever_has_read_something_of_it_still_finds_it(store: Store) -> None:
+    kinds = Kinds(KINDS, store)
+    await put(store, NOTE)
+    await kinds.fresh()
+    assert kinds["note"] is kinds.get("note")
+    assert await store.unregister("note", "ann") == []
+    await kinds.fresh()
+    assert kinds["note"].kind == "note"
+    assert ("note" in kinds, kinds.get("note"), await kinds.find("note"), "note" in list(kinds)) == (
+        False,
+        None,
+        None,
+        False,
+    )
+
+
+async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store: Store) -> None:
+    await put(store, NOTE)
+    admission = Admission(Mover(store, KINDS, time.time))
+    assert isinstance(await admission.ask(wish("create")), Accepted)
+    for kind in ("mci", "vm", "shelf"):
+        answer = await admission.ask(Wish(kind, "/shop/n1", Request("delete"), "ann"))
+        assert isinstance(answer, NotFound), kind
+    row = await store.read("/shop/n1")
+    assert row is not None
+    assert (row.kind, row.snapshot.state) == ("note", "Open")
+
+
 async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
     kinds = Kinds(KINDS, store, DEFAULT.scaled(2))
     mover, view = Mover(store, kinds, time.time), View(store, kinds)

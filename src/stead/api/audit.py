@@ -10,11 +10,11 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from stead.access.policies import ACCESS, VIEW
 from stead.api.identity import Judged, Who
-from stead.api.models import Wire
+from stead.api.models import AskedTime, Wire
 from stead.api.problems import Trouble
 from stead.controller.view import NotArchived, Service
 
@@ -86,7 +86,7 @@ class ArchiveAsk(Wire):
     hash: Hash | None
     digest: Hash
     """What the lines of the file come to, each hashed after the one before."""
-    until: AwareDatetime
+    until: AskedTime
     file: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,200}$")]
     sha256: Hash
 
@@ -100,7 +100,7 @@ def router(service: Service) -> APIRouter:
     async def read_head(
         caller: Who,
         before: Annotated[
-            datetime | None, Query(description="A time, to be told the last position of lines from before it.")
+            AskedTime | None, Query(description="A time, to be told the last position of lines from before it.")
         ] = None,
     ) -> Head:
         """How far the chain of hashes has come. Whoever keeps position and hash elsewhere can tell later whether
@@ -139,7 +139,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/v1/journal/archives/next")
     async def next_archive(
-        caller: Who, before: Annotated[AwareDatetime, Query(description="Lines from before this time.")]
+        caller: Who, before: Annotated[AskedTime, Query(description="Lines from before this time.")]
     ) -> NextArchives:
         """What could be archived next. Lines go by days, a day at a time, and never those of today."""
         service.permission.require(caller, ACCESS)

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Judged, Who
-from stead.api.models import Below, Name, Path, Wire, storable
+from stead.api.models import AskedTime, Below, Name, Path, Wire, storable
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.api.resources import Where
@@ -237,15 +237,16 @@ def router(service: Service) -> APIRouter:
     @routes.get("/v1/calendar")
     async def read_calendar(
         caller: Who,
-        start: AwareDatetime | None = None,
-        end: AwareDatetime | None = None,
+        start: AskedTime | None = None,
+        end: AskedTime | None = None,
         cursor: Cursor = None,
         limit: Limit = 100,
     ) -> Calendar:
         """Who has which host between two times: a day from now on, unless said otherwise."""
         start = start or datetime.now(UTC)
-        end = end or start + DAY
-        if not start < end <= start + LONGEST:
+        last = datetime.max.replace(tzinfo=UTC)
+        end = end or start + min(DAY, last - start)
+        if not start < end <= start + min(LONGEST, last - start):
             says = "it has to be after the start, by at most 366 days"
             raise Trouble("invalid", f"end: {says}", errors=[FieldError(where="end", says=says)])
         found = await service.seen(caller).calendar(start, end, from_cursor(cursor, str) or "", limit)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from stead.api.lasting import Lasting
 
@@ -45,6 +45,16 @@ def storable(value: Any, depth: int = 0) -> Any:
                 storable(inner, depth + 1)
     return value
 
+
+def _in_utc(at: datetime) -> datetime:
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("no calendar has that in UTC") from None
+
+
+AskedTime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+"""A time that is asked for."""
 
 Maybe = Annotated[datetime | None, BeforeValidator(lambda value: value or None)]
 """A time that may be unknown, and is then written as an empty text inside the engine."""

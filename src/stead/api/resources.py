@@ -10,7 +10,7 @@ from fastapi import Path as InPath
 
 from stead.api.accepting import accepted
 from stead.api.identity import Judged, Who
-from stead.api.models import SEGMENT, Accepted, Ask, Below, Name, Past, Rehearsal, Resource, Resources
+from stead.api.models import SEGMENT, Accepted, Ask, AskedTime, Below, Name, Past, Rehearsal, Resource, Resources
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, IfMatch, Key, Limit, from_cursor, tags, to_cursor
 from stead.controller.view import Asked, Seen, Service, Taken
@@ -51,7 +51,7 @@ def router(service: Service) -> APIRouter:
         caller: Who,
         path: Where,
         response: Response,
-        at: Annotated[datetime | None, Query(description="As it was at this time, with its offset from UTC.")] = None,
+        at: Annotated[AskedTime | None, Query(description="As it was then; with its offset from UTC.")] = None,
     ) -> Resource | Past:
         """A resource as it is or, with `at`, as it was."""
         if at is not None:
@@ -105,9 +105,6 @@ def _asked(path: str, body: Ask, action: str | None, key: str, if_match: str | N
 
 
 async def _past(seen: Seen, path: str, at: datetime) -> Past:
-    if at.tzinfo is None:
-        says = "say the offset from UTC, such as Z"
-        raise Trouble("invalid", f"at: {says}", errors=[FieldError(where="query.at", says=says)])
     found = await seen.past(path, at)
     if found is None:
         raise Trouble("not-found", f"there was nothing at {path} at {at.isoformat()}")

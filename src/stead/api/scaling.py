@@ -10,8 +10,8 @@ from fastapi import Path as InPath
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from stead.api.identity import Judged, Who
-from stead.api.models import SEGMENT, Name, Path, Wire, storable
-from stead.api.problems import FieldError, Trouble, trouble
+from stead.api.models import SEGMENT, AskedTime, Name, Path, Wire, storable
+from stead.api.problems import trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.controller.view import Missing, Refusal, Service, Unfit
 from stead.controller.view.scaling import Follower, Followers
@@ -71,7 +71,7 @@ class DemandFigure(Wire):
     """In any unit, the same as the thresholds are in."""
     place: Path | None = None
     """A cluster, where the policy follows each place; otherwise nothing."""
-    at: datetime | None = None
+    at: AskedTime | None = None
     """When it was measured, with its offset from UTC; without it, now."""
 
 
@@ -190,10 +190,6 @@ def router(service: Service) -> APIRouter:
     @routes.post("/v1/scaling/{namespace}/{name}/demand")
     async def tell_demand(namespace: Where, name: Which, body: Demand, caller: Who) -> DemandTaken:
         """Tell a policy the demand. The latest figure of each place counts; one that comes late changes nothing."""
-        for n, figure in enumerate(body.figures):
-            if figure.at is not None and figure.at.tzinfo is None:
-                says, where = "say the offset from UTC, such as Z", f"body.figures.{n}.at"
-                raise Trouble("invalid", f"{where}: {says}", errors=[FieldError(where=where, says=says)])
         figures = [(figure.place or "", figure.value, figure.at) for figure in body.figures]
         news = await followers.tell(namespace, name, figures, caller)
         if not isinstance(news, int):

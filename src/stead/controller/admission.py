@@ -272,7 +272,7 @@ class Admission:
         if action is None or member is None or member.action(action.members) is None or makes(member, action.members):
             return None
         row = await self.mover.store.read(wish.path)
-        if row is None:
+        if row is None or row.kind != lifecycle.kind:
             return None
         classes: Counter[Snapshot] = Counter()
         for (brief, _), count in (await self.mover.store.classes(member.kind, wish.path, wish.failed_of)).items():
@@ -301,6 +301,7 @@ class Admission:
             read=wish.read,
             facts=wish.facts,
             origin=HERE.get(),
+            kind=wish.kind,
         )
 
     def _begin(self, wish: Wish, queue: str) -> Begin:

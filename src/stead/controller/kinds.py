@@ -39,7 +39,10 @@ class Registered:
 
 
 class Kinds(Mapping[str, Lifecycle]):
-    """Lifecycles by kind, as they are now."""
+    """Lifecycles by kind, as they are now.
+
+    Whoever has read a resource of a kind, and looks the kind up by `[]`, finds it also where both have gone since.
+    """
 
     def __init__(
         self, built_in: Mapping[str, Lifecycle], store: Store | None = None, pace: Pace | None = None
@@ -59,7 +62,15 @@ class Kinds(Mapping[str, Lifecycle]):
         self._reading = asyncio.Lock()
 
     def __getitem__(self, kind: str) -> Lifecycle:
-        return self._known[kind]
+        known = self._known.get(kind)
+        return known if known is not None else self._left[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._known
+
+    def get(self, kind: str, default: Lifecycle | None = None) -> Lifecycle | None:  # type: ignore[override]
+        """One that is in force."""
+        return self._known.get(kind, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)

@@ -74,6 +74,8 @@ class Told:
     """Where the request came from."""
     lanes: frozenset[str] | None = None
     """For which lanes alone whoever says it may speak; None: for all."""
+    kind: str = ""
+    """Of which kind alone the resource is meant: another may have taken its place meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,8 +372,8 @@ def _steps(changes: Sequence[Change]) -> list[tuple[str, Fence]]:
 
 
 def _elsewhere(said: Told, brief: Brief) -> bool:
-    """Whether whoever says it may not speak for the resource."""
-    return said.lanes is not None and brief.lane not in said.lanes
+    """Whether whoever says it may not speak for the resource, or means another."""
+    return (said.lanes is not None and brief.lane not in said.lanes) or said.kind not in ("", brief.kind)
 
 
 def _within(event: Event) -> bool:

@@ -132,7 +132,7 @@ async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store
     await put(store, NOTE)
     admission = Admission(Mover(store, KINDS, time.time))
     assert isinstance(await admission.ask(wish("create")), Accepted)
-    for kind in ("mci", "vm", "shelf"):
+    for kind in ("mci", "vm"):
         answer = await admission.ask(Wish(kind, "/shop/n1", Request("delete"), "ann"))
         assert isinstance(answer, NotFound), kind
     row = await store.read("/shop/n1")

@@ -28,10 +28,12 @@ Subject = Annotated[
     str,
     Query(pattern=r"^(user|group):[^\x00-\x1f\x7f]+$", max_length=250, description="`user:NAME` or `group:NAME`."),
 ]
-Role = Annotated[Literal["viewer", "operator", "admin"], Query(description="Which role.")]
+RoleName = Literal["viewer", "operator", "admin"]
+PLACE = rf"^({SEGMENT}|\*)$"
+Role = Annotated[RoleName, Query(description="Which role.")]
 Where = Annotated[
     str,
-    Query(pattern=rf"^({SEGMENT}|\*)$", max_length=100, description="A namespace; `*` for all, and the cell itself."),
+    Query(pattern=PLACE, max_length=100, description="A namespace; `*` for all, and the cell itself."),
 ]
 DAY = 86400
 
@@ -41,8 +43,8 @@ class RoleAsk(Wire):
 
     model_config = ConfigDict(extra="forbid")
 
-    role: Literal["viewer", "operator", "admin"]
-    namespace: Annotated[str, Field(pattern=rf"^({SEGMENT}|\*)$", max_length=100)]
+    role: RoleName
+    namespace: Annotated[str, Field(pattern=PLACE, max_length=100)]
     """`*`: in every namespace, and in the cell itself."""
 
 

@@ -39,9 +39,14 @@ def _state(one: House, path: str) -> str:
     return str(httpx.get(f"{one.url}/v1/resources/{path}").json().get("state"))
 
 
+def _metrics(one: House) -> str:
+    return httpx.get(f"{one.url}/metrics").text
+
+
 def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     made(running, "shop/one")
-    text = httpx.get(f"{running.url}/metrics").text
+    wait_until(lambda: value(_metrics(running), "stead_agents", state="there") == 1, "the agent to be counted")
+    text = _metrics(running)
     assert value(text, "stead_admissions_total", answer="accepted", part="server") >= 1
     assert value(text, "stead_orders_published_total") >= 1
     assert value(text, "stead_reports_total", result="applied", part="controller") >= 1
@@ -55,7 +60,6 @@ def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     )
     assert value(text, "stead_database_connections_most", part="controller") == 10
     assert value(text, "process_resident_memory_bytes", part="controller") > 1e6
-    assert value(text, "stead_agents", state="there") == 1
     assert 'stead_database_up{part="controller"}' not in text, "it does not read the cell"
     of_agent = httpx.get(running.metrics).text
     assert "stead_database_up" not in of_agent
@@ -68,8 +72,8 @@ def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
 def test_a_controller_that_is_gone_is_missing_and_comes_back(running: House) -> None:
     (controller,) = children(running.server.pid)
     os.kill(controller, signal.SIGKILL)
-    wait_until(lambda: 'part="controller"' not in httpx.get(f"{running.url}/metrics").text, "it to be missed")
-    wait_until(lambda: 'part="controller"' in httpx.get(f"{running.url}/metrics").text, "another to answer")
+    wait_until(lambda: 'part="controller"' not in _metrics(running), "it to be missed")
+    wait_until(lambda: 'part="controller"' in _metrics(running), "another to answer")
 
 
 def test_a_port_that_is_taken_is_told(running: House) -> None:

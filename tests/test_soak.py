@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from bench.soak.__main__ import write
 from bench.soak.flat import MB, record, trends
 from bench.soak.run import Plan, soak
-from bench.soak.samples import Sample
+from bench.soak.samples import Sample, own_memory
+from stead.dev.engines import Nats, nats_binary
 
 LOOKS = 40
 
@@ -55,6 +58,22 @@ def test_a_record_that_grows_with_what_is_done_is_flat_and_one_that_grows_faster
 def test_too_few_looks_say_nothing() -> None:
     with pytest.raises(ValueError, match="too few"):
         trends([sample(at) for at in range(5)])
+
+
+def test_who_else_runs_the_same_program_is_not_told_from_the_memory(tmp_path: Path) -> None:
+    program = shutil.copy(nats_binary(), tmp_path)
+
+    class Copied(Nats):
+        """One of a program that nobody else runs."""
+
+        def command(self) -> Sequence[str | Path]:
+            return [program, *super().command()[1:]]
+
+    with Copied() as one:
+        alone = own_memory(one.pid)
+        with Copied():
+            beside = own_memory(one.pid)
+    assert 0 < beside == pytest.approx(alone, abs=2 * MB)
 
 
 @pytest.mark.slow

@@ -27,6 +27,9 @@ CONNECTIONS = (
 
 UNDER_WAY = "SELECT count(*) FROM operations"
 
+OWN = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
+"""Memory that is no file's. The pages of a program are shared by all who run it, until one of them is left."""
+
 
 @dataclass
 class Watched:
@@ -43,10 +46,10 @@ class Watched:
         sample: Sample = {}
         for name, one in self.processes.items():
             family = [one.pid, *children(one.pid)]
-            sample[f"memory {name}"] = sum(map(_own_memory, family))
+            sample[f"memory {name}"] = sum(map(own_memory, family))
             sample[f"files {name}"] = sum(map(_files, family))
             sample[f"stored {name}"] = _stored(one)
-        sample["memory postgres"] = sum(map(_own_memory, [self.postgres.pid, *children(self.postgres.pid)]))
+        sample["memory postgres"] = sum(map(own_memory, [self.postgres.pid, *children(self.postgres.pid)]))
         sample["connections postgres"] = float(await self.database.fetchval(CONNECTIONS))
         for row in await self.database.fetch(SIZES):
             sample[f"table {row['name']}"] = row["rows"]
@@ -59,13 +62,13 @@ class Watched:
         return sample
 
 
-def _own_memory(pid: int) -> float:
-    """Bytes that nobody shares with it."""
+def own_memory(pid: int) -> float:
+    """Bytes that are its own, and its part of what it shares."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has just ended
         return 0.0
-    return sum(1024.0 * int(line.split()[1]) for line in lines if line.startswith("Private_"))
+    return sum(1024.0 * int(line.split()[1]) for line in lines if line.startswith(OWN))
 
 
 def _files(pid: int) -> float:

@@ -73,6 +73,7 @@ BESIDE = {
         "learn_durations",
         "write_durations",
         "forget_durations",
+        "forget_keys",
         "mark_seen",
         "set_bus",
     }

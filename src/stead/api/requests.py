@@ -96,7 +96,7 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=200,
-        description="Of the caller's making. The same request under the same key is let in once.",
+        description="Of the caller's making. The same request under the same key is let in once, while it is kept.",
     ),
 ]
 IfMatch = Annotated[

@@ -15,7 +15,7 @@ import typer
 from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.output import Code, fail
 from stead.cli.settings import read_text
-from stead.cli.times import duration
+from stead.cli.times import days, duration
 from stead.cli.webhooks import prefixes
 
 if TYPE_CHECKING:
@@ -109,6 +109,16 @@ Webhooks = Annotated[
         "May be repeated; without it, there are none.",
     ),
 ]
+Kept = Annotated[
+    str,
+    typer.Option(
+        "--keep-ended",
+        envvar="STEAD_KEEP_ENDED",
+        callback=days,
+        help="How long operations that have ended can be asked for, and a request be repeated under its key; "
+        "at least a day. The journal is not touched.",
+    ),
+]
 MetricsPort = Annotated[
     int | None,
     typer.Option(
@@ -180,6 +190,7 @@ def server(
     leaves: Leaves = False,
     webhooks: Webhooks = None,
     replicas: Copies = 1,
+    kept: Kept = "90d",
     rate: Annotated[
         list[str] | None,
         typer.Option(
@@ -225,7 +236,8 @@ def server(
         listening = process.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
     except ValueError as error:
         fail(str(error), Code.USAGE)
-    place = Place(unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas)
+    where = (unlocked(context, database), nats, cell)
+    place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept)
     process.run(place, listening, entry)
 
 
@@ -240,6 +252,7 @@ def controller(
     leaves: Leaves = False,
     webhooks: Webhooks = None,
     replicas: Copies = 1,
+    kept: Kept = "90d",
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
     log: Log = Lines.TEXT,
@@ -251,7 +264,8 @@ def controller(
 
     _log("controller", log)
     _described(identity)
-    place = Place(unlocked(context, database), nats, cell, pace, identity, lifetime, leaves, webhooks or (), replicas)
+    where = (unlocked(context, database), nats, cell)
+    place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept)
     try:
         process.run(place, _metrics(metrics_host, metrics_port))
     except PortTaken as error:

@@ -14,6 +14,7 @@ from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
 from stead.controller.door import Door, Pokes
 from stead.controller.healers import Healer, told
+from stead.controller.healers.partitions import KEPT
 from stead.controller.identities import LIFETIME, Identities
 from stead.controller.kinds import EVERY, Made, actions_of, live
 from stead.controller.runtime import Controller
@@ -76,15 +77,16 @@ async def engine(
     leaves: bool = False,
     replicas: int = 1,
     webhooks: Sequence[str] = (),
+    kept: float = KEPT,
 ) -> AsyncIterator[Engine]:
     """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
 
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
-    Webhooks of leases go to addresses that begin like one of `webhooks`.
+    Webhooks of leases go to addresses that begin like one of `webhooks`. What has ended is kept for so many seconds.
     """
     place = Place(nats, cell, identity, lifetime, leaves, replicas)
     async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
-        controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks)
+        controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks, kept=kept)
         await controller.kinds.fresh()
         yield Engine(controller, _service(controller, identities))
 

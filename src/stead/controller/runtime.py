@@ -35,7 +35,7 @@ from stead.controller.healers.learning import Learning
 from stead.controller.healers.leases import Events, Hosts, Notices, Retakes
 from stead.controller.healers.numbering import Numbering
 from stead.controller.healers.orphans import Orphans
-from stead.controller.healers.partitions import Partitions
+from stead.controller.healers.partitions import KEPT, Partitions
 from stead.controller.healers.redispatch import Redispatch
 from stead.controller.healers.revocations import Revocations
 from stead.controller.healers.scaling import Scaling
@@ -70,10 +70,11 @@ class Controller(Door):
         pace: Pace = DEFAULT,
         identities: Identities | None = None,
         webhooks: Sequence[str] = (),
+        kept: float = KEPT,
     ) -> None:
         """With `identities`, agents are known: each speaks for the lanes that it was given, and for no others.
 
-        Webhooks go to addresses that begin like one of `webhooks`.
+        Webhooks go to addresses that begin like one of `webhooks`. What has ended is kept for so many seconds.
         """
         super().__init__(store, bus, kinds, clock, pace)
         self.identities = identities
@@ -118,7 +119,7 @@ class Controller(Door):
             Healer("notices", 1.0, Notices(mover, webhooks), told),
             Healer("learning", 5.0, Learning(store, self.kinds), told),
             self.numbering,
-            Healer("partitions", HOUR, Partitions(store), told),
+            Healer("partitions", HOUR, Partitions(store, kept), told),
         )
         if identities is not None:
             self.revocations = Healer("revocations", 60.0, Revocations(identities, bus), told)

@@ -20,6 +20,7 @@ from stead.store.attachments import Attachments
 from stead.store.audit import Audits
 from stead.store.brief import Brief, brief_of
 from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
+from stead.store.days import Days
 from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
@@ -86,6 +87,7 @@ class Store(
     Systems,
     Nodes,
     Attachments,
+    Days,
     Durations,
     Quotas,
     Leases,
@@ -377,11 +379,6 @@ class Store(
             if record["gone"]:
                 await connection.execute(self._text("forget_counts"), record["gone"], record["kinds"])
         return record["last_position"], record["numbered"], record["parents"]
-
-    async def make_partitions(self, days: int) -> int:
-        """Make the partitions of the days to come; how many were missing."""
-        made: int = await self._pool.fetchval("SELECT make_partitions($1)", days)
-        return made
 
     async def journal(self, after: int, *, path: str | None = None, limit: int = 100) -> list[Mapping[str, Any]]:
         """Lines of the journal from after a position on."""

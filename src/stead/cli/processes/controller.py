@@ -13,6 +13,7 @@ from stead.cli.processes import running
 from stead.cli.processes.place import Place
 from stead.cli.processes.running import Metrics
 from stead.controller.engine import engine
+from stead.lifecycle.files.times import seconds
 from stead.telemetry import exposing
 
 POLITE = 5
@@ -36,7 +37,7 @@ def _end_with_parent() -> None:
 
 
 async def _controller(place: Place) -> None:
-    options = {**place.options(), "webhooks": place.webhooks}
+    options = {**place.options(), "webhooks": place.webhooks, "kept": float(seconds(place.kept))}
     async with engine(place.database, place.nats, place.cell, **options) as e:
         if exposing.SOCKET in os.environ:
             await exposing.answer_on(Path(os.environ[exposing.SOCKET]))

@@ -28,13 +28,15 @@ class Place:
     """How addresses begin at which owners of leases may have something told."""
     replicas: int = 1
     """Servers of the bus that keep each message."""
+    kept: str = "90d"
+    """For how long what has ended is."""
 
     def words(self) -> list[str]:
         """The same, as it is told to another process; without addresses."""
         given = ["--identity", str(self.identity)] if self.identity is not None else []
         given += ["--leaf-nodes"] if self.leaves else []
         given += [word for prefix in self.webhooks for word in ("--webhooks", prefix)]
-        given += ["--bus-replicas", str(self.replicas)]
+        given += ["--bus-replicas", str(self.replicas), "--keep-ended", self.kept]
         return ["--cell", self.cell, "--pace", str(self.pace), *given, "--agent-lifetime", self.lifetime]
 
     def addresses(self) -> dict[str, str]:

@@ -1,19 +1,44 @@
-"""Keeps partitions made ahead, so that a new day finds a table of its own."""
+"""Keeps the days: a new one finds tables of its own, and what ended long ago is forgotten.
+
+The journal is not touched: it says for ever what was done, by whom and why. What is forgotten is what became of a
+request, for who asks for it by its id, or asks for the same once more.
+"""
 
 from __future__ import annotations
 
+import logging
+
+import asyncpg
+
+from stead.lifecycle.rows import DAY
 from stead.store import Store
+
+log = logging.getLogger(__name__)
 
 AHEAD = 7
 
+KEPT = 90.0 * DAY
+"""Seconds for which operations that have ended are kept, and keys of requests."""
+
+MOST = 10_000
+"""Keys that are forgotten in one go."""
+
 
 class Partitions:
-    """Makes partitions for the days to come."""
+    """Makes partitions for the days to come, and drops those of operations that are over."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, kept: float = KEPT) -> None:
         self.store = store
+        self.kept = kept
 
     async def __call__(self) -> int:
         """Make what is missing; nothing more is to be done at once, so it never says that it mended anything."""
         await self.store.make_partitions(AHEAD)
+        try:
+            while part := await self.store.forget_operations(self.kept):
+                log.info("%s is forgotten: the operations of that day", part)
+        except asyncpg.LockNotAvailableError:
+            log.info("somebody reads operations for long; old ones are forgotten later")
+        while await self.store.forget_keys(self.kept, MOST) == MOST:
+            pass
         return 0

@@ -36,7 +36,7 @@ class Hand:
     """An engine without a bus, and an agent that is played by hand."""
 
     store: Store
-    dsn: str
+    database: asyncpg.Connection[asyncpg.Record]
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
@@ -82,20 +82,16 @@ class Hand:
         return answer
 
     async def rest(self, path: str, state: str) -> None:
-        connection = await asyncpg.connect(self.dsn)
-        await connection.execute("UPDATE resources SET state = $2 WHERE path = $1", path, state)
-        await connection.close()
+        await self.database.execute("UPDATE resources SET state = $2 WHERE path = $1", path, state)
 
     async def put(self, path: str, kind: str, state: str) -> None:
         """A resource at rest, of any kind."""
-        connection = await asyncpg.connect(self.dsn)
-        await connection.execute(
+        await self.database.execute(
             "INSERT INTO resources (path, kind, state, token, lane) VALUES ($1, $2, $3, gen_random_uuid(), 'sim.a')",
             path,
             kind,
             state,
         )
-        await connection.close()
 
     async def finish(self, path: str) -> list[str]:
         """Carry out what is under way, as a provider would; all it was asked for, looks that miss counted once."""
@@ -120,7 +116,9 @@ class Hand:
 @asynccontextmanager
 async def hand(dsn: str) -> AsyncIterator[Hand]:
     async with Store.open(dsn, connections=2) as store:
-        yield Hand(store, dsn)
+        connection = await asyncpg.connect(dsn)
+        yield Hand(store, connection)
+        await connection.close()
 
 
 def asked(path: str, action: str, force: bool) -> Asked:

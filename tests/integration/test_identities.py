@@ -75,6 +75,15 @@ class Cell:
         rows = [line.split() for line in self.said("agent", "list").splitlines()]
         return next((row[1] for row in rows if row[0] == name), "unknown")
 
+    def there(self, name: str) -> None:
+        """Wait until an agent is heard of."""
+
+        def heard() -> bool:
+            agents = httpx.get(f"{self.address}/v1/agents").json()["items"]
+            return any(agent["name"] == name and agent["there"] for agent in agents)
+
+        until(heard, f"{name} to be heard of")
+
     def create(self, path: str, file: str = MCI) -> subprocess.CompletedProcess[str]:
         (self.folder / "mci.yaml").write_text(file)
         return self.stead("mci", "create", path, "-f", str(self.folder / "mci.yaml"), "--timeout", "60s")
@@ -110,7 +119,8 @@ def test_an_infrastructure_over_a_safe_bus_and_an_agent_revoked_at_work(cell: Ce
         assert (stat.S_IMODE(folder.stat().st_mode), modes) == (0o700, {0o600})
     revoked, others, stays = cell.run(one), cell.run(two), cell.run(third)
     for name in ("a1", "a2", "a3"):
-        until(lambda name=name: cell.standing(name) == "there", f"{name} to be heard of")  # type: ignore[misc]
+        cell.there(name)
+    assert cell.standing("a1") == "there"
     made = cell.create("shop/web")
     assert made.returncode == 0, made.stderr
     assert cell.said("mci", "status", "shop/web") == "shop/web  Running:8 (R:8/8)\n"
@@ -157,7 +167,7 @@ def test_an_identity_is_renewed_while_the_agent_works(cell: Cell) -> None:
     folder = cell.join("a1", ONE, TWO)
     agent = cell.run(folder)
     first = Identity(folder).window()
-    until(lambda: cell.standing("a1") == "there", "the agent to be heard of")
+    cell.there("a1")
     keys = [(folder / name).read_bytes() for name in ("key.pem", "identity.json")]
     turns = 0
     second = first[1] + (first[1] - first[0])  # the end of a second lifetime

@@ -27,8 +27,9 @@ CONNECTIONS = (
 
 UNDER_WAY = "SELECT count(*) FROM operations"
 
-OWN = ("Pss_Anon:", "Pss_Shmem:", "SwapPss:")
-"""Memory that is no file's. The pages of a program are shared by all who run it, until one of them is left."""
+OWN = ("Pss_Anon:", "SwapPss:")
+"""Memory that a process asked for. Not the pages of its program, which all who run it share until one is left;
+and not the buffers of PostgreSQL, which fill with what is written until they are as large as they were told to be."""
 
 
 @dataclass

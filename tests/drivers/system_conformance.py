@@ -64,10 +64,15 @@ async def written(driver: Driver, member: Member) -> list[str]:
 
 
 async def fewest(world: SystemWorld, service: Member, change: asyncio.Task[Any]) -> int:
-    """How many copies ran at the worst moment of a change."""
-    counts = [len(await world.running(service))]
+    """How many copies ran at the worst moment of a change.
+
+    To look takes time, in which one may end and another begin; so what ran between two looks is what either saw.
+    """
+    seen = set(await world.running(service))
+    counts = [len(seen)]
     while not change.done():
-        counts.append(len(await world.running(service)))
+        before, seen = seen, set(await world.running(service))
+        counts.append(len(before | seen))
         await asyncio.sleep(0)
     await change
     return min(counts)

@@ -32,6 +32,9 @@ from tests.drivers.test_process import free_port, holds, in_group, shell
 
 FENCE = Fence(0, 7)
 
+TICK = 0.02
+"""Seconds within which two files may seem to have been written at the same time."""
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[ProcessWorld]:
@@ -364,6 +367,7 @@ class TestLogs:
         async def say(copy: int, word: str) -> None:
             (world.place(service, copy).work / "go").write_text(f"{word}\n")
             await eventually(lambda: written(driver, service), lambda told: told[-1:] == [f"{copy}: {word}"])
+            await asyncio.sleep(TICK)
 
         for copy, word in ((3, "one"), (1, "two"), (2, "three")):
             await say(copy, word)

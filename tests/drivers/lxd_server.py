@@ -40,7 +40,7 @@ wait $!
 
 # It ends when it is asked to power off, unless there is a file that says that it is deaf, or slow.
 INIT = """#!/bin/sh
-trap 'test -e /slow && sleep 2; test -e /deaf || exit 0' PWR
+trap 'test -e /slow && sleep 5; test -e /deaf || exit 0' PWR
 while :; do sleep 3600 & wait $!; done
 """
 

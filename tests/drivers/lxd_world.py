@@ -178,7 +178,7 @@ class LxdWorld:
         await self.ask("PUT", f"{self.path(member)}/state", json={"action": action, **how})
 
     async def become(self, member: Member, how: str) -> None:
-        """From now on, when it is asked to shut down, it does not (`deaf`) or takes two seconds to (`slow`)."""
+        """From now on, when it is asked to shut down, it does not (`deaf`) or takes five seconds to (`slow`)."""
         wish = {"command": ["sh", "-c", f"echo > /{how}"], "wait-for-websocket": False, "interactive": False}
         await self.ask("POST", f"{self.path(member)}/exec", json=wish)
 

@@ -230,9 +230,13 @@ class TestChange:
         hasty = world.driver(grace=0, timeout=1.2)
         stopping = asyncio.create_task(world.change(made, "stop"))
         await until(driver, MOVING, made)
-        with pytest.raises(TryAgain, match="still at it") as raised:
-            await hasty.perform("reboot", [made], "order-reboot")
-        assert not raised.value.unknown
+        for _ in range(3):  # a busy machine may not even be told in time that LXD is at it
+            with pytest.raises(TryAgain) as raised:
+                await hasty.perform("reboot", [made], "order-reboot")
+            assert not raised.value.unknown
+            if "still at it" in raised.value.message:
+                break
+        assert "still at it" in raised.value.message
         await stopping
         assert await look(driver, made) == ["Suspended"]
         await hasty.close()

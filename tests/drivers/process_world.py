@@ -80,15 +80,18 @@ class ProcessWorld:
         wanted = [f"TEST_SITE={self.root.mark}", *([f"{PATHS[app.kind]}={app.path}"] if app else [])]
         if copy:
             wanted.append(f"COPY={copy}")
-        found = []
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdecimal():
+        found: list[str] = []
+        looked: set[str] = set()
+        # To look takes time, in which one may begin and another end: all are seen that are there when it is over.
+        while fresh := {folder.name for folder in Path("/proc").iterdir() if folder.name.isdecimal()} - looked:
+            for name in fresh:
                 try:
-                    there = (folder / "environ").read_text().split("\0")
+                    there = Path("/proc", name, "environ").read_text().split("\0")
                 except OSError:
                     continue
                 if all(word in there for word in wanted):
-                    found.append(f"{folder.name}:{began_at(int(folder.name))}")
+                    found.append(f"{name}:{began_at(int(name))}")
+            looked |= fresh
         return found
 
     def keepers(self) -> list[int]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
+import asyncpg
+
 from stead.store.statements import Statements
+
+log = logging.getLogger(__name__)
 
 
 class Days(Statements):
@@ -14,8 +20,15 @@ class Days(Statements):
         return made
 
     async def forget_operations(self, after: float) -> str | None:
-        """Forget operations that ended on a day that was over so many seconds ago; the partition that is gone."""
-        (record,) = await self.fetch("forget_operations", after)
+        """Forget operations that ended on a day that was over so many seconds ago; the partition that is gone.
+
+        None where there is no such day, where another forgets it, or where somebody reads operations for long.
+        """
+        try:
+            (record,) = await self.fetch("forget_operations", after)
+        except asyncpg.LockNotAvailableError:
+            log.info("somebody reads operations for long; old ones are forgotten later")
+            return None
         part: str | None = record["part"]
         return part
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import logging
 
-import asyncpg
-
 from stead.lifecycle.rows import DAY
 from stead.store import Store
 
@@ -34,11 +32,8 @@ class Partitions:
     async def __call__(self) -> int:
         """Make what is missing; nothing more is to be done at once, so it never says that it mended anything."""
         await self.store.make_partitions(AHEAD)
-        try:
-            while part := await self.store.forget_operations(self.kept):
-                log.info("%s is forgotten: the operations of that day", part)
-        except asyncpg.LockNotAvailableError:
-            log.info("somebody reads operations for long; old ones are forgotten later")
+        while part := await self.store.forget_operations(self.kept):
+            log.info("%s is forgotten: the operations of that day", part)
         while await self.store.forget_keys(self.kept, MOST) == MOST:
             pass
         return 0

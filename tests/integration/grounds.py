@@ -31,6 +31,8 @@ LEFT = {
     "(SELECT FROM resources r WHERE r.path = $1 AND r.id = ANY (o.members))",
 }
 
+UNDER_WAY = "SELECT EXISTS (SELECT FROM resources WHERE operation IS NOT NULL OR order_id IS NOT NULL)"
+
 
 @dataclass
 class Grounds:
@@ -45,7 +47,10 @@ class Grounds:
 
     @asynccontextmanager
     async def one(self, pause: float = 0.05) -> AsyncIterator[Ground]:
-        """A place for one life, with so many seconds between looks at it. What somebody failed on is left alone."""
+        """A place for one life, with so many seconds between looks at it.
+
+        What somebody failed on is left alone, and so is what somebody left under way: later controllers would go on
+        with it, on buses of their own, where nobody serves its lane."""
         name = self.free.pop() if self.free else await self._new()
         client = await nats.connect(self.nats.url)
         world = SimWorld(self.cloud)
@@ -54,7 +59,8 @@ class Grounds:
         ground.pause = pause
         try:
             yield ground
-            self.free.append(name)
+            if not await database.fetchval(UNDER_WAY):
+                self.free.append(name)
         finally:
             await ground.close()
             await database.close()

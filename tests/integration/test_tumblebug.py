@@ -95,7 +95,7 @@ async def shell(grounds: Grounds, **regions: str) -> AsyncIterator[Shell]:
 async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
     async with shell(grounds) as here:
         aws, azure = here.worlds["aws"], here.worlds["azure"]
-        await azure.fault(kind="slow", verb="create", seconds=1.0)
+        await azure.fault(kind="latency", verb="create", seconds=60.0)
         groups = [
             {"name": "front", "subGroupSize": "2", "specId": f"aws+{aws.region}+small", "imageId": "debian-12"},
             {"name": "back-end", "specId": f"azure+{azure.region}+small", "imageId": "debian-12"},
@@ -113,6 +113,7 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         assert (code, refused["holder"]["operation"]) == (409, made["operation"])
         assert refused["message"].startswith("MCI is under Create by anonymous since ")
 
+        await azure.heal()
         said = await here.settled("Running:3 (R:3/3)")
         assert [vm["id"] for vm in said["vm"]] == ["back-end-1", "front-1", "front-2"]
         assert await here.instances() == ["running"] * 3

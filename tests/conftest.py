@@ -13,6 +13,7 @@ from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import migrate_now
 from tests.alone import Alone
 from tests.drivers.cloud import SimCloud, SimWorld
+from tests.spread import spread
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
 
@@ -32,16 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long begins first, and before it what has the machine for itself: at the end, nobody is to wait.
-
-    What brings up a whole cloud, and what only tries more of the same, runs where it is asked for: with `-m heavy`,
-    and with `-m long`."""
+    """What brings up a whole cloud, and what only tries more of the same, runs where it is asked for: with
+    `-m heavy`, and with `-m long`."""
     for mark in ("heavy", "long"):
         if mark not in config.option.markexpr:
             marked = [item for item in items if item.get_closest_marker(mark)]
             config.hook.pytest_deselected(items=marked)
             items[:] = [item for item in items if not item.get_closest_marker(mark)]
-    items.sort(key=lambda item: (not item.get_closest_marker("alone"), not item.get_closest_marker("slow")))
+    items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1))
 
 
 @pytest.fixture(scope="session")

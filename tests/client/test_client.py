@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import re
 from collections.abc import AsyncIterator, Awaitable
 from datetime import UTC, datetime
+from types import ModuleType
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from stead.api import journal, problems, reality
 from stead.api import models as wire
@@ -35,6 +36,7 @@ from stead.client.transport import read
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import HEARTBEAT, Cell
 from tests.client.proxy import Proxy
+from tests.patience import PATIENCE
 
 SPEC = {"provider": "sim", "region": "a"}
 
@@ -61,7 +63,7 @@ async def running(cell: Cell, client: Client, path: str) -> str:
 
 async def soon[T](work: Awaitable[T]) -> T:
     """What is waited for comes, or the test fails."""
-    return await asyncio.wait_for(work, 30)
+    return await asyncio.wait_for(work, PATIENCE)
 
 
 async def follows(proxy: Proxy, times: int) -> None:
@@ -172,7 +174,14 @@ def test_what_a_newer_server_adds_is_passed_over() -> None:
     assert read(text, models.Reason) == models.Reason(code="a", says="b")
 
 
-OURS = {name: kind for name, kind in (vars(models) | vars(queues)).items() if dataclasses.is_dataclass(kind)}
+def values_of(module: ModuleType) -> dict[str, type[Struct]]:
+    """By name, all kinds of values that a module of the client has."""
+    found = {name: kind for name, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, Struct)}
+    del found["Struct"]
+    return found
+
+
+OURS = values_of(models) | values_of(queues)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -194,7 +203,7 @@ def test_the_client_knows_every_field_of_the_wire(name: str) -> None:
         if (its := theirs.get(name, name)) in vars(part)
     )
     dialects = {"error_message"}  # what only clients of others look for
-    assert {f.name for f in dataclasses.fields(ours)} == set(pages.model_fields) - dialects
+    assert set(ours.__struct_fields__) == set(pages.model_fields) - dialects
 
 
 # Waiting

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,11 +9,11 @@ import pytest
 from stead.api import leases as wire
 from stead.client import Client, Invalid, NotFound, SyncClient, leases
 from tests.api.cell import Cell
-from tests.client.test_client import client, soon
+from tests.client.test_client import client, soon, values_of
 
 __all__ = ["client"]
 
-OURS = {name: kind for name, kind in vars(leases).items() if dataclasses.is_dataclass(kind)}
+OURS = values_of(leases)
 THEIRS = {"LeasePage": "Leases", "HostPage": "Hosts"}
 
 
@@ -32,7 +31,7 @@ def terms(ns: str, start: datetime, end: datetime, count: int = 1) -> dict[str, 
 @pytest.mark.parametrize("name", OURS)
 def test_what_is_answered_is_known_whole(name: str) -> None:
     theirs = getattr(wire, THEIRS.get(name, name))
-    assert {f.name for f in dataclasses.fields(OURS[name])} == set(theirs.model_fields)
+    assert set(OURS[name].__struct_fields__) == set(theirs.model_fields)
 
 
 async def test_hosts_are_added_judged_and_forgotten(client: Client, ns: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stead.dev.children import alive, free_port
 from tests.docs.blocks import fenced, steps
+from tests.patience import PATIENCE
 
 NOT_TYPED = ("pip install ",)
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)"
@@ -153,7 +154,7 @@ class Beside(Terminal):
         return [LATER.sub("", line) for line in self.out.read_text(encoding="utf-8").splitlines()]
 
     def _until(self, line: str) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not any(re.fullmatch(line, one) for one in self.lines()[self.seen :]):
             assert self.process.poll() is None, self.lines()
             assert time.monotonic() < end, f"waited for {line}: {self.lines()}"

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from stead.dev.children import free_port
 from stead.drivers import registry
 from stead.drivers.base import MOVING, Member
 from stead.drivers.process import cgroups, processes
@@ -45,13 +45,6 @@ async def driver(world: ProcessWorld) -> AsyncIterator[ProcessDriver]:
 
 def shell(*lines: str) -> list[str]:
     return ["sh", "-c", "\n".join(lines)]
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 async def seen(driver: ProcessDriver, state: str, app: Member) -> str:

@@ -17,6 +17,7 @@ import pytest
 
 from stead.agent.work import TRIES, Work
 from stead.bus.messages import Order, OrderMember
+from stead.dev.children import free_port
 from stead.drivers.base import MOVING, Member, Result
 from stead.drivers.process import cgroups
 from stead.drivers.process.driver import ProcessDriver
@@ -28,7 +29,7 @@ from tests.drivers.conformance import eventually, known, look, until
 from tests.drivers.edge_conformance import act, changed, tell
 from tests.drivers.process_world import ProcessWorld
 from tests.drivers.system_conformance import STABLE, SUCCEEDED, SystemConformance, fewest, make, respecified, written
-from tests.drivers.test_process import free_port, holds, in_group, shell
+from tests.drivers.test_process import holds, in_group, shell
 
 FENCE = Fence(0, 7)
 
@@ -96,7 +97,7 @@ class TestCopies:
         assert len(world.processes(service)) == len(world.keepers()) == 3
 
     async def test_each_copy_has_a_port_of_its_own(self, driver: ProcessDriver, world: ProcessWorld) -> None:
-        port = free_port()
+        port = free_port(2)
         serves = ["busybox", "httpd", "-f", "-p", "127.0.0.1:${PORT}", "-h", "."]
         health = {"tcp": {"port": 0}, "every": 0.1}
         env = {"TEST_SITE": world.root.mark, "NAME": "copy-${COPY}-at-${PORT}"}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from types import NoneType
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from stead.client.transport import Transport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoleAt:
+class RoleAt(Struct, frozen=True, kw_only=True):
     """A role, and where one has it; `*` is every namespace, and the cell itself."""
 
     role: str
@@ -22,8 +22,7 @@ class RoleAt:
         return f"{self.role}@{self.namespace}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Login:
+class Login(Struct, frozen=True, kw_only=True):
     """How one can log in."""
 
     open: bool = False
@@ -32,8 +31,7 @@ class Login:
     scopes: str = "openid"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whoami:
+class Whoami(Struct, frozen=True, kw_only=True):
     """Who one is."""
 
     name: str
@@ -43,8 +41,7 @@ class Whoami:
     until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """A token for a program, without its secret."""
 
     id: str
@@ -56,15 +53,13 @@ class Token:
     used_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenPage:
+class TokenPage(Struct, frozen=True, kw_only=True):
     """All tokens that one may see."""
 
     items: tuple[Token, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewToken:
+class NewToken(Struct, frozen=True, kw_only=True):
     """A token that was just made, with its secret."""
 
     name: str
@@ -73,8 +68,7 @@ class NewToken:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(Struct, frozen=True, kw_only=True):
     """A role that a person or a group has."""
 
     subject: str
@@ -84,15 +78,13 @@ class Grant:
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantPage:
+class GrantPage(Struct, frozen=True, kw_only=True):
     """All grants that one may see."""
 
     items: tuple[Grant, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """A policy, in Cedar."""
 
     name: str
@@ -101,8 +93,7 @@ class Policy:
     changed_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyPage:
+class PolicyPage(Struct, frozen=True, kw_only=True):
     """All policies beside the roles."""
 
     items: tuple[Policy, ...]

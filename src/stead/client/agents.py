@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from stead.client.transport import Transport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentIdentity:
+class AgentIdentity(Struct, frozen=True, kw_only=True):
     """An agent: who it is, if it has an identity, and when it was last heard of."""
 
     name: str
@@ -24,15 +24,13 @@ class AgentIdentity:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentList:
+class AgentList(Struct, frozen=True, kw_only=True):
     """All agents."""
 
     items: tuple[AgentIdentity, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invitation:
+class Invitation(Struct, frozen=True, kw_only=True):
     """With its token one agent may join, once. The server keeps no token."""
 
     name: str
@@ -41,8 +39,7 @@ class Invitation:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class Joined(Struct, frozen=True, kw_only=True):
     """What an agent is given that was let in."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from stead.client.chain import ChainedLine
 from stead.client.transport import Transport
@@ -13,8 +14,7 @@ from stead.client.transport import Transport
 PAGE = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class Archive(Struct, frozen=True, kw_only=True):
     """Lines that were taken out of the journal, and the file that they are in."""
 
     first: int
@@ -28,8 +28,7 @@ class Archive:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(Struct, frozen=True, kw_only=True):
     """How far the chain of hashes has come."""
 
     position: int
@@ -44,8 +43,7 @@ class Head:
     """The last position of lines from before the time that was asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextArchive:
+class NextArchive(Struct, frozen=True, kw_only=True):
     """What could be archived next: all lines of one day, and those that stand between them."""
 
     first: int
@@ -55,8 +53,7 @@ class NextArchive:
     """Some have no position yet: ask again in a moment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextArchives:
+class NextArchives(Struct, frozen=True, kw_only=True):
     """What could be archived next, if anything."""
 
     next: NextArchive | None = None

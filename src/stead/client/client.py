@@ -228,7 +228,7 @@ class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, System
                 if shown is None or _now() - heard_at > self._patience:
                     raise
                 now = shown
-            if now != shown:
+            if now.differs(shown):
                 shown, delay = now, SHORTEST_LOOK
                 yield now
             if now.outcome is not None:

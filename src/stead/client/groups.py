@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationMember:
+
+class OperationMember(Struct, frozen=True, kw_only=True):
     """A member of a group that did not do what an operation asked of it."""
 
     path: str
@@ -17,8 +17,7 @@ class OperationMember:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationMemberPage:
+class OperationMemberPage(Struct, frozen=True, kw_only=True):
     """A page of them, in order of path."""
 
     items: tuple[OperationMember, ...]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lasting:
+
+class Lasting(Struct, frozen=True, kw_only=True):
     """For how long an operation has been where it is. What was learned is shown, and decides nothing."""
 
     since: datetime

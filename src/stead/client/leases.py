@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import NoneType
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from stead.client.paging import through
 from stead.client.transport import Transport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reserved:
+class Reserved(Struct, frozen=True, kw_only=True):
     """Hosts of a lease that are alike."""
 
     id: str
@@ -33,8 +34,7 @@ class Reserved:
     """Another host took the place of one that failed; until the lease is changed by its owner."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Struct, frozen=True, kw_only=True):
     """When something happens to a lease."""
 
     id: str
@@ -48,8 +48,7 @@ class Moment:
     """Seconds after its time at which it came; None where it has not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Struct, frozen=True, kw_only=True):
     """What was told of a lease before its end."""
 
     id: str
@@ -62,8 +61,7 @@ class Notice:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class Lease(Struct, frozen=True, kw_only=True):
     """Hosts booked from one time to another."""
 
     id: str
@@ -86,16 +84,14 @@ class Lease:
     notices: tuple[Notice, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeasePage:
+class LeasePage(Struct, frozen=True, kw_only=True):
     """A page of leases."""
 
     items: tuple[Lease, ...]
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Struct, frozen=True, kw_only=True):
     """A machine that can be booked."""
 
     name: str
@@ -110,16 +106,14 @@ class Host:
     added_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPage:
+class HostPage(Struct, frozen=True, kw_only=True):
     """A page of hosts."""
 
     items: tuple[Host, ...]
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Booked:
+class Booked(Struct, frozen=True, kw_only=True):
     """Somebody has a host."""
 
     host: str
@@ -130,8 +124,7 @@ class Booked:
     status: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calendar:
+class Calendar(Struct, frozen=True, kw_only=True):
     """Hosts by time."""
 
     start: datetime
@@ -141,8 +134,7 @@ class Calendar:
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lateness:
+class Lateness(Struct, frozen=True, kw_only=True):
     """How late the moments of leases came, in seconds."""
 
     fired: int

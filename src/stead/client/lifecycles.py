@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifecycleName:
+
+class LifecycleName(Struct, frozen=True, kw_only=True):
     """A lifecycle in brief."""
 
     kind: str
@@ -25,15 +25,13 @@ class LifecycleName:
     findings: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifecycleNames:
+class LifecycleNames(Struct, frozen=True, kw_only=True):
     """All of them."""
 
     items: tuple[LifecycleName, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifecycleState:
+class LifecycleState(Struct, frozen=True, kw_only=True):
     """A state."""
 
     name: str
@@ -44,8 +42,7 @@ class LifecycleState:
     awaits: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifecycleAction:
+class LifecycleAction(Struct, frozen=True, kw_only=True):
     """What somebody may ask for, and how it goes."""
 
     name: str
@@ -61,8 +58,7 @@ class LifecycleAction:
     steers: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifecycleMove:
+class LifecycleMove(Struct, frozen=True, kw_only=True):
     """One edge."""
 
     source: str
@@ -73,8 +69,7 @@ class LifecycleMove:
     forced: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LifecycleFinding:
+class LifecycleFinding(Struct, frozen=True, kw_only=True):
     """A hole in a lifecycle, and how to mend it."""
 
     rule: str
@@ -83,16 +78,14 @@ class LifecycleFinding:
     mend: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExploredSize:
+class ExploredSize(Struct, frozen=True, kw_only=True):
     """How much there was to see when it was explored in full."""
 
     worlds: int
     steps: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisteredLifecycle:
+class RegisteredLifecycle(Struct, frozen=True, kw_only=True):
     """How a kind came that is not built in."""
 
     version: int
@@ -104,8 +97,7 @@ class RegisteredLifecycle:
     """Within which bounds it was explored, and how much there was to see."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeLifecycle:
+class WholeLifecycle(Struct, frozen=True, kw_only=True):
     """A lifecycle whole."""
 
     kind: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from stead.client.errors import Unavailable
 from stead.client.transport import Transport
@@ -16,8 +17,7 @@ PATIENCE = 60.0
 """Seconds for which an agent may be away before following is given up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
+class Log(Struct, frozen=True, kw_only=True):
     """The end of what a resource wrote."""
 
     path: str

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stead.client.lasting import Lasting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Holder(Struct, frozen=True, kw_only=True):
     """Who has a claim that is in the way."""
 
     operation: str
@@ -20,24 +21,21 @@ class Holder:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """One reason of a refusal."""
 
     code: str
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldError:
+class FieldError(Struct, frozen=True, kw_only=True):
     """What is wrong with one part of a request."""
 
     where: str
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """Why there is no answer (RFC 9457)."""
 
     status: int
@@ -60,8 +58,7 @@ class Problem:
     """The detail once more, for clients of another dialect."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Running(Struct, frozen=True, kw_only=True):
     """An operation that is under way, as its resource shows it."""
 
     id: str
@@ -76,8 +73,7 @@ class Running:
     lasts: Lasting | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """A resource, as it is believed to be."""
 
     path: str
@@ -101,8 +97,7 @@ class Resource:
     """Of a group: how many members are in which state, a moment ago at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class Past(Struct, frozen=True, kw_only=True):
     """A resource as it was."""
 
     path: str
@@ -121,8 +116,7 @@ class Past:
     through: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationName:
+class OperationName(Struct, frozen=True, kw_only=True):
     """An operation, by which to find it."""
 
     id: str
@@ -131,8 +125,7 @@ class OperationName:
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Accepted(Struct, frozen=True, kw_only=True):
     """A change was let in, and will be carried to a settled end."""
 
     operation: OperationName | None
@@ -146,8 +139,7 @@ class Accepted:
     """While it waits: its place in its queue; 1 is the next."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """The durable record of an accepted action."""
 
     id: str
@@ -183,12 +175,15 @@ class Operation:
     """Of a group: in how many orders its members were put."""
     place: str | None = None
     """Of a deploy: where in its system."""
-    lasts: Lasting | None = field(default=None, compare=False)
-    """While it is under way: for how long it has been where it is. Time alone makes it no other operation."""
+    lasts: Lasting | None = None
+    """While it is under way: for how long it has been where it is."""
+
+    def differs(self, before: Operation | None) -> bool:
+        """Whether something has changed since; time alone makes it no other operation."""
+        return before is None or replace(self, lasts=None) != replace(before, lasts=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """An operation's right to change a path, or to use it."""
 
     path: str
@@ -199,8 +194,7 @@ class Claim:
     since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
 
     position: int
@@ -221,8 +215,7 @@ class Line:
     request: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(Struct, frozen=True, kw_only=True):
     """Something that would let a refused action in."""
 
     what: str
@@ -231,8 +224,7 @@ class Remedy:
     operation: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """Whether an action would be let in now, and if not, why, and what would help."""
 
     path: str
@@ -252,8 +244,7 @@ class Explanation:
     remedies: tuple[Remedy, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedMove:
+class PlannedMove(Struct, frozen=True, kw_only=True):
     """A move that would be made at once."""
 
     source: str
@@ -263,8 +254,7 @@ class PlannedMove:
     actor: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedClaim:
+class PlannedClaim(Struct, frozen=True, kw_only=True):
     """A claim that would be taken, handed over or given back."""
 
     path: str
@@ -272,8 +262,7 @@ class PlannedClaim:
     change: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedOrder:
+class PlannedOrder(Struct, frozen=True, kw_only=True):
     """What agents would be told at once."""
 
     verb: str
@@ -281,16 +270,14 @@ class PlannedOrder:
     members: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedTimer:
+class PlannedTimer(Struct, frozen=True, kw_only=True):
     """A timer that would start."""
 
     name: str
     after: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """Members in one condition, and what the action would do with them."""
 
     state: str
@@ -300,8 +287,7 @@ class Part:
     reasons: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
+class Rehearsal(Struct, frozen=True, kw_only=True):
     """What an action would do, without doing it."""
 
     path: str
@@ -321,8 +307,7 @@ class Rehearsal:
     members: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truth:
+class Truth(Struct, frozen=True, kw_only=True):
     """A resource as it is believed to be, beside what a look shows."""
 
     path: str
@@ -340,8 +325,7 @@ class Truth:
     seen_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Orphan:
+class Orphan(Struct, frozen=True, kw_only=True):
     """Something that a provider has, that carries our tag, and that nobody owns."""
 
     lane: str
@@ -354,8 +338,7 @@ class Orphan:
     seen_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(Struct, frozen=True, kw_only=True):
     """An agent that serves a lane, or did."""
 
     name: str
@@ -364,8 +347,7 @@ class Serving:
     last_seen: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
+class Lane(Struct, frozen=True, kw_only=True):
     """A lane, who serves it, and what there is to do on it."""
 
     lane: str
@@ -387,8 +369,7 @@ class Lane:
     survey_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourcePage:
+class ResourcePage(Struct, frozen=True, kw_only=True):
     """A page of resources."""
 
     items: tuple[Resource, ...]
@@ -397,8 +378,7 @@ class ResourcePage:
     """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationPage:
+class OperationPage(Struct, frozen=True, kw_only=True):
     """A page of operations."""
 
     items: tuple[Operation, ...]
@@ -406,40 +386,35 @@ class OperationPage:
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimPage:
+class ClaimPage(Struct, frozen=True, kw_only=True):
     """Claims, and whether there are others."""
 
     items: tuple[Claim, ...]
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TruthPage:
+class TruthPage(Struct, frozen=True, kw_only=True):
     """A page of resources, each beside what a look shows."""
 
     items: tuple[Truth, ...]
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrphanPage:
+class OrphanPage(Struct, frozen=True, kw_only=True):
     """Orphans, and whether there are others."""
 
     items: tuple[Orphan, ...]
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanePage:
+class LanePage(Struct, frozen=True, kw_only=True):
     """A page of lanes."""
 
     items: tuple[Lane, ...]
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalPage:
+class JournalPage(Struct, frozen=True, kw_only=True):
     """Lines of the journal."""
 
     items: tuple[Line, ...]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from stead.client.models import Operation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindCount:
+class KindCount(Struct, frozen=True, kw_only=True):
     """Resources of one kind in one state."""
 
     kind: str
@@ -19,8 +19,7 @@ class KindCount:
     members: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Troubled:
+class Troubled(Struct, frozen=True, kw_only=True):
     """A resource that somebody should look at, and why."""
 
     path: str
@@ -31,8 +30,7 @@ class Troubled:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThrottledLane:
+class ThrottledLane(Struct, frozen=True, kw_only=True):
     """A lane on which a provider has refused calls because there were too many."""
 
     lane: str
@@ -40,8 +38,7 @@ class ThrottledLane:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overview:
+class Overview(Struct, frozen=True, kw_only=True):
     """The cell at a glance."""
 
     at: datetime
@@ -61,8 +58,7 @@ class Overview:
     throttled: tuple[ThrottledLane, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeNode:
+class TreeNode(Struct, frozen=True, kw_only=True):
     """A resource, or only a part of paths, with how all that is below it stands."""
 
     name: str
@@ -76,24 +72,21 @@ class TreeNode:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreePage:
+class TreePage(Struct, frozen=True, kw_only=True):
     """A page of what lies directly below a path, the worst first."""
 
     items: tuple[TreeNode, ...]
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelinePhase:
+class TimelinePhase(Struct, frozen=True, kw_only=True):
     """A state that a member came into."""
 
     state: str
     at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineBar:
+class TimelineBar(Struct, frozen=True, kw_only=True):
     """A member of an operation in time."""
 
     path: str
@@ -106,8 +99,7 @@ class TimelineBar:
     says: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelineError:
+class TimelineError(Struct, frozen=True, kw_only=True):
     """Why members did not do what was asked."""
 
     outcome: str
@@ -116,8 +108,7 @@ class TimelineError:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeline:
+class Timeline(Struct, frozen=True, kw_only=True):
     """What an operation did and when."""
 
     operation: Operation

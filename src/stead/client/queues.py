@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from stead.client.models import Operation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
+class Queue(Struct, frozen=True, kw_only=True):
     """Where requests wait that met another operation on an object."""
 
     path: str
@@ -21,8 +21,7 @@ class Queue:
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeQueue:
+class WholeQueue(Struct, frozen=True, kw_only=True):
     """A queue with what waits in it, the next one first."""
 
     path: str
@@ -34,8 +33,7 @@ class WholeQueue:
     more: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuePage:
+class QueuePage(Struct, frozen=True, kw_only=True):
     """A page of queues."""
 
     items: tuple[Queue, ...]

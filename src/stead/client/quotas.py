@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class Quota(Struct, frozen=True, kw_only=True):
     """Of one thing."""
 
     what: str
@@ -16,8 +15,7 @@ class Quota:
     """None: as much as there is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quotas:
+class Quotas(Struct, frozen=True, kw_only=True):
     """Of all things."""
 
     path: str

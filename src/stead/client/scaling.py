@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import NoneType
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from stead.client.paging import through
 from stead.client.transport import Transport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDemand:
+class KnownDemand(Struct, frozen=True, kw_only=True):
     """The latest figure of demand, of a place or of all."""
 
     value: float
@@ -23,8 +23,7 @@ class KnownDemand:
     told_by: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingAct:
+class ScalingAct(Struct, frozen=True, kw_only=True):
     """What a policy did last at a place."""
 
     place: str
@@ -35,8 +34,7 @@ class ScalingAct:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScaledInstance:
+class ScaledInstance(Struct, frozen=True, kw_only=True):
     """An instance that counts."""
 
     path: str
@@ -45,8 +43,7 @@ class ScaledInstance:
     """The policy made it, and may delete it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaling:
+class Scaling(Struct, frozen=True, kw_only=True):
     """A policy in force, what it found last, and what it did."""
 
     namespace: str
@@ -60,19 +57,17 @@ class Scaling:
     changed_at: datetime | None = None
     demand: tuple[KnownDemand, ...] = ()
     acts: tuple[ScalingAct, ...] = ()
-    instances: tuple[ScaledInstance, ...] = field(default=())
+    instances: tuple[ScaledInstance, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScalingPage:
+class ScalingPage(Struct, frozen=True, kw_only=True):
     """A page of policies."""
 
     items: tuple[Scaling, ...]
     next: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemandTaken:
+class DemandTaken(Struct, frozen=True, kw_only=True):
     """What became of figures of demand."""
 
     news: int

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from stead.client.models import Operation, Resource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingPart:
+class StandingPart(Struct, frozen=True, kw_only=True):
     """Members that belong together: a subgroup, or all that are on one lane."""
 
     name: str
@@ -23,8 +23,7 @@ class StandingPart:
         return sum(self.counts.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstMember:
+class WorstMember(Struct, frozen=True, kw_only=True):
     """A member in trouble, and why."""
 
     path: str
@@ -33,8 +32,7 @@ class WorstMember:
     says: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """How a group stands."""
 
     resource: Resource

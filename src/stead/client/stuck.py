@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from stead.client.lasting import Lasting
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StuckLook:
+class StuckLook(Struct, frozen=True, kw_only=True):
     """Somebody looked at the object."""
 
     at: datetime
     seen: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StuckWhy:
+class StuckWhy(Struct, frozen=True, kw_only=True):
     """Why something is listed."""
 
     code: str
@@ -25,8 +24,7 @@ class StuckWhy:
     says: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StuckStep:
+class StuckStep(Struct, frozen=True, kw_only=True):
     """What one may do about it."""
 
     what: str
@@ -36,8 +34,7 @@ class StuckStep:
     actions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stuck:
+class Stuck(Struct, frozen=True, kw_only=True):
     """Something that does not come to its end as it should, or has come to one that nobody reported."""
 
     path: str
@@ -64,8 +61,7 @@ class Stuck:
     steps: tuple[StuckStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StuckPage:
+class StuckPage(Struct, frozen=True, kw_only=True):
     """A page of them. It may be empty and still have a next one."""
 
     items: tuple[Stuck, ...]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 from uuid import uuid4
 
+from msgspec import Struct
+
 from stead.client.models import Accepted
 from stead.client.transport import Transport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPart:
+class SystemPart(Struct, frozen=True, kw_only=True):
     """A service or a job of a system."""
 
     path: str
@@ -27,8 +27,7 @@ class SystemPart:
     operation: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningDeploy:
+class RunningDeploy(Struct, frozen=True, kw_only=True):
     """A deploy or a teardown that is under way, with the place that it has."""
 
     id: str
@@ -43,8 +42,7 @@ class RunningDeploy:
     cancelled: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class System:
+class System(Struct, frozen=True, kw_only=True):
     """A system whole."""
 
     path: str
@@ -55,8 +53,7 @@ class System:
     running: tuple[RunningDeploy, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemChange:
+class SystemChange(Struct, frozen=True, kw_only=True):
     """What becomes of a service or a job."""
 
     path: str
@@ -69,15 +66,14 @@ class SystemChange:
     """What is not as it was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPlan:
+class SystemPlan(Struct, frozen=True, kw_only=True):
     """What a deploy would do with things as they are."""
 
     path: str
     place: str
     mark: str
     """A deploy that brings it is let in only while this is so."""
-    changes: tuple[SystemChange, ...] = field(default=())
+    changes: tuple[SystemChange, ...] = ()
 
 
 class Systems:

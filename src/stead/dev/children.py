@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Self
 
@@ -39,16 +39,17 @@ class NotStarted(Exception):
     """A server ended, or said nothing, instead of becoming ready; the message has the end of its log."""
 
 
-def free_port() -> int:
-    """A port that nobody listens on.
+def free_port(count: int = 1) -> int:
+    """A port that nobody listens on; or the first of so many in a row.
 
     It lies below the range that the kernel gives to outgoing connections. Otherwise, while a server is down, a client
     that tries to reconnect could be given the server's own port, and connect to itself.
     """
     while True:
         port = random.SystemRandom().randrange(10_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
+        with ExitStack() as probes, suppress(OSError):
+            for each in range(port, port + count):
+                probes.enter_context(socket.socket()).bind(("127.0.0.1", each))
             return port
 
 

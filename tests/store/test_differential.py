@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -159,6 +160,7 @@ async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
             assert claims[UUID(holder.id)] == path
 
 
+@pytest.mark.slow
 @given(steps=st.lists(st.lists(st.integers(0, 997), min_size=AT_ONCE, max_size=AT_ONCE), min_size=12, max_size=12))
 @settings(
     max_examples=60,

@@ -82,6 +82,29 @@ async def test_the_chain_goes_on_where_positions_leap(migrated: str) -> None:
             await gone_over(store)
 
 
+async def test_what_was_cut_off_is_not_hidden_by_a_leap(migrated: str) -> None:
+    """Whoever has the database can take the newest lines away and go on behind them: whoever kept a head sees it."""
+    async with Store.open(migrated) as store, asyncpg.create_pool(migrated) as pool:
+        await pool.execute(LINES, 3)
+        await store.number_journal()
+        before = await store.head()
+        await pool.execute(LINES, 2)
+        await store.number_journal()
+        kept = await store.head()
+        await pool.execute("DELETE FROM journal WHERE position > 3")
+        await pool.execute("UPDATE journal_head SET position = 3, hash = $1", before["hash"])
+        await store.raise_incarnation()
+        await store.number_journal()
+        await gone_over(store)  # in itself it is whole
+        chain = Chain(0, None, {kept["position"]: kept["hash"]})
+        lines = [ChainedLine(line.position, "", line.hash, line.text.encode()) for line in await store.trail(0, 10)]
+        for line in lines[:3]:
+            chain.add(line)
+        with pytest.raises(Broken, match="the lines 4 to 5 are missing: removed, or a backup") as raised:
+            chain.add(lines[3])
+        assert raised.value.position == 4
+
+
 async def test_two_that_number_at_once_make_one_chain(migrated: str) -> None:
     async with Store.open(migrated) as one, Store.open(migrated) as two, asyncpg.create_pool(migrated) as pool:
         for _ in range(5):

@@ -102,6 +102,7 @@ class Chain:
         else:
             self._follows(line.position)
             self.without += 1
+        self._leaps(line.position)
         self.position, self.hash = line.position, line.hash
         self.lines += 1
         self._compare()
@@ -116,6 +117,13 @@ class Chain:
         """Positions leap where a backup was restored; the hash of the line after that follows all the same."""
         if position > self.position + 1:
             raise Broken(self.position + 1, f"{_missing(self.position + 1, position - 1)}: removed")
+
+    def _leaps(self, position: int) -> None:
+        """Nobody can have kept a hash of a position that was leapt over: there was a line then."""
+        lost = [known for known in self._known if self.position < known < position]
+        if lost:
+            missing = _missing(self.position + 1, max(lost))
+            raise Broken(self.position + 1, f"{missing}: removed, or a backup from before them was restored")
 
     def _compare(self) -> None:
         kept = self._known.pop(self.position, None)

@@ -138,6 +138,25 @@ def test_a_kept_head_that_the_journal_does_not_reach_any_more_is_missed(written:
     assert "Position 36: the lines 36 to 40 are missing" in stead("journal", "verify", "--head", kept).err
 
 
+def test_whoever_goes_on_behind_what_was_cut_off_is_told_and_found_by_a_kept_head(
+    written: int, sql: Sql, stead: Stead, cell: Cell
+) -> None:
+    """It looks as if a backup had been restored."""
+    kept = stead("journal", "head").out.strip()
+    sql("DELETE FROM journal WHERE position > 35")
+    sql("UPDATE cell SET last_position = 1000")
+    sql("UPDATE journal_head SET position = 35, hash = (SELECT hash FROM journal WHERE position = 35)")
+    sql(LINES, 3)
+    cell.numbered()
+    answer = stead("journal", "verify")
+    assert answer.code == Code.DONE
+    assert "positions leap from 35 to 1001: a backup was restored there, or" in answer.err
+    assert "38 lines are as they were written: 1 to 1003" in answer.out
+    answer = stead("journal", "verify", "--head", kept)
+    assert answer.code == Code.FAILED
+    assert f"Position 36: the lines 36 to {written} are missing: removed, or a backup" in answer.err
+
+
 def test_a_head_that_is_none_is_wrong_use(stead: Stead) -> None:
     answer = stead("journal", "verify", "--head", "17")
     assert answer.code == Code.USAGE

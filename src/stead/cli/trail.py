@@ -149,6 +149,9 @@ def _tell(chain: Chain, where: str) -> None:
     if chain.without:
         last = chain.first + chain.without - 1
         note(f"lines {chain.first} to {last} are from before there were hashes: nobody can say if they were changed")
+    for before, after in chain.leaps:
+        says = "a backup was restored there, or somebody took lines away and wrote all hashes after them anew"
+        note(f"positions leap from {before} to {after}: {says}")
     lines, are = ("line", "is as it was") if chain.lines == 1 else ("lines", "are as they were")
     line(f"{chain.lines:,} {lines}{where and ' ' + where} {are} written: {chain.first} to {chain.position}")
     if chain.hash is not None:

@@ -85,6 +85,8 @@ class Chain:
         """How many there were."""
         self.without = 0
         """How many of them have no hash."""
+        self.leaps: list[tuple[int, int]] = []
+        """Between which positions there are none: a backup was restored there, or all after it was written anew."""
         self._known = dict(known or {})
         self._compare()
 
@@ -102,7 +104,7 @@ class Chain:
         else:
             self._follows(line.position)
             self.without += 1
-        self._leaps(line.position)
+        self._leap(line.position)
         self.position, self.hash = line.position, line.hash
         self.lines += 1
         self._compare()
@@ -118,8 +120,10 @@ class Chain:
         if position > self.position + 1:
             raise Broken(self.position + 1, f"{_missing(self.position + 1, position - 1)}: removed")
 
-    def _leaps(self, position: int) -> None:
+    def _leap(self, position: int) -> None:
         """Nobody can have kept a hash of a position that was leapt over: there was a line then."""
+        if position > self.position + 1:
+            self.leaps.append((self.position, position))
         lost = [known for known in self._known if self.position < known < position]
         if lost:
             missing = _missing(self.position + 1, max(lost))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable
 from datetime import UTC, datetime
 from types import ModuleType
@@ -172,6 +174,40 @@ async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: p
 def test_what_a_newer_server_adds_is_passed_over() -> None:
     text = b'{"code": "a", "says": "b", "colour": "blue"}'
     assert read(text, models.Reason) == models.Reason(code="a", says="b")
+
+
+THREADS = """
+import sys
+from threading import Barrier, Thread
+import msgspec
+from stead.client import BadAnswer, models
+from stead.client.transport import read
+
+sys.setswitchinterval(1e-6)
+kinds = [kind for name, kind in vars(models).items() if name.endswith("Page")]
+together = Barrier(4)
+
+def first():
+    for kind in kinds:
+        together.wait()
+        try:
+            read(msgspec.json.encode({name: [] for name in kind.__struct_fields__}), kind)
+        except BadAnswer:
+            pass
+
+threads = [Thread(target=first) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(kinds))
+"""
+
+
+def test_threads_may_read_answers_of_the_same_kind_for_the_first_time_at_once() -> None:
+    for _ in range(4):  # without care two of three processes end by SIGSEGV
+        done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
+        assert (done.returncode, int(done.stdout or 0) > 5) == (0, True), done.stderr
 
 
 def values_of(module: ModuleType) -> dict[str, type[Struct]]:

@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import ssl
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -98,7 +99,7 @@ def raise_for_problem(status: int, content: bytes) -> None:
     if status < 400:
         return
     try:
-        problem = msgspec.json.decode(content, type=Problem)
+        problem = _decoder(Problem).decode(content)
     except msgspec.MsgspecError:  # somebody in between answered, who speaks no problems
         problem = Problem(status=status, code=f"http-{status}", title=httpx.codes.get_reason_phrase(status))
     raise error_of(problem)
@@ -109,9 +110,21 @@ def read[T](content: bytes, kind: type[T]) -> T:
     if kind is bytes:
         return cast(T, content)
     try:
-        return msgspec.json.decode(content or b"null", type=kind)
+        return _decoder(kind).decode(content or b"null")
     except msgspec.MsgspecError as error:
         raise BadAnswer(f"the answer is none that this client understands: {error}") from error
+
+
+_decoders: dict[object, msgspec.json.Decoder[Any]] = {}
+_making = Lock()
+
+
+def _decoder[T](kind: type[T]) -> msgspec.json.Decoder[T]:
+    """Types are looked into one at a time: where two threads do so at once, msgspec takes the process down."""
+    with _making:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.json.Decoder(kind)
+        return _decoders[kind]
 
 
 def _plain(query: Mapping[str, Any] | None) -> dict[str, str]:

@@ -7,8 +7,12 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
-PATIENCE = 30_000
+from tests import patience
+
+PATIENCE = patience.PATIENCE * 1000
 """Milliseconds."""
+expect.set_options(timeout=PATIENCE)
+
 OUT_OF_REACH = "net::ERR_"
 """How a browser says that it got no answer, or half of one."""
 

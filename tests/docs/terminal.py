@@ -79,7 +79,7 @@ def _loosely(text: str) -> str:
 class Terminal:
     """A folder with a shell in it."""
 
-    patience = 60.0
+    patience = PATIENCE
     """Seconds that a command may take."""
 
     def __init__(self, folder: Path, **env: str) -> None:

@@ -17,6 +17,7 @@ from stead.dev.children import free_port
 from stead.dev.engines import nats_binary
 from tests.docs.blocks import DOCS
 from tests.docs.terminal import Said, Terminal
+from tests.patience import PATIENCE
 
 
 class Starting(Terminal):
@@ -47,7 +48,7 @@ class Starting(Terminal):
         return lambda: listens(int(self.said.known[port]))
 
     def until(self, true: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + 40
+        end = time.monotonic() + PATIENCE
         while not true():
             assert time.monotonic() < end, f"waited for {what}"
             time.sleep(0.2)

@@ -19,7 +19,6 @@ from stead.api.rates import Rates
 from stead.dev.engines import Postgres
 from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
-from tests.patience import PATIENCE
 
 BOUNDS = Bounds(
     body=200_000,
@@ -245,7 +244,7 @@ def test_so_many_streams_and_no_more(narrow: Cell, client: httpx.Client) -> None
 
 
 def _until(so: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + 20
     while not so():
         assert time.monotonic() < deadline, otherwise
         time.sleep(0.02)

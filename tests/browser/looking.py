@@ -7,12 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
-from tests import patience
-
-PATIENCE = patience.PATIENCE * 1000
+PATIENCE = 30_000
 """Milliseconds."""
-expect.set_options(timeout=PATIENCE)
-
 OUT_OF_REACH = "net::ERR_"
 """How a browser says that it got no answer, or half of one."""
 

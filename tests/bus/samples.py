@@ -11,7 +11,6 @@ from typing import Any
 from stead.bus import Bus, BusState, Consumer, Delivery
 from stead.bus.messages import Message, Order, OrderMember, Presence, Renew, Report, ReportResult, Take, TakeReply
 from stead.lifecycle.snapshot import Fence
-from tests.patience import PATIENCE
 
 LANE = "aws.us-east-1"
 _ids = itertools.count(1)
@@ -59,7 +58,7 @@ async def granted(asked: Take) -> TakeReply:
 async def drain[M: Message](consumer: Consumer[M], count: int, limit: int = 100) -> list[Delivery[M]]:
     """Fetch until so many have come, and not one more."""
     found: list[Delivery[M]] = []
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(20):
         while len(found) < count:
             found += await consumer.fetch(limit)
     assert len(found) == count
@@ -68,9 +67,9 @@ async def drain[M: Message](consumer: Consumer[M], count: int, limit: int = 100)
 
 async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
     """For what the server does in its own time and does not tell."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + 10
     while not await true():
-        assert time.monotonic() < end, "it did not come to be"
+        assert time.monotonic() < end, "it did not come to be in ten seconds"
         await asyncio.sleep(0.02)
 
 
@@ -82,5 +81,5 @@ class States:
         bus.on_state(self._queue.put_nowait)
 
     async def become(self, state: BusState) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(20):
             assert await self._queue.get() is state

@@ -14,7 +14,6 @@ from stead.bus.messages import Logs, LogsReply
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from tests.bus.samples import LANE, order, report
-from tests.patience import PATIENCE
 
 DOMAIN = "hub"
 
@@ -56,7 +55,7 @@ async def test_with_the_domain_of_the_cell_everything_passes(
             assert told.message == report()
             await told.ack()
         await bus.serve_logs(LANE, _wrote)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(10):
             while True:
                 try:
                     answer = await controller.logs(Logs(LANE, wanted.members[0], 10))

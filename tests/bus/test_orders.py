@@ -96,7 +96,7 @@ async def test_what_comes_for_a_fetch_given_up_is_there_for_the_next(bus: Bus) -
         await give_up_a_fetch(bus, lane)
         sent = order()
         await bus.publish_order(sent)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(10):
             (delivery,) = await lane.fetch(timeout=60)
         assert (delivery.message, delivery.times) == (sent, 1)
 
@@ -108,7 +108,7 @@ async def test_what_comes_for_a_fetch_given_up_is_not_held_back_by_the_next(bus:
         await asyncio.sleep(0)
         sent = order()
         await bus.publish_order(sent)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(10):
             (delivery,) = await fetching
         assert (delivery.message, delivery.times) == (sent, 1)
 

@@ -17,7 +17,6 @@ from tests.cli.remote import Answer, command
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import agent
-from tests.patience import PATIENCE
 
 FILE = """
 defaults: {{spec: small, image: debian-12}}
@@ -148,7 +147,7 @@ async def test_a_status_can_be_had_after_a_look(
         async def seen() -> bool:
             return "Partial-Running:2 (R:2/3)" in await stead.done("mci", "status", "shop/web")
 
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(10):
             while not await seen():
                 await asyncio.sleep(0.1)
         assert await world.calls("describe") == calls + 1, "one call for all of a place"

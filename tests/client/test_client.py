@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from stead.api import journal, problems, reality
 from stead.api import models as wire
@@ -21,6 +22,7 @@ from stead.client import (
     Client,
     Fault,
     Invalid,
+    Lasting,
     NotAllowed,
     NotFound,
     Outdated,
@@ -38,7 +40,6 @@ from stead.client.transport import read
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import HEARTBEAT, Cell
 from tests.client.proxy import Proxy
-from tests.patience import PATIENCE
 
 SPEC = {"provider": "sim", "region": "a"}
 
@@ -65,7 +66,7 @@ async def running(cell: Cell, client: Client, path: str) -> str:
 
 async def soon[T](work: Awaitable[T]) -> T:
     """What is waited for comes, or the test fails."""
-    return await asyncio.wait_for(work, PATIENCE)
+    return await asyncio.wait_for(work, 30)
 
 
 async def follows(proxy: Proxy, times: int) -> None:
@@ -174,6 +175,24 @@ async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: p
 def test_what_a_newer_server_adds_is_passed_over() -> None:
     text = b'{"code": "a", "says": "b", "colour": "blue"}'
     assert read(text, models.Reason) == models.Reason(code="a", says="b")
+
+
+def test_time_alone_makes_no_other_operation() -> None:
+    lasts = Lasting(since=datetime(2026, 1, 1, tzinfo=UTC))
+    before = models.Operation(
+        id="a",
+        action="create",
+        kind="vm",
+        path="/a",
+        principal="ann",
+        outcome=None,
+        created_at=lasts.since,
+        lasts=lasts,
+    )
+    later = replace(before, lasts=replace(lasts, late=True))
+    assert later.differs(None)
+    assert not later.differs(before)
+    assert replace(later, says="one of two").differs(before)
 
 
 THREADS = """

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stead.dev.children import alive, children, free_port
-from tests.patience import PATIENCE
 
 STEAD = [sys.executable, "-m", "stead"]
 
@@ -44,7 +43,7 @@ class Trial:
     def said(self) -> str:
         return self.out.read_text()
 
-    def until(self, true: Callable[[], object], what: str, within: float = PATIENCE) -> None:
+    def until(self, true: Callable[[], object], what: str, within: float = 60) -> None:
         end = time.monotonic() + within
         while not true():
             assert self.process.poll() is None, self.said()

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from stead.dev.children import alive, free_port
 from tests.docs.blocks import fenced, steps
-from tests.patience import PATIENCE
 
 NOT_TYPED = ("pip install ",)
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)"
@@ -79,7 +78,7 @@ def _loosely(text: str) -> str:
 class Terminal:
     """A folder with a shell in it."""
 
-    patience = PATIENCE
+    patience = 60.0
     """Seconds that a command may take."""
 
     def __init__(self, folder: Path, **env: str) -> None:
@@ -154,7 +153,7 @@ class Beside(Terminal):
         return [LATER.sub("", line) for line in self.out.read_text(encoding="utf-8").splitlines()]
 
     def _until(self, line: str) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + 60
         while not any(re.fullmatch(line, one) for one in self.lines()[self.seen :]):
             assert self.process.poll() is None, self.lines()
             assert time.monotonic() < end, f"waited for {line}: {self.lines()}"

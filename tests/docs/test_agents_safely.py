@@ -17,7 +17,6 @@ from stead.dev.children import free_port
 from stead.dev.engines import nats_binary
 from tests.docs.blocks import DOCS
 from tests.docs.terminal import Said, Terminal
-from tests.patience import PATIENCE
 
 
 class Starting(Terminal):
@@ -48,7 +47,7 @@ class Starting(Terminal):
         return lambda: listens(int(self.said.known[port]))
 
     def until(self, true: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + 40
         while not true():
             assert time.monotonic() < end, f"waited for {what}"
             time.sleep(0.2)

@@ -10,7 +10,6 @@ import pytest
 
 from tests.docs.blocks import DOCS
 from tests.docs.terminal import Beside
-from tests.patience import PATIENCE
 
 LOOKS = ("stead system show", "stead explain", "stead service list")
 """What comes to be as the page says a moment later."""
@@ -21,7 +20,7 @@ class InTown(Beside):
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """States follow within a second: nobody looks too soon."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + 40
         while command.startswith(LOOKS) and self.said.compare(output, self.type(command)):
             if time.monotonic() > end:
                 break

@@ -18,7 +18,6 @@ from stead.drivers.process.folders import JOBS, SERVICES, App, Root
 from stead.drivers.process.keeper import isolation
 from stead.drivers.process.processes import began_at, read
 from stead.drivers.process.site import JOB, SERVICE
-from tests.patience import PATIENCE
 
 SLEEP = ["sleep", "1000"]
 PATHS = {APP: "APP_PATH", SERVICE: "SERVICE_PATH", JOB: "JOB_PATH"}
@@ -122,7 +121,7 @@ class ProcessWorld:
                 isolation.drop_net(str(cluster.net))
         if trees := cgroups.found():
             for group in [tree / "stead" / self.root.mark for tree in {*trees.trees.values(), *trees.beside}]:
-                end = time.monotonic() + PATIENCE
+                end = time.monotonic() + 30
                 for folder in sorted(group.glob("**/"), reverse=True):
                     while folder.exists():
                         with suppress(OSError):  # the kernel may take a moment to notice that it is empty

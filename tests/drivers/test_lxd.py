@@ -30,7 +30,6 @@ from tests.drivers.lxd_server import Lxd, missing
 from tests.drivers.lxd_world import LxdWorld, Proxy, saying, with_verb
 from tests.drivers.lxd_world import Request as Sent
 from tests.integration.whole import PATH, controller, running, settled
-from tests.patience import PATIENCE
 
 LIFE = {
     "create": "Running",
@@ -272,7 +271,7 @@ class TestChange:
             await driver.perform("reboot", [made], "order-reboot")
         assert raised.value.unknown
         await until(driver, "Running", made)
-        async with asyncio.timeout(PATIENCE):  # LXD tells of it a moment after it is so
+        async with asyncio.timeout(20):  # LXD tells of it a moment after it is so
             while not await world.happened("instance-restarted", made):
                 await asyncio.sleep(0.1)
         assert await world.happened("instance-restarted", made) == 1

@@ -18,7 +18,9 @@ from stead.bus.subjects import Subjects
 from stead.dev.engines import Nats, Postgres
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration.lives import Moment, Nursery, Process
-from tests.patience import PATIENCE
+
+PATIENCE = 90.0
+"""Seconds for anything that is to happen, on a machine that has other things to do."""
 
 LEFT = {
     "a resource with something under way": "SELECT state, condition, order_id, timers FROM resources "

@@ -21,7 +21,6 @@ import pytest
 from stead.pki.identity import Identity
 from tests.drivers.cloud import SimCloud
 from tests.integration.test_processes import Stead
-from tests.patience import PATIENCE
 from tests.pki.safe import CELL, SafeNats
 
 ONE, TWO = "aws.us-east-1", "gcp.asia-northeast3"
@@ -98,7 +97,7 @@ class Cell:
         return self.stead("mci", "create", path, "-f", str(self.folder / "mci.yaml"), "--timeout", "60s")
 
 
-def until(holds: Callable[[], bool], what: str, within: float = PATIENCE) -> float:
+def until(holds: Callable[[], bool], what: str, within: float = 30) -> float:
     """Seconds until it was so."""
     began = time.monotonic()
     while not holds():

@@ -22,7 +22,6 @@ from stead.lifecycle.snapshot import OnPartial
 from tests.drivers.cloud import SimWorld
 from tests.integration.grounds import Grounds
 from tests.integration.whole import agent, controller, until
-from tests.patience import PATIENCE
 
 ANN = Caller("ann")
 PROVIDERS = ("aws", "azure", "gcp")
@@ -58,7 +57,7 @@ class Place:
     def service(self) -> Service:
         return Service(self.one.admission, View(self.one.store, self.one.mover.kinds))
 
-    async def outcome(self, operation: UUID, within: float = PATIENCE) -> str:
+    async def outcome(self, operation: UUID, within: float = 30.0) -> str:
         async def over() -> bool:
             record = await self.one.store.operation(operation)
             return record is not None and record["outcome"] != ""
@@ -334,7 +333,7 @@ async def test_a_creation_that_is_cancelled_while_it_is_prepared_leaves_nothing(
         assert await here.outcome(operation) == "cancelled"
         assert await here.state("web") == "Failed"
         assert not await here.vms("web")
-        await until(lambda: _nothing_shared(here))  # it was being made, and is found by the sweep
+        await until(lambda: _nothing_shared(here), 40)  # it was being made, and is found by the sweep
 
 
 @pytest.mark.req("S0-17")

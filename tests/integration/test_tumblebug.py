@@ -20,7 +20,6 @@ from tests.drivers.cloud import SimWorld
 from tests.integration.grounds import Grounds
 from tests.integration.served import Served, served
 from tests.integration.whole import agent
-from tests.patience import PATIENCE
 
 MCI = "http://localhost:1323/tumblebug/ns/default/mci/my-mci"
 REFINE = 'curl -X POST "http://localhost:1323/tumblebug/ns/default/mci/my-mci?action=refine"'
@@ -57,7 +56,7 @@ class Shell:
         """How the MCI stands, as soon as something is so."""
         said: dict[str, Any] = {}
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(30):
                 while True:
                     said = await self.done(f'curl "{MCI}?option=status"')
                     if holds(said):
@@ -208,7 +207,7 @@ def _rests(said: dict[str, Any]) -> bool:
 
 async def _ended(here: Shell, operation: str, outcome: str) -> None:
     """Until an operation has ended, as it should."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(30):
         while True:
             shown = await here.done(f"curl http://localhost:1323/v1/operations/{operation}")
             if shown["outcome"] is not None:

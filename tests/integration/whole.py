@@ -19,7 +19,6 @@ from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Store
 from tests.drivers.cloud import SimWorld
-from tests.patience import PATIENCE
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +70,7 @@ async def agent(nats: Nats, cell: str, world: SimWorld, name: str = "a1", **conf
     await driver.close()
 
 
-async def until(holds: Callable[[], Awaitable[bool]], within: float = PATIENCE) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], within: float = 20.0) -> None:
     async with asyncio.timeout(within):
         while not await holds():
             await asyncio.sleep(0.02)

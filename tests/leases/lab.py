@@ -25,7 +25,6 @@ from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration import whole
-from tests.patience import PATIENCE
 
 PACE = Pace(custody=4, call=2, resend=2, again=1, probe=10, undo=10, unseen_work=10, step=2, look=1, away=3)
 """Everything soon, so that a test need not wait."""
@@ -101,7 +100,7 @@ class Lab:
     async def do(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> tuple[str, str]:
         """Ask for something and wait for its end: the outcome, and what is said of it."""
         operation = await self.ask(action, path, spec)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(60):
             while (record := await self.one.store.operation(operation)) is None or not record["outcome"]:
                 await asyncio.sleep(0.03)
         return record["outcome"], record["says"]

@@ -30,7 +30,6 @@ from stead.pki.identity import Candidate, Description, Identity
 from stead.store import Store
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import ask, running, settled
-from tests.patience import PATIENCE
 from tests.pki.safe import CELL, SafeNats, Speaker, speaking
 
 FOREIGN = "/ns/m/g/1"
@@ -72,7 +71,7 @@ class Scene:
         """Until controllers have had all that was said, and so much at most is left to others."""
         await self.hostile.client.flush()
         manager = self.one.bus._link.client().jsm()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(60):
             while True:
                 info = await manager.consumer_info(OF.reports_stream, "controllers")
                 if not info.num_pending and (info.num_ack_pending or 0) <= left:

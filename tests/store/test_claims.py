@@ -23,7 +23,6 @@ from stead.lifecycle.claims import Claim, Conflict, Handle, Held, Mode, claims_f
 from stead.store.migrate import migrate_now
 from stead.store.store import speak_json
 from tests.lifecycle.test_claims import NODES
-from tests.patience import PATIENCE
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
 HOLDERS = ("one", "two", "three")
@@ -225,7 +224,7 @@ async def test_of_many_that_want_overlapping_paths_at_once_no_two_get_them(migra
             holders = [Holder(f"/resources/{uuid4()}") for _ in wanted]
             changes = [h.change([{"path": path, "mode": "x"}]) for h, path in zip(holders, wanted, strict=True)]
             asked = [pool.fetchval(COMMIT, *change) for change in changes]
-            answers = await asyncio.wait_for(asyncio.gather(*asked), PATIENCE)
+            answers = await asyncio.wait_for(asyncio.gather(*asked), 30)
             got = [path for path, answer in zip(wanted, answers, strict=True) if not answer["conflicts"]]
             held = Held()
             for i, path in enumerate(got):
@@ -256,7 +255,7 @@ async def test_a_read_does_not_show_claims_that_are_newer_than_itself(migrated: 
                 await asyncio.sleep(0)
             await db.take("one", [Claim("/m/a")])
             await guard.execute("SELECT pg_advisory_unlock(42)")
-        assert await asyncio.wait_for(looking, PATIENCE) is None
+        assert await asyncio.wait_for(looking, 20) is None
 
 
 @pytest.mark.req("S4-03")

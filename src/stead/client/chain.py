@@ -121,13 +121,14 @@ class Chain:
             raise Broken(self.position + 1, f"{_missing(self.position + 1, position - 1)}: removed")
 
     def _leap(self, position: int) -> None:
-        """Nobody can have kept a hash of a position that was leapt over: there was a line then."""
-        if position > self.position + 1:
-            self.leaps.append((self.position, position))
+        """Note it, if it is one; nobody can have kept a hash of a position within: there was a line then."""
+        if position == self.position + 1:
+            return
         lost = [known for known in self._known if self.position < known < position]
         if lost:
             missing = _missing(self.position + 1, max(lost))
-            raise Broken(self.position + 1, f"{missing}: removed, or a backup from before them was restored")
+            raise Broken(self.position + 1, f"{missing}: removed, or a backup from before was restored")
+        self.leaps.append((self.position, position))
 
     def _compare(self) -> None:
         kept = self._known.pop(self.position, None)

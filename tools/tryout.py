@@ -1,14 +1,18 @@
 """What a newcomer does: install the built wheel into an empty environment, run `stead dev`, type what it prints.
 
 `python -m tools.tryout` does it, says how long each step took, and fails where something does not work or is left
-behind. With `--packaged` it uses the PostgreSQL that comes along, even where another one is installed.
+behind. With `--packaged` it uses the PostgreSQL that comes along, even where another one is installed. With
+`--linked` it takes the dependencies, as `requirements.lock` has them, from the environment that it runs in: without a
+network, and in seconds.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +21,10 @@ import time
 import venv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import cache_from_source
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 60.0
@@ -28,32 +35,76 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do it; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.tryout", description="Try the built wheel as a newcomer.")
     parser.add_argument("--packaged", action="store_true", help="with the PostgreSQL that comes along")
+    parser.add_argument("--linked", action="store_true", help="with the dependencies of this environment")
     known, more = parser.parse_known_args(arguments)  # what else there is, is for `stead dev`
-    packaged = known.packaged
     with tempfile.TemporaryDirectory(prefix="stead-tryout-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # as root, PostgreSQL runs as somebody else, who has to get there
-        installed = _timed("install the wheel into an empty environment", lambda: _install(folder))
-        (folder / "tmp").mkdir()
-        path = f"{installed}{os.pathsep}{os.environ['PATH']}"
-        env = {**os.environ, "PATH": path, "TMPDIR": str(folder / "tmp")}
-        env.pop("PYTHONPATH", None)
-        if packaged:
-            (found,) = folder.glob("**/pginstall/bin")
-            env["STEAD_POSTGRES"] = str(found)
-        took = _try(folder, env, more)
+        _timed("install the wheel into an empty environment", lambda: install(folder, linked=known.linked))
+        took = _try(folder, environment(folder, packaged=known.packaged), more)
     print(f"{took:.1f} s from `stead dev` to the last of its commands, of at most {LIMIT:.0f}")
     return 0 if took <= LIMIT else 1
 
 
-def _install(folder: Path) -> Path:
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "--wheel-dir", str(folder), str(ROOT)], check=True, stderr=subprocess.DEVNULL)
+def environment(folder: Path, *, packaged: bool) -> dict[str, str]:
+    """The environment of processes: with the commands installed in a folder, and a folder for temporary files."""
+    (folder / "tmp").mkdir()
+    path = f"{folder / 'env' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "TMPDIR": str(folder / "tmp")}
+    env.pop("PYTHONPATH", None)
+    if packaged:
+        (found,) = folder.glob("env/lib/*/site-packages/*/pginstall/bin")
+        env["STEAD_POSTGRES"] = str(found)
+    return env
+
+
+def install(folder: Path, *, linked: bool) -> None:
+    """Build the wheel, and install it into a new environment in a folder."""
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(build, check=True, cwd=ROOT, stderr=subprocess.DEVNULL)
     (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "env", with_pip=True)
-    pip = [str(folder / "env" / "bin" / "pip"), "install", "--quiet", str(wheel)]
-    subprocess.run(pip, check=True, stderr=subprocess.DEVNULL)
-    return folder / "env" / "bin"
+    env = folder / "env"
+    venv.create(env, with_pip=not linked)
+    if linked:
+        _link(env)
+        uv = [sys.executable, "-m", "uv", "pip"]
+        where = ["--quiet", "--python", str(env / "bin" / "python")]
+        subprocess.run([*uv, "install", *where, "--offline", "--no-deps", str(wheel)], check=True)
+        subprocess.run([*uv, "check", *where], check=True)  # the lock has all that the wheel asks for
+        # Once here, as pip does it, and not in each of the processes that start together.
+        subprocess.run([env / "bin" / "python", "-m", "compileall", "-q", *env.glob("lib/*/*/stead")], check=True)
+    else:
+        pip = [str(env / "bin" / "pip"), "install", "--quiet", str(wheel)]
+        subprocess.run(pip, check=True, stderr=subprocess.DEVNULL)
+
+
+def _link(env: Path) -> None:
+    """Everything in `requirements.lock`, and nothing else, from the environment that this runs in."""
+    (site,) = env.glob("lib/python*/site-packages")
+    for found in re.findall(r"^(\w.*) \\$", (ROOT / "requirements.lock").read_text(), re.M):
+        wanted = Requirement(found)
+        if wanted.marker is not None and not wanted.marker.evaluate():
+            continue
+        installed = importlib.metadata.distribution(wanted.name)
+        if not wanted.specifier.contains(installed.version, prereleases=True):
+            raise SystemExit(f"{wanted.name} {installed.version} is not what requirements.lock has: run make setup")
+        for file in installed.files or ():
+            source, target = Path(str(installed.locate_file(file))), site / file
+            if ".." in file.parts and source.read_bytes()[:2] == b"#!":
+                continue  # a script, with the path of the other environment in it
+            _link_file(source, target)
+            if file.suffix == ".py" and ".." not in file.parts:
+                _link_file(Path(cache_from_source(source)), Path(cache_from_source(target)))
+
+
+def _link_file(source: Path, target: Path) -> None:
+    if not source.is_file() or target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:  # on another file system
+        shutil.copy2(source, target)
 
 
 def _try(folder: Path, env: Mapping[str, str], words: Sequence[str]) -> float:

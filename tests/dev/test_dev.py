@@ -16,12 +16,27 @@ from pathlib import Path
 import pytest
 
 from tests.dev.trial import STEAD, trial
+from tools.tryout import environment, install
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Who PostgreSQL runs as has to get there; into the folders of a run of tests, only its owner does."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 @pytest.mark.slow
-def test_what_it_prints_works_and_what_is_killed_comes_back(tmp_path: Path) -> None:
-    with trial(tmp_path) as one:
+def test_installed_wheel_with_packaged_postgres_runs_what_it_prints_and_leaves_nothing(open_folder: Path) -> None:
+    """As `make tryout ARGS=--packaged`, with the dependencies of the lock and without a network."""
+    install(open_folder, linked=True)
+    env = environment(open_folder, packaged=True)
+    with trial(open_folder, env=env) as one:
         one.runs()
+        program = Path(f"/proc/{one.pid('postgres')}/exe").resolve()
+        assert program.is_relative_to(open_folder / "env"), "the packaged server, not one of this machine"
         commands = re.findall(r"^  stead (mci tree|explain) (.*)", one.said(), re.M)
         assert "stead mci example | stead mci create shop/web -f -" in one.said()
         made = one.stead("mci create shop/web -f - -o name", one.stead("mci example").stdout)
@@ -44,15 +59,7 @@ def test_what_it_prints_works_and_what_is_killed_comes_back(tmp_path: Path) -> N
         assert one.stead("mci status shop/web").stdout.startswith("shop/web  Suspended:6")
         one.end()
         assert "nothing is left" in one.said()
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """Who PostgreSQL runs as has to get there; into the folders of a run of tests, only its owner does."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
+    assert [*Path(env["TMPDIR"]).iterdir()] == []
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,18 +22,23 @@ STEAD = [sys.executable, "-m", "stead"]
 class Trial:
     """A running `stead dev`."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
+    def __init__(self, folder: Path, *words: str, env: Mapping[str, str] | None = None) -> None:
+        """With an environment, the `stead` that is on its path."""
+        self.command = STEAD if env is None else [f"{env['PATH'].split(os.pathsep)[0]}/stead"]
         self.port, self.cloud = free_port(), free_port()
         self.out = folder / f"out-{self.port}"
         self.env = {
-            **os.environ,
+            **(env or os.environ),
             "STEAD_SERVER": f"http://127.0.0.1:{self.port}",
             "STEAD_DEV_DATA": str(folder / "kept"),
         }
         ports = ("--port", str(self.port), "--cloud-port", str(self.cloud))
         with self.out.open("wb") as out:
             self.process = subprocess.Popen(
-                [*STEAD, "dev", "--delay", "0.2", *ports, *words], stdout=out, stderr=subprocess.STDOUT, env=self.env
+                [*self.command, "dev", "--delay", "0.2", *ports, *words],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=self.env,
             )
 
     @property
@@ -62,7 +67,7 @@ class Trial:
 
     def stead(self, words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*STEAD, *words.split()],
+            [*self.command, *words.split()],
             input=stdin,
             capture_output=True,
             text=True,
@@ -96,8 +101,8 @@ class Trial:
 
 
 @contextmanager
-def trial(folder: Path, *words: str) -> Iterator[Trial]:
-    one = Trial(folder, *words)
+def trial(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Iterator[Trial]:
+    one = Trial(folder, *words, env=env)
     try:
         yield one
     finally:

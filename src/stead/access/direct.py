@@ -6,7 +6,9 @@ from datetime import timedelta
 
 from stead.access.access import Access, Roles
 from stead.store import Store
-from stead.store.migrate import migrate
+from stead.store.migrate import CannotMigrate, migrate
+
+__all__ = ["CannotMigrate", "create_token"]
 
 
 async def create_token(dsn: str, name: str, roles: Roles, lasts: timedelta) -> str:

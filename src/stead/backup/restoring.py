@@ -19,6 +19,7 @@ import asyncpg
 from stead.backup.archive import CHUNK, Manifest, opened, verify
 from stead.backup.clients import Clients, ToolFailed, clients, complaint
 from stead.backup.raising import connected, sessions
+from stead.store.extensions import ExtensionMissing, check
 from stead.store.migrate import known, migrate
 from stead.store.migrating import ONE_AT_A_TIME
 from stead.store.statements import statement
@@ -67,6 +68,10 @@ async def _check(connection: asyncpg.Connection[asyncpg.Record], manifest: Manif
         if "public.cell" in [r["name"] for r in await connection.fetch(statement("list_relations"), 1000)]:
             raise NotRestored("there is a cell in this database already: name an empty one (createdb makes one)")
         raise NotRestored(f"this database is not empty, there is {', '.join(there)}: name an empty one")
+    try:
+        await check(connection, manifest.revision)
+    except ExtensionMissing as error:
+        raise NotRestored(str(error)) from None
     if others := await sessions(connection):
         raise NotRestored(f"{connected(others)}, and may be a controller that waits for a cell: stop it first")
     system = await connection.fetchval("SELECT system_identifier::text FROM pg_control_system()")

@@ -11,7 +11,7 @@ import asyncpg
 import typer
 
 from stead import backup
-from stead.backup import Broken, Manifest, NotRaised, NotRestored, NotTaken, ToolFailed, ToolMissing
+from stead.backup import Broken, CannotMigrate, Manifest, NotRaised, NotRestored, NotTaken, ToolFailed, ToolMissing
 from stead.cli.comparing import compare
 from stead.cli.listing import printable
 from stead.cli.output import Code, Format, data, fail, line, note
@@ -137,7 +137,7 @@ def _done[T](work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     except (NotRestored, NotRaised) as error:
         fail(str(error), Code.REFUSED)
-    except (NotTaken, Broken, ToolMissing, ToolFailed) as error:
+    except (NotTaken, Broken, ToolMissing, ToolFailed, CannotMigrate) as error:
         fail(str(error))
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         fail(f"the database says: {error}")

@@ -225,6 +225,7 @@ def server(
     from stead.cli import entrance
     from stead.cli.processes import server as process
     from stead.cli.processes.place import Place
+    from stead.controller.engine import CannotMigrate
 
     entrance.check_address(host, tls=tls_cert is not None, behind_proxy=behind_proxy)
     entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
@@ -238,7 +239,10 @@ def server(
         fail(str(error), Code.USAGE)
     where = (unlocked(context, database), nats, cell)
     place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept)
-    process.run(place, listening, entry)
+    try:
+        process.run(place, listening, entry)
+    except CannotMigrate as error:
+        fail(str(error))
 
 
 def controller(
@@ -261,6 +265,7 @@ def controller(
     from stead.cli.processes import controller as process
     from stead.cli.processes.place import Place
     from stead.cli.processes.running import PortTaken
+    from stead.controller.engine import CannotMigrate
 
     _log("controller", log)
     _described(identity)
@@ -268,7 +273,7 @@ def controller(
     place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept)
     try:
         process.run(place, _metrics(metrics_host, metrics_port))
-    except PortTaken as error:
+    except (PortTaken, CannotMigrate) as error:
         fail(str(error))
 
 

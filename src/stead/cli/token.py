@@ -79,13 +79,15 @@ def create(
 
 def _direct(database: str, name: str, roles: list[RoleAt], duration: int) -> str:
     from stead.access.access import NotGiven
-    from stead.access.direct import create_token
+    from stead.access.direct import CannotMigrate, create_token
 
     wanted = [(role.role, role.namespace) for role in roles]
     try:
         return asyncio.run(create_token(database, name, wanted, timedelta(seconds=duration)))
     except NotGiven as error:
         fail(str(error), Code.USAGE)
+    except CannotMigrate as error:
+        fail(str(error))
 
 
 @app.command("list", short_help="Tokens.", epilog="Example: stead token list -o wide")

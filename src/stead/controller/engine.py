@@ -24,7 +24,9 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.pki.identity import Identity
 from stead.store import Store
-from stead.store.migrate import migrate
+from stead.store.migrate import CannotMigrate, migrate
+
+__all__ = ["CannotMigrate", "Engine", "Entry", "Place", "access_of", "door", "engine"]
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,15 @@ class Stead(Server):
     def __init__(self, name: str, *words: str, folder: Path | None = None, port: int | None = None) -> None:
         super().__init__(name, folder=folder, port=port)
         self.words = words
+        self.kept = folder is not None
 
     def command(self) -> Sequence[str | Path]:
         """The same interpreter, whatever is on the path."""
         return [sys.executable, "-m", "stead", *self.words]
+
+    def environment(self) -> Mapping[str, str]:
+        """A killed process leaves its temporary files behind; in its folder, they are removed with that."""
+        return os.environ if self.kept else {**os.environ, "TMPDIR": str(self.folder)}
 
     def ready(self) -> bool:
         """An agent has nothing that could be asked: it runs."""

@@ -6,6 +6,7 @@ keeper process, which waits on a pipe that only the parent holds open, does what
 
 from __future__ import annotations
 
+import os
 import pwd
 import random
 import shutil
@@ -14,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Self
@@ -98,6 +99,10 @@ class Server:
     def command(self) -> Sequence[str | Path]:
         raise NotImplementedError
 
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the process."""
+        return os.environ
+
     def ready(self) -> bool:
         """Whether the process just started can be worked with."""
         raise NotImplementedError
@@ -154,6 +159,7 @@ class Server:
             stdout=stdout,
             stderr=subprocess.STDOUT,
             cwd=self.folder,
+            env=self.environment(),
             start_new_session=True,  # a Ctrl-C is for the parent, which then ends it
             user=self.user,
             group=None if self.user is None else pwd.getpwnam(self.user).pw_gid,

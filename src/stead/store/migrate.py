@@ -20,6 +20,10 @@ HEAD = "head"
 """The newest revision there is."""
 
 
+class CannotMigrate(Exception):
+    """The schema of a database could not be brought up to date; the message says why, and what to do."""
+
+
 async def migrate(dsn: str, revision: str = HEAD) -> None:
     """Bring a database to a revision."""
     if revision == HEAD:

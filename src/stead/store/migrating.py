@@ -24,7 +24,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from stead.store.ahead import make_ahead
-from stead.store.migrate import newest, version
+from stead.store.extensions import check
+from stead.store.migrate import CannotMigrate, newest, version
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ BUSY = ("55P03", "40P01")
 """The database's words for a lock that could not be had, and for one that would never have been."""
 
 
-class Busy(Exception):
+class Busy(CannotMigrate):
     """The database could not be brought up to date, since others hold what is to be changed."""
 
 
@@ -70,6 +71,7 @@ async def upgrade(dsn: str, revision: str, *, patience: float = PATIENCE) -> Non
     loop = asyncio.get_running_loop()
     async with _turn(dsn) as connection:
         last = newest() if revision == "head" else revision
+        await check(connection, last)
         until = loop.time() + patience
         await make_ahead(connection, await version(connection), last)
         while True:

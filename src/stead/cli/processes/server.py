@@ -80,7 +80,7 @@ async def _server(place: Place, listening: Listening, entry: Entry) -> None:
         await _tell(service, entry)
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:
-            socket = Path(folder) / "controller"
+            socket = Path(folder) / "socket"  # its path may have about a hundred characters
             config = listening.config(replace(service, beside=partial(exposing.asked_at, socket)))
             told = {**place.addresses(), exposing.SOCKET: str(socket)}
             beside = asyncio.create_task(_beside(command, told))

@@ -46,11 +46,12 @@ def terms(start: float, end: float, count: int = 1, **more: Any) -> dict[str, An
 class Lab:
     """The cell: a controller, an agent, and hosts."""
 
-    def __init__(self, dsn: str, nats: Nats, cloud: SimCloud, cell: str) -> None:
+    def __init__(self, dsn: str, nats: Nats, cloud: SimCloud, cell: str, pace: Pace = PACE) -> None:
         self.dsn = dsn
         self.nats = nats
         self.cloud = cloud
         self.cell = cell
+        self.pace = pace
         self.region = f"r{secrets.token_hex(3)}"
         self.lane = f"{RACK}.{self.region}"
         self.world = SimWorld(cloud, self.region, RACK)
@@ -68,7 +69,7 @@ class Lab:
 
     @asynccontextmanager
     async def controller(self) -> AsyncIterator[Controller]:
-        async with whole.controller(self.dsn, self.nats, self.cell, pace=PACE, webhooks=(HOOKS,)) as one:
+        async with whole.controller(self.dsn, self.nats, self.cell, pace=self.pace, webhooks=(HOOKS,)) as one:
             yield one
 
     @asynccontextmanager

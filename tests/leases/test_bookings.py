@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -12,9 +14,19 @@ import pytest
 
 from stead.controller.admission import Accepted
 from stead.controller.wish import Wish
+from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.store.statements import statement
-from tests.leases.lab import Lab, terms
+from tests.drivers.cloud import SimCloud
+from tests.leases.lab import PACE, Lab, terms
+
+
+@pytest.fixture
+async def lab(migrated: str, nats_server: Nats, cloud: SimCloud, cell: str) -> AsyncIterator[Lab]:
+    """With time for steps: on a busy machine, a hundred bookings at once take longer than `PACE` gives each of them.
+    Two controllers would take the steps from each other over and over, and few bookings would end."""
+    async with Lab(migrated, nats_server, cloud, cell, replace(PACE, step=120)) as one:
+        yield one
 
 
 @pytest.mark.slow

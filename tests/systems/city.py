@@ -8,8 +8,6 @@ PostgreSQL, NATS, a server and three agents are started, all of them real proces
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
 import tempfile
 import time
@@ -61,6 +59,7 @@ class City:
             words = ("server", "--open", "--database", self.postgres.dsn(DATABASE), *bus)
             self.server = self._start(Web("server", "/readyz", *words, port=free_port()))
             self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stead-city-")))
+            self.folder.chmod(0o755)  # services look there whether they may be up
             stack.callback(end, self.folder)
             self.agents = {lane: self._agent(lane, bus) for lane in LANES}
             self.client = stack.enter_context(SyncClient(self.server.url))
@@ -101,9 +100,12 @@ class City:
         return self.client.resource(SYSTEM).state
 
 
-def branch(services: int, version: int = 1) -> Definition:
-    """Some services of one version."""
-    return {f"s{n}": {"command": ["sleep", "100000"], "env": {"VERSION": str(version)}} for n in range(services)}
+def branch(services: int, version: int = 1, gate: Path | None = None) -> Definition:
+    """Some services of one version. With a gate, none of them is up before that file is there."""
+    one: Definition = {"command": ["sleep", "100000"], "env": {"VERSION": str(version)}}
+    if gate is not None:
+        one["health"] = {"command": ["test", "-e", str(gate)], "every": 1, "timeout": PATIENCE, "grace": PATIENCE}
+    return {f"s{n}": one for n in range(services)}
 
 
 def run(services: int, tell: Callable[[str], None]) -> Story:
@@ -133,13 +135,15 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
 
 def _side_by_side(city: City, story: Story, each: int) -> None:
     """One subtree is updated while another is deployed; who lies on the way of either is refused."""
-    slow = {name: {**one, "settle": 3} for name, one in branch(each, 2).items()}
+    gate = city.folder / "side-by-side"
+    slow = branch(each, 2, gate)
     update, fresh = city.deploy(slow, "/b1"), city.deploy({"more": slow}, "/new")
     running = {one.place.removeprefix(SYSTEM) for one in city.client.system(SYSTEM).running}
     assert running == {"/b1", "/new"}, running
     refused = _refused(lambda: city.deploy({}, "/b1/s1"))
     assert refused == {f"{SYSTEM}/b1"}, refused
     assert city.state() == "updating"
+    gate.touch()
     assert [city.ended(id).outcome for id in (update, fresh)] == ["done", "done"]
     story.add(f"{each} services updated while {each} others were deployed; a third deploy was told who is in its way")
 
@@ -159,15 +163,17 @@ def _broken(city: City, story: Story, each: int) -> None:
 
 def _agent_killed(city: City, story: Story, each: int) -> None:
     """An agent dies in the middle; another takes its place, and what was let in is carried to its end."""
-    slow = {name: {**one, "settle": 4} for name, one in branch(each, 4).items()}
+    gate = city.folder / "agent-killed"
+    slow = branch(each, 4, gate)
     update = city.deploy({f"x{n}": slow for n in range(2)}, "/b4")
     victim = city.agents[LANES[0]]
     _until(
         lambda: any(p.operation and p.lane == LANES[0] for p in city.client.system(SYSTEM).parts), "work on its lane"
     )
-    os.kill(victim.pid, signal.SIGKILL)
-    time.sleep(2)
+    victim.kill()
     victim.start()
+    assert not city.client.operation(update).outcome, "the deploy was to be in the middle"
+    gate.touch()
     ended = city.ended(update)
     assert ended.outcome == "done", ended
     assert set(city.states().values()) == {"stable"}

@@ -6,12 +6,14 @@ import asyncio
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 from stead.cli.following import finish
 from stead.cli.output import ListFormat
 from stead.client import Client, SyncClient, Unreachable
 from tests.api.cell import Cell
+from tests.api.test_groups import ask, group
 from tests.client.proxy import Proxy
 from tests.terminal.progress import PROGRESS
 from tests.terminal.pseudo import Typed, pseudo_terminal, with_stead
@@ -63,6 +65,34 @@ def test_progress_with_stdout_in_file_is_drawn_and_result_is_in_file(cell: Cell,
     assert typed.drew(PROGRESS)
     assert stays(typed, ns, result=""), typed.text
     assert (tmp_path / "made").read_text() == f"{typed.lines[0].split()[-1]}\n"
+
+
+def test_progress_of_group_counts_its_members(cell: Cell, ns: str, web: httpx.Client, tmp_path: Path) -> None:
+    path = group(cell, web, ns, 2)
+    with pseudo_terminal(tmp_path, PATH=with_stead(tmp_path), STEAD_SERVER=cell.url) as terminal:
+        terminal.start(f"stead mci suspend {path}")
+        terminal.until(rf"^\S suspend of {path}: Suspending \(acting, 0 of 2")
+        cell.settle(f"{path}/g/0")
+        terminal.until(rf"^\S suspend of {path}: Suspending \(acting, 1 of 2")
+        cell.settle(f"{path}/g/1")
+        typed = terminal.end()
+    assert typed.code == 0, typed.text
+    assert f"suspend of {path}: done" in typed.lines
+
+
+@pytest.mark.parametrize("command", ["stead", "TERM=dumb stead"])
+def test_tree_watched_in_terminal_shows_changes_until_ctrl_c(
+    cell: Cell, ns: str, web: httpx.Client, tmp_path: Path, command: str
+) -> None:
+    path = group(cell, web, ns, 2)
+    with pseudo_terminal(tmp_path, PATH=with_stead(tmp_path), STEAD_SERVER=cell.url) as terminal:
+        terminal.start(f"{command} mci tree {path} --watch")
+        terminal.until("Running:2")
+        ask(cell, web, path, "suspend")
+        terminal.until("Suspending:2")
+        terminal.press_ctrl_c()
+        typed = terminal.end()
+    assert typed.code == 130, typed.text
 
 
 async def test_progress_with_server_gone_says_how_to_follow_the_operation(

@@ -42,7 +42,7 @@ An operation that was let in is not refused any more. It ends with one of these:
 EXITS = """
 ## Exit codes
 
-Every command of `stead` ends with one of these. A command that was stopped by Ctrl-C ends with 130.
+Every command of `stead` ends with one of these.
 """
 
 

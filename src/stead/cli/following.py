@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from stead.cli import lasting
 from stead.cli.listing import Columns, printable, write
 from stead.cli.output import Code, ListFormat, data, note
 from stead.cli.planned import show as show_plan
-from stead.cli.remote import INTERRUPTED, clock, plain, reach, seconds_of
+from stead.cli.progress_display import progress_display
+from stead.cli.remote import clock, command_line, plain, reach, seconds_of
 from stead.cli.standing import bars, saved
-from stead.client import Accepted, NotFound, Operation, SyncClient
+from stead.client import Accepted, Operation, SteadError, SyncClient, Unavailable, Unreachable
 
 GROUPS = ("mci", "subgroup")
 """Kinds that have members."""
@@ -92,11 +89,19 @@ def change(address: str, path: str, action: str, how: How, **wishes: Any) -> Non
         if how.dry_run:
             show_plan(client.rehearse(path, action, **wishes), how.output)
             return
-        see_through(client, client.ask(path, action, key=how.key, **wishes), action, path, how)
+        see_through(client, lambda: client.ask(path, action, key=how.key, **wishes), action, path, how)
 
 
-def see_through(client: SyncClient, accepted: Accepted, action: str, path: str, how: How) -> None:
-    """Follow what was let in, as far as the caller wants; ends the command unless that was well."""
+def see_through(client: SyncClient, ask: Callable[[], Accepted], action: str, path: str, how: How) -> None:
+    """Ask for a change and follow it, as far as the caller wants; ends the command unless that was well."""
+    try:
+        accepted = ask()
+    except KeyboardInterrupt:
+        note(
+            f"interrupted before the server answered; {action} {path} may have been accepted\n"
+            f"  list operations: {command_line(client.server, 'operation', 'list')}"
+        )
+        raise typer.Exit(Code.INTERRUPTED) from None
     told = _tell(accepted, action, path)
     if accepted.operation is None:
         if how.output in (ListFormat.JSON, ListFormat.YAML):
@@ -114,24 +119,45 @@ def see_through(client: SyncClient, accepted: Accepted, action: str, path: str, 
 def finish(
     client: SyncClient, id: str, timeout: str | None, output: ListFormat, well: Sequence[str] = ("done",)
 ) -> None:
-    """Follow an operation to its end and write how it ended; ends the command unless that was well."""
+    """Follow an operation to its end and write how it ended; ends the command unless that was well.
+
+    This is the one place in which a command waits for an operation.
+    """
+    ended: Operation | None = None
+    again = command_line(client.server, "operation", "wait", id)
     try:
-        with _progress(client) as progress:
-            ended = client.wait(id, seconds_of(timeout), progress)
+        with progress_display() as show:
+            for ended in client.follow(id, seconds_of(timeout)):
+                show(_says(ended), _bars(client, ended))
     except KeyboardInterrupt:
-        note(f"the operation goes on; see: stead operation wait {id}")
-        raise typer.Exit(INTERRUPTED) from None
+        note(f"interrupted; {_continues(id, ended)}\n  follow it: {again}")
+        raise typer.Exit(Code.INTERRUPTED) from None
+    except (Unreachable, Unavailable):
+        if ended is not None:
+            note(
+                f"the server no longer answers; {_continues(id, ended)}\n  follow it once the server is back: {again}"
+            )
+        raise
+    assert ended is not None
     write([ended], OPERATIONS, output)
     if ended.outcome not in well:
         where = ended.place or ended.path
-        note(f"error: {ended.action} of {where} ended {ended.outcome}; see: stead journal {where}")
+        journal = command_line(client.server, "journal", where)
+        note(f"error: {ended.action} of {where} ended {ended.outcome}; see: {journal}")
         if ended.says:
             note(f"  because: {printable(ended.says)}")
         elif ended.kind in (*GROUPS, "system") and ended.failed:
-            note(f"  {ended.failed} failed; see: stead operation members {ended.id}")
+            members = command_line(client.server, "operation", "members", ended.id)
+            note(f"  {ended.failed} failed; see: {members}")
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
         raise typer.Exit(Code.REFUSED if ended.outcome == "refused" else Code.FAILED)
+
+
+def _continues(id: str, operation: Operation | None) -> str:
+    if operation is None:
+        return f"operation {id} continues"
+    return f"{operation.action} {operation.place or operation.path} continues as operation {id}"
 
 
 def _tell(accepted: Accepted, action: str, path: str) -> bool:
@@ -153,34 +179,13 @@ def place(position: int | None) -> str:
     return f"queued, {before or 'none'} before it"
 
 
-class _Shown(Protocol):
-    def __call__(self, operation: Operation, /) -> None: ...
-
-
-@contextmanager
-def _progress(client: SyncClient) -> Iterator[_Shown]:
-    """Shows changes of an operation on stderr: lines that change on a terminal, with a bar for each place
-    that members of a group are in; a line each elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda operation: note(_says(operation))
-        return
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("")
-
-        def show(operation: Operation) -> None:
-            progress.update(task, description="\n".join([_says(operation), *_bars(client, operation)]))
-
-        yield show
-
-
 def _bars(client: SyncClient, operation: Operation) -> list[str]:
     """How far it has come by provider and region, where it is about a group."""
     if operation.outcome is not None or operation.kind not in GROUPS:
         return []
     try:
         return bars(client.status(operation.path))
-    except NotFound:
+    except SteadError:  # the bars are an extra; whether the server is lost, `follow` says
         return []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -209,32 +209,33 @@ def _show(
 def _watch(
     client: SyncClient, path: str, place: int, found: Standing, lines: Callable[[Standing], list[str]]
 ) -> None:
-    """On a terminal the lines change where they are; elsewhere they are written whenever they differ."""
+    """Show the lines in place where the terminal can move its cursor; elsewhere write them whenever they differ."""
     console = Console(highlight=False)
-    shown = lines(found)
-    if not console.is_terminal:
+    changes = _changes(client, path, place, lines(found), lines)
+    if console.is_terminal and not console.is_dumb_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            for shown in changes:
+                live.update(Text("\n".join(shown)), refresh=True)
+    for shown in changes:
         for text in shown:
             line(text)
-    with Live(_text(shown), console=console, auto_refresh=False, transient=False) as live:
+
+
+def _changes(
+    client: SyncClient, path: str, place: int, shown: list[str], lines: Callable[[Standing], list[str]]
+) -> Iterator[list[str]]:
+    """The lines as they are, and then each time they differ."""
+    yield shown
+    last = time.monotonic()
+    for _ in client.events(after=place, path=path):
+        if time.monotonic() - last < PAUSE:
+            continue
+        now = lines(client.status(path))
         last = time.monotonic()
-        for _ in client.events(after=place, path=path):
-            if time.monotonic() - last < PAUSE:
-                continue
-            now = lines(client.status(path))
-            last = time.monotonic()
-            if now == shown:
-                continue
+        if now != shown:
             shown = now
-            if console.is_terminal:
-                live.update(_text(shown), refresh=True)
-            else:
-                for text in shown:
-                    line(text)
+            yield shown
 
 
 PAUSE = 0.2
 """Seconds between two looks while much happens."""
-
-
-def _text(lines: list[str]) -> Text:
-    return Text("\n".join(lines))

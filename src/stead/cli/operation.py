@@ -12,8 +12,8 @@ from stead.cli.journal import LINES
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, note, table
 from stead.cli.paths import Below
-from stead.cli.remote import INTERRUPTED, Output, Server, Timeout, Watch, clock, plain, reach
-from stead.client import DEFAULT_SERVER, OperationMember, SteadError, SyncClient
+from stead.cli.remote import Output, Server, Timeout, Watch, clock, command_line, plain, reach
+from stead.client import DEFAULT_SERVER, Accepted, OperationMember, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")
 
@@ -129,8 +129,10 @@ def watch(
                 write_one(step, LINES, output, widths)
                 place = step.position
         except KeyboardInterrupt:
-            note(f"the operation goes on; see: stead operation watch {id}{f' --after {place}' if place else ''}")
-            raise typer.Exit(INTERRUPTED) from None
+            words = ("operation", "watch", id, *(("--after", str(place)) if place else ()))
+            what = f"{found.action} {found.place or found.path} continues as operation {id}"
+            note(f"interrupted; {what}\n  follow it: {command_line(client.server, *words)}")
+            raise typer.Exit(Code.INTERRUPTED) from None
         ended = client.operation(id)
         note(f"{found.action} of {found.path}: {ended.outcome}{f': {printable(ended.says)}' if ended.says else ''}")
         if ended.outcome != "done":
@@ -197,5 +199,8 @@ def retry(
     """
     with reach(server) as client:
         tried = client.operation(id)
-        again = client.retry(id, force=force, reason=reason, key=key)
-        see_through(client, again, tried.action, tried.path, How(output, wait, timeout, key=key))
+
+        def ask() -> Accepted:
+            return client.retry(id, force=force, reason=reason, key=key)
+
+        see_through(client, ask, tried.action, tried.path, How(output, wait, timeout, key=key))

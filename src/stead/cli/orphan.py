@@ -74,7 +74,7 @@ def adopt(
 ) -> None:
     """Put it on record as a VM, at a path or at the one it was made for. A look tells what it is."""
     with reach(server) as client:
-        see_through(client, client.adopt_orphan(lane, token, path), "adopt", token, How(output, True, None))
+        see_through(client, lambda: client.adopt_orphan(lane, token, path), "adopt", token, How(output, True, None))
 
 
 @app.command(
@@ -91,4 +91,4 @@ def remove(
 ) -> None:
     """Remove it for good. It is on record below /orphans, so the journal tells who did that and when."""
     with reach(server) as client:
-        see_through(client, client.remove_orphan(lane, token), "remove", token, How(output, wait, timeout))
+        see_through(client, lambda: client.remove_orphan(lane, token), "remove", token, How(output, wait, timeout))

@@ -49,6 +49,8 @@ class Code(IntEnum):
     """There is no such thing."""
     TIMED_OUT = 124
     """The time given by `--timeout` is over; the operation goes on."""
+    INTERRUPTED = 130
+    """Ctrl-C stopped the command; the operation it followed continues."""
 
 
 class Format(StrEnum):

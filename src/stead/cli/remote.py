@@ -16,6 +16,7 @@ from stead.cli.logins import token_for
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.cli.times import duration
 from stead.client import (
+    DEFAULT_SERVER,
     Invalid,
     NotAllowed,
     NotFound,
@@ -29,8 +30,8 @@ from stead.client import (
 )
 from stead.lifecycle.files.times import seconds
 
-INTERRUPTED = 130
-"""How a command ends that somebody stopped by hand; shells expect this number."""
+SERVER = "STEAD_SERVER"
+"""The environment variable with the address of the server."""
 
 _CODES: dict[type[ProblemError], Code] = {
     Refused: Code.REFUSED,
@@ -54,12 +55,19 @@ def reach(address: str, **options: Any) -> Iterator[SyncClient]:
         tell(error.problem)
         raise typer.Exit(_CODES.get(type(error), Code.FAILED)) from None
     except StillRunning as error:
-        note(f"error: timed out: {error}; it goes on, see: stead operation wait {error.operation.id}")
+        again = command_line(address, "operation", "wait", error.operation.id)
+        note(f"error: timed out: {error}; the operation continues\n  follow it: {again}")
         raise typer.Exit(Code.TIMED_OUT) from None
     except SteadError as error:
         fail(str(error))
     except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(Code.INTERRUPTED) from None
+
+
+def command_line(address: str, *words: str) -> str:
+    """A command to type next, which asks the same server as this one."""
+    usual = os.environ.get(SERVER) or DEFAULT_SERVER
+    return " ".join(["stead", *words, *(() if address == usual else ("--server", address))])
 
 
 def tell(problem: Problem) -> None:
@@ -92,7 +100,7 @@ def clock(at: datetime | None) -> str:
 
 
 Server = Annotated[
-    str, typer.Option("--server", envvar="STEAD_SERVER", metavar="URL", help="Where the server is.", is_eager=True)
+    str, typer.Option("--server", envvar=SERVER, metavar="URL", help="Where the server is.", is_eager=True)
 ]
 Output = Annotated[ListFormat, typer.Option("--output", "-o", help="How the result is written.")]
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Go on, and write what changes, until stopped.")]

@@ -19,7 +19,7 @@ from stead.cli.paths import SystemPath
 from stead.cli.remote import Output, Server, Timeout, plain, reach
 from stead.cli.settings import read_text
 from stead.cli.verbs import add_verb
-from stead.client import DEFAULT_SERVER, Resource, System, SystemPlan
+from stead.client import DEFAULT_SERVER, Accepted, Resource, System, SystemPlan
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.files.problems import DocumentError
 
@@ -108,10 +108,13 @@ def deploy(
         if not yes and sys.stdin.isatty() and not typer.confirm("Is that as wanted?", err=True):
             note("nothing was done")
             raise typer.Exit(Code.FAILED)
-        accepted = client.deploy(
-            path, definition, at=at, mark=plan.mark, on_failure=on_failure.value, reason=reason, key=key
-        )
-        see_through(client, accepted, "deploy", path, How(output, wait, timeout, key=key))
+
+        def ask() -> Accepted:
+            return client.deploy(
+                path, definition, at=at, mark=plan.mark, on_failure=on_failure.value, reason=reason, key=key
+            )
+
+        see_through(client, ask, "deploy", path, How(output, wait, timeout, key=key))
 
 
 def read_file(file: str, at: str) -> dict[str, Any]:

@@ -100,6 +100,7 @@ class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, System
         world knows.
         """
         shown = {"Authorization": f"Bearer {token}"} if token else {}
+        self.server = server
         self._transport = Transport(server, {**shown, **(headers or {})}, timeout, retries, ca)
         self._patience = patience
         self._silence = silence
@@ -215,15 +216,21 @@ class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, System
         """All operations on a path and below it, page by page, the latest first."""
         return through(lambda cursor: self.operation_page(below=below, running=running, limit=limit, cursor=cursor))
 
-    async def follow(self, id: str) -> AsyncGenerator[Operation]:
-        """An operation each time something about it has changed; the last is how it ended."""
+    async def follow(self, id: str, timeout: float | None = None) -> AsyncGenerator[Operation]:
+        """An operation each time something about it has changed; the last is how it ended. `StillRunning` when it
+        has not ended within so many seconds.
+        """
         shown: Operation | None = None
         delay = SHORTEST_LOOK
         heard_at = _now()
+        end = None if timeout is None else heard_at + timeout
         while True:
             try:
-                now = await self.operation(id)
+                async with asyncio.timeout_at(end):
+                    now = await self.operation(id)
                 heard_at = _now()
+            except TimeoutError:
+                raise StillRunning(shown or await self.operation(id)) from None
             except (Unreachable, Unavailable):
                 if shown is None or _now() - heard_at > self._patience:
                     raise
@@ -233,7 +240,7 @@ class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, System
                 yield now
             if now.outcome is not None:
                 return
-            await asyncio.sleep(delay)
+            await asyncio.sleep(delay if end is None else max(0.0, min(delay, end - _now())))
             delay = min(delay * 1.5, LONGEST_LOOK)
 
     async def wait(
@@ -241,14 +248,11 @@ class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, System
     ) -> Operation:
         """An operation when it has ended; `StillRunning` when it has not within so many seconds."""
         last: Operation | None = None
-        try:
-            async with asyncio.timeout(timeout), aclosing(self.follow(id)) as changes:
-                async for change in changes:
-                    last = change
-                    if on_change is not None:
-                        on_change(change)
-        except TimeoutError:
-            raise StillRunning(last or await self.operation(id)) from None
+        async with aclosing(self.follow(id, timeout)) as changes:
+            async for change in changes:
+                last = change
+                if on_change is not None:
+                    on_change(change)
         assert last is not None
         return last
 

@@ -1,4 +1,8 @@
-"""The client for programs without an event loop: the same methods, each run to its end."""
+"""The client for programs without an event loop: the same methods, each run to its end.
+
+No method calls the caller's code while its event loop runs, so a callback may use the client as any other code does.
+A method of `Client` that takes a callback is therefore written out here, over one that yields its values one by one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Self
 
 from stead.client.client import DEFAULT_SERVER, Client
+from stead.client.models import Operation
 
 
 def _whole[**P, T](
@@ -68,6 +73,11 @@ class SyncClient:
         self._run(Client.close)
         self._runner.close()
 
+    @property
+    def server(self) -> str:
+        """The address of the server."""
+        return self._client.server
+
     def __enter__(self) -> Self:
         return self
 
@@ -75,6 +85,21 @@ class SyncClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def wait(
+        self, id: str, timeout: float | None = None, on_change: Callable[[Operation], None] | None = None
+    ) -> Operation:
+        """An operation when it has ended; `StillRunning` when it has not within so many seconds.
+
+        `on_change` may call this client: between two changes no event loop runs.
+        """
+        last: Operation | None = None
+        for change in self.follow(id, timeout):
+            last = change
+            if on_change is not None:
+                on_change(change)
+        assert last is not None
+        return last
 
     resource = _whole(Client.resource)
     past = _whole(Client.past)
@@ -91,7 +116,6 @@ class SyncClient:
     operation_page = _whole(Client.operation_page)
     operations = _each(Client.operations)
     follow = _each(Client.follow)
-    wait = _whole(Client.wait)
     stuck_page = _whole(Client.stuck_page)
     examine = _whole(Client.examine)
     metrics = _whole(Client.metrics)

@@ -11,9 +11,9 @@ from hypothesis import settings
 
 from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import migrate_now
-from tests.alone import Alone
+from tests.plugins.alone import Alone
 from tests.drivers.cloud import SimCloud, SimWorld
-from tests.spread import spread
+from tests.plugins.spread import spread
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
 

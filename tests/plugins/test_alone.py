@@ -6,7 +6,7 @@ from pathlib import Path
 
 CONFTEST = """
 import pytest
-from tests import alone
+from tests.plugins import alone
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: as it says")
     if hasattr(config, "workerinput"):

@@ -175,7 +175,7 @@ def test_a_caller_has_so_many_changes_a_second(narrow: Cell, client: httpx.Clien
     assert problem["retry_after"] == int(refused[0].headers["retry-after"]) == 1
     with http(narrow, **{"x-name": "somebody-else"}) as other:
         assert other.post(f"/v1/resources/{ns}x/1", json={"kind": "vm"}).status_code != 429
-    time.sleep(1.1)
+    time.sleep(1.1)  # sleep: as long as Retry-After says
     assert client.post(f"/v1/resources/{ns}/9", json={"kind": "vm"}).status_code != 429
 
 

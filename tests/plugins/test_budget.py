@@ -32,7 +32,10 @@ def run(folder: Path, tests: str, *options: str) -> tuple[int, str]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_it.py").write_text(f"import subprocess, sys, time\nimport pytest\nBUSY = {BUSY!r}\n{tests}")
     command = [sys.executable, "-m", "pytest", "-q", *PLUGINS, *options, f"--rootdir={folder}", str(folder)]
-    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # the others take longer to load than the tests to run
+    env = {
+        **os.environ,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }  # the others take longer to load than the tests to run
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     return done.returncode, done.stdout
 

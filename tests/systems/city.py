@@ -166,7 +166,7 @@ def _agent_killed(city: City, story: Story, each: int) -> None:
         lambda: any(p.operation and p.lane == LANES[0] for p in city.client.system(SYSTEM).parts), "work on its lane"
     )
     os.kill(victim.pid, signal.SIGKILL)
-    time.sleep(2)
+    time.sleep(2)  # sleep: the agent is missed meanwhile
     victim.start()
     ended = city.ended(update)
     assert ended.outcome == "done", ended

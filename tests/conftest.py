@@ -12,7 +12,7 @@ from hypothesis import settings
 from stead.dev.engines import Nats, Postgres
 from tests.databases import Databases
 from tests.drivers.cloud import SimCloud, SimWorld
-from tests.plugins import tiers
+from tests.plugins import optional, tiers
 from tests.plugins.alone import Alone
 from tests.plugins.budget import Budget
 from tests.plugins.leftovers import Leftovers
@@ -38,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE[tier]))
     config.pluginmanager.register(Budget(config, enforced=tier == tiers.FAST))
     config.pluginmanager.register(Leftovers(config), "leftovers")
+    config.pluginmanager.register(optional)
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Alone())
 

@@ -82,10 +82,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--brief", action="store_true", help="only what is wrong, and the last line")
     parser.add_argument("--list", type=Path, default=LIST, metavar="PAGE")
-    parser.add_argument("--evidence", type=Path, default=EVIDENCE, metavar="JSON")
+    parser.add_argument("--evidence", type=Path, default=EVIDENCE["full"], metavar="JSON")
     options = parser.parse_args(arguments)
 
     statuses = read_list(options.list.read_text())
+    if not options.evidence.exists():
+        print("no evidence yet: run `make check-full` first", file=sys.stderr)
+        return 2
     outcomes: Outcomes = json.loads(options.evidence.read_text())
     if not options.brief:
         print("\n".join(table(statuses, outcomes)))

@@ -64,7 +64,10 @@ test-heavy: $(READY)
 
 # Which lines of src/stead the tests run, in all processes: make coverage, or make coverage ARGS="--tier full"
 coverage: $(READY)
-	$(BIN)/python -m tools.coverage $(ARGS)
+	mkdir -p .build && rm -f .build/coverage*
+	$(BIN)/coverage run -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal $(ARGS) || true
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --sort=cover
 
 # Every requirement with the tests that prove it, by what the last `make check-full` has seen. Fails where the list says more
 # than the tests show.

@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock", "requirements-docs.lock"]
+OTHER_LOCKS = ["requirements-libvirt.lock", "requirements-uv.lock", "tests/heavy/openstack/requirements.lock"]
 
 # Put together, so that this file does not find itself.
 REGISTRIES = [".".join(parts) for parts in [("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")]]
@@ -42,7 +43,7 @@ def test_a_place_would_be_found(place: str) -> None:
     assert named_places(f"see {place}simple") == [place]
 
 
-@pytest.mark.parametrize("name", [*LOCKS, "tests/heavy/openstack/requirements.lock"])
+@pytest.mark.parametrize("name", [*LOCKS, *OTHER_LOCKS])
 def test_the_lock_has_a_hash_for_every_package_and_no_address(name: str) -> None:
     text = (ROOT / name).read_text()
     entries = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]

@@ -8,10 +8,12 @@ The run ends with the most expensive entries, so that a slow suite shows where i
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Generator
 from dataclasses import astuple, dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,8 @@ from tests.plugins.processes import processor_seconds
 
 MAX_PROCESSOR_SECONDS = 5.0
 MAX_WALL_SECONDS = 20.0
+COSTS = Path(".build/costs.json")
+"""What each test of the last run has cost, to find where time can be saved."""
 SHOWN = 20
 """Entries at the end of a run."""
 
@@ -91,7 +95,11 @@ class Budget:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput["costs"] = [astuple(cost) for cost in self.costs]
-        elif self.enforced and any(cost.excess for cost in self.costs) and session.exitstatus == pytest.ExitCode.OK:
+            return
+        file = self.config.rootpath / COSTS
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps([astuple(cost) for cost in self.costs]))
+        if self.enforced and any(cost.excess for cost in self.costs) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,7 +1,7 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
 .NOTPARALLEL:
-.PHONY: setup check lint types layers docs-check test test-long test-heavy requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races soak fuzz fuzz-long dev shots tryout clean
+.PHONY: setup setup-libvirt check check-full lint types layers docs-check test test-heavy coverage requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races soak fuzz fuzz-long dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --quiet
 LOCK := $(COMPILE) pyproject.toml
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 HEAVY := tests/heavy/openstack/requirements
 ARGS ?=
 
@@ -19,12 +20,23 @@ setup: $(READY)
 
 $(READY): requirements-dev.lock pyproject.toml
 	"$(or $(PYTHON),$(shell tools/find-python))" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-uv.lock
+	$(INSTALL) --require-hashes -r requirements-dev.lock
+	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
 
-# Tests come last, so that their summary is what one sees.
+# The library that the libvirt driver needs. It is compiled against the libvirt of the machine, so it needs gcc, the headers
+# of Python, pkg-config and libvirt-dev; without it the tests of that driver are skipped.
+setup-libvirt: $(READY)
+	$(INSTALL) --require-hashes -r requirements-libvirt.lock
+
+# What CI runs on every push. The tests come last, so that their summary is the last thing printed.
 check: lint types layers docs-check test
+
+# Everything but whole clouds: the tests of `make check`, the long ones, and the proof of every requirement. Before a release,
+# and before resolving work that the long tests protect.
+check-full: lint types layers docs-check
+	$(PYTEST) --tier full $(ARGS)
 	@$(BIN)/python -m tools.requirements --brief
 
 lint: $(READY)
@@ -44,19 +56,23 @@ docs-check: $(READY)
 test: $(READY)
 	$(PYTEST) $(ARGS)
 
-# More of what some tests of every run try a little of: about ten minutes.
-test-long: $(READY)
-	$(PYTEST) -m long $(ARGS)
-
 # On whole clouds that it brings up first, which takes minutes; needs mariadb-server-core, mariadb-client-core and
 # rabbitmq-server, what the tests of LXD and libvirt need, and for guests qemu-system-x86, libvirt-daemon-driver-qemu and
 # linux-image-cloud-amd64. Fewer: make test-heavy ARGS="-k conformance"
 test-heavy: $(READY)
 	$(BIN)/python -m pytest -m heavy tests/heavy $(ARGS)
 
-# Every requirement with the tests that prove it. Fails where the list says more than the tests show.
+# Which lines of src/stead the tests run, in all processes: make coverage, or make coverage ARGS="--tier full"
+coverage: $(READY)
+	mkdir -p .build && rm -f .build/coverage*
+	$(BIN)/coverage run -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal $(ARGS) || true
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --sort=cover
+
+# Every requirement with the tests that prove it, by what the last `make check-full` has seen. Fails where the list says more
+# than the tests show.
 requirements: $(READY)
-	@status=0; $(PYTEST) -m req || status=$$?; $(BIN)/python -m tools.requirements && exit $$status
+	@$(BIN)/python -m tools.requirements
 
 # What is generated from the code: diagrams and reference pages.
 docs: $(READY)
@@ -64,7 +80,7 @@ docs: $(READY)
 
 # The documentation as a site, in build/site; any warning is an error.
 site: $(READY)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	$(INSTALL) --require-hashes -r requirements-docs.lock
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)
 
 # Every kind in every world within the full bounds, which takes minutes; the tests take its record for the code it was
@@ -86,6 +102,8 @@ lock: $(READY)
 	$(LOCK) -o requirements-dev.lock --group dev -c requirements.lock $(ARGS)
 	$(LOCK) -o requirements-bench.lock --group bench -c requirements-dev.lock $(ARGS)
 	$(LOCK) -o requirements-docs.lock --group docs -c requirements-dev.lock $(ARGS)
+	echo uv | $(COMPILE) - -o requirements-uv.lock -c requirements-dev.lock $(ARGS)
+	echo libvirt-python | $(COMPILE) - -o requirements-libvirt.lock $(ARGS)
 	$(COMPILE) $(HEAVY).in -o $(HEAVY).lock $(ARGS)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.
@@ -128,12 +146,12 @@ fuzz-long: $(READY)
 # Measured beside the bare engines and the peers, in one run; needs wrk. Shorter: make bench ARGS=--small
 bench: $(READY)
 	@command -v wrk >/dev/null || { echo "make bench: wrk is missing (apt install wrk)" >&2; exit 2; }
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	$(INSTALL) --require-hashes -r requirements-bench.lock
 	@$(BIN)/python -m bench $(ARGS)
 
 # An hour at half of what a cell can do: what it uses is flat at the end. Shorter: make soak ARGS="--minutes 5"
 soak: $(READY)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.lock
+	$(INSTALL) --require-hashes -r requirements-bench.lock
 	@$(BIN)/python -m bench.soak --to bench/soak/samples.csv $(ARGS); ended=$$?; \
 	$(BIN)/python -m bench.soak.plot bench/soak/samples.csv docs/images/soak.svg; exit $$ended
 

@@ -10,10 +10,13 @@ import pytest
 from hypothesis import settings
 
 from stead.dev.engines import Nats, Postgres
-from stead.store.migrate import migrate_now
-from tests.alone import Alone
+from tests.databases import Databases
 from tests.drivers.cloud import SimCloud, SimWorld
-from tests.spread import spread
+from tests.plugins import optional, tiers
+from tests.plugins.alone import Alone
+from tests.plugins.budget import Budget
+from tests.plugins.leftovers import Leftovers
+from tests.plugins.spread import spread
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
 
@@ -22,24 +25,26 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    tiers.add_option(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     # They are no test modules by name, and their assertions are to explain themselves all the same.
     pytest.register_assert_rewrite(
         "tests.drivers.conformance", "tests.drivers.datacenter_conformance", "tests.drivers.edge_conformance"
     )
-    config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE))
+    tier = tiers.of(config)
+    config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE[tier]))
+    config.pluginmanager.register(Budget(config, enforced=tier == tiers.FAST))
+    config.pluginmanager.register(Leftovers(config), "leftovers")
+    config.pluginmanager.register(optional)
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Alone())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What brings up a whole cloud, and what only tries more of the same, runs where it is asked for: with
-    `-m heavy`, and with `-m long`."""
-    for mark in ("heavy", "long"):
-        if mark not in config.option.markexpr:
-            marked = [item for item in items if item.get_closest_marker(mark)]
-            config.hook.pytest_deselected(items=marked)
-            items[:] = [item for item in items if not item.get_closest_marker(mark)]
+    tiers.select(config, items)
     items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1))
 
 
@@ -50,28 +55,34 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def databases(postgres: Postgres, pytestconfig: pytest.Config) -> Iterator[Databases]:
+    """Makes and drops databases there over one connection."""
+    with Databases(postgres) as maker:
+        yield maker
+        leftovers = pytestconfig.pluginmanager.getplugin("leftovers")
+        for name in maker.existing():
+            leftovers.note(f"database {name}")
+
+
 @pytest.fixture
-def database(postgres: Postgres) -> Iterator[str]:
+def database(databases: Databases) -> Iterator[str]:
     """The DSN of a new, empty database."""
-    name = f"test_{secrets.token_hex(6)}"
-    yield postgres.create_database(name)
-    postgres.drop_database(name)
+    with databases.new() as dsn:
+        yield dsn
 
 
 @pytest.fixture(scope="session")
-def template(postgres: Postgres) -> str:
+def template(databases: Databases) -> str:
     """A database with the schema in it, to be copied: the migrations run once, not for every test."""
-    name = f"template_{secrets.token_hex(4)}"
-    migrate_now(postgres.create_database(name))
-    return name
+    return databases.template
 
 
 @pytest.fixture
-def migrated(postgres: Postgres, template: str) -> Iterator[str]:
+def migrated(databases: Databases) -> Iterator[str]:
     """The DSN of a new database with the schema in it."""
-    name = f"test_{secrets.token_hex(6)}"
-    yield postgres.create_database(name, template)
-    postgres.drop_database(name)
+    with databases.migrated() as dsn:
+        yield dsn
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from functools import cache
@@ -11,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-bench.lock", "requirements-docs.lock"]
+OTHER_LOCKS = ["requirements-libvirt.lock", "requirements-uv.lock", "tests/heavy/openstack/requirements.lock"]
 
 # Put together, so that this file does not find itself.
 REGISTRIES = [".".join(parts) for parts in [("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org")]]
@@ -41,7 +43,7 @@ def test_a_place_would_be_found(place: str) -> None:
     assert named_places(f"see {place}simple") == [place]
 
 
-@pytest.mark.parametrize("name", [*LOCKS, "tests/heavy/openstack/requirements.lock"])
+@pytest.mark.parametrize("name", [*LOCKS, *OTHER_LOCKS])
 def test_the_lock_has_a_hash_for_every_package_and_no_address(name: str) -> None:
     text = (ROOT / name).read_text()
     entries = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
@@ -63,3 +65,45 @@ def test_a_source_file_is_one_idea() -> None:
     sources = (ROOT / "src").rglob("*.py")
     lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources}
     assert {name: length for name, length in lengths.items() if length >= 450} == {}
+
+
+LONGEST_SLEEP = 0.2
+"""Seconds; a longer fixed sleep says why on its line, behind `# sleep:`."""
+
+
+def fixed_sleeps(source: str) -> list[int]:
+    """The lines that sleep for a fixed time that is too long, and do not say why."""
+    lines = source.splitlines()
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        scale = {"sleep": 1.0, "wait_for_timeout": 0.001}.get(name)
+        seconds = node.args[0].value
+        if scale is None or not isinstance(seconds, int | float) or seconds * scale <= LONGEST_SLEEP:
+            continue
+        if not re.search(r"# sleep: \w", lines[node.lineno - 1]):
+            found.append(node.lineno)
+    return found
+
+
+def test_tests_do_not_sleep_for_a_fixed_time() -> None:
+    places = {path.relative_to(ROOT): fixed_sleeps(path.read_text()) for path in (ROOT / "tests").rglob("*.py")}
+    assert [f"{path}:{line}" for path, found in sorted(places.items()) for line in found] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("time.sleep(1)", True),
+        ("await asyncio.sleep(0.3)", True),
+        ("page.wait_for_timeout(300)", True),
+        ("time.sleep(0.2)", False),
+        ("time.sleep(pause)", False),
+        ("time.sleep(1)  # sleep: the clock of the file system has whole seconds", False),
+        ("time.sleep(1)  # sleep:", True),
+    ],
+)
+def test_fixed_sleep_is_found_unless_it_says_why(line: str, found: bool) -> None:
+    assert bool(fixed_sleeps(line)) is found

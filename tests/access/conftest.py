@@ -6,20 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
 from tests.access.house import House, house
+from tests.databases import Databases
 
 
 @pytest.fixture(scope="module")
-def furnished(postgres: Postgres) -> Iterator[House]:
+def furnished(databases: Databases) -> Iterator[House]:
     """One for the module, with something in it."""
-    dsn = postgres.create_database("furnished")
-    migrate_now(dsn)
-    with house(dsn) as one:
+    with databases.migrated() as dsn, house(dsn) as one:
         one.furnish()
         yield one
-    postgres.drop_database("furnished")
 
 
 @pytest.fixture

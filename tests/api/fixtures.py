@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
-from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
+from tests.databases import Databases
 
 
 @pytest.fixture(scope="session")
-def cell(postgres: Postgres) -> Iterator[Cell]:
-    dsn = postgres.create_database(f"cell_{secrets.token_hex(4)}")
-    migrate_now(dsn)
-    with Cell(dsn) as cell:
+def cell(databases: Databases) -> Iterator[Cell]:
+    with databases.migrated() as dsn, Cell(dsn) as cell:
         yield cell
 
 

@@ -96,7 +96,7 @@ def test_who_asks_in_time_is_kept(cell: Cell) -> None:
         for _ in range(4):
             connection.sendall(REQUEST)
             assert whole(connection).startswith(b"HTTP/1.1 200")
-            time.sleep(0.25)
+            time.sleep(0.25)  # sleep: half of the time that a connection may be idle
 
 
 def test_the_one_that_waited_longest_makes_room(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +208,13 @@ async def crowd(port: int) -> AsyncIterator[list[asyncio.StreamWriter]]:
                 stack.callback(writer.close)
                 writer.write(begin[number % 3])
                 while not writer.is_closing():
-                    await asyncio.sleep(1)
+                    await asyncio.sleep(1)  # sleep: the pace of a slow client
                     if number % 3:
                         writer.write(b"a")
                         await writer.drain()
             except OSError:
                 again += 1
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(0.2)
 
     async with AsyncExitStack() as stack:
         tasks = [asyncio.create_task(trickle(number)) for number in range(CROWD)]

@@ -16,9 +16,8 @@ import pytest
 from stead.api.codes import TITLES
 from stead.api.limits import Bounds, Limits, Room
 from stead.api.rates import Rates
-from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
+from tests.databases import Databases
 
 BOUNDS = Bounds(
     body=200_000,
@@ -37,11 +36,9 @@ RATES = Rates(changes=1, reads=4, namespace_changes=2, namespace_reads=0, burst=
 
 
 @pytest.fixture(scope="module")
-def narrow(postgres: Postgres) -> Iterator[Cell]:
+def narrow(databases: Databases) -> Iterator[Cell]:
     """A server with small limits."""
-    dsn = postgres.create_database(f"narrow_{secrets.token_hex(4)}")
-    migrate_now(dsn)
-    with Cell(dsn, limits=Limits(BOUNDS, RATES)) as cell:
+    with databases.migrated() as dsn, Cell(dsn, limits=Limits(BOUNDS, RATES)) as cell:
         yield cell
 
 
@@ -178,7 +175,7 @@ def test_a_caller_has_so_many_changes_a_second(narrow: Cell, client: httpx.Clien
     assert problem["retry_after"] == int(refused[0].headers["retry-after"]) == 1
     with http(narrow, **{"x-name": "somebody-else"}) as other:
         assert other.post(f"/v1/resources/{ns}x/1", json={"kind": "vm"}).status_code != 429
-    time.sleep(1.1)
+    time.sleep(1.1)  # sleep: as long as Retry-After says
     assert client.post(f"/v1/resources/{ns}/9", json={"kind": "vm"}).status_code != 429
 
 

@@ -13,21 +13,18 @@ import pytest
 from stead.catalog import KINDS
 from stead.client import SyncClient
 from stead.controller.view.health import Health, Healths, bad_states
-from stead.dev.engines import Postgres
 from stead.lifecycle.rows import Trigger
-from stead.store.migrate import migrate_now
 from stead.store.statements import statement
 from tests.api.cell import Cell, http
 from tests.api.test_groups import ask, group
 from tests.api.test_resources import make, running
+from tests.databases import Databases
 
 
 @pytest.fixture(scope="module")
-def cell(postgres: Postgres) -> Iterator[Cell]:
+def cell(databases: Databases) -> Iterator[Cell]:
     """One of its own, since all of it is counted."""
-    dsn = postgres.create_database("overview")
-    migrate_now(dsn)
-    with Cell(dsn) as cell:
+    with databases.migrated() as dsn, Cell(dsn) as cell:
         yield cell
 
 

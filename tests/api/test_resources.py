@@ -199,7 +199,7 @@ def test_the_same_key_at_the_same_time_is_let_in_once(cell: Cell, web: httpx.Cli
         with meanwhile(cell, kept, hashlib.sha256(key.encode()).hexdigest(), uuid4()):
             late = pool.submit(make, web, f"/{ns}/m/g/1", **{"Idempotency-Key": key})
             beside = pool.submit(make, web, f"/{ns}/m/g/2")
-            time.sleep(0.5)
+            time.sleep(0.2)
             assert not late.done(), late.result().text
         problem(late.result(), 422, "key-reused")
         assert beside.result().status_code == 202

@@ -86,7 +86,7 @@ async def test_what_is_in_a_backup_comes_back_under_a_higher_incarnation(
 async def test_the_same_backup_twice_gives_two_incarnations(taken: tuple[Path, Manifest], new: New) -> None:
     """Or what was said in the first life after it would be believed in the second."""
     first = await backup.restore(new(), taken[0])
-    await asyncio.sleep(1)
+    await asyncio.sleep(1)  # sleep: an incarnation is a time in whole seconds
     assert (await backup.restore(new(), taken[0])).incarnation > first.incarnation
 
 

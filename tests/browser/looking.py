@@ -51,7 +51,7 @@ class Looking:
     def picture(self, name: str) -> None:
         """Keep one, where pictures are wanted."""
         if folder := os.environ.get("STEAD_SHOTS"):
-            self.page.wait_for_timeout(300)
+            self.page.wait_for_timeout(300)  # sleep: transitions of the page end; only for pictures
             self.page.screenshot(path=Path(folder) / f"{name}.png", animations="disabled")
 
     def action(self, name: str) -> Locator:

@@ -49,7 +49,7 @@ def survey(cell: Trial, agent: str) -> None:
     os.kill(cell.pid(agent), signal.SIGKILL)
     listed = listings(cell)
     cell.until(lambda: listings(cell) > listed, f"{agent} to look at what there is")
-    time.sleep(1)  # and to say so
+    time.sleep(1)  # sleep: and to report it
 
 
 def listings(cell: Trial) -> int:

@@ -67,7 +67,7 @@ def test_a_picture_of_every_page(
     for name, (where, part, text) in PAGES.items():
         looking.go(where or f"/operations/{made['id']}")
         looking.sees(part, text)
-        looking.page.wait_for_timeout(600)  # what moves on the page has come to rest
+        looking.page.wait_for_timeout(600)  # sleep: transitions of the page end
         looking.page.screenshot(path=folder / f"{name}-{theme}-{width}.png", animations="disabled")
     context.close()
     assert looking.troubles == []

@@ -116,7 +116,7 @@ def test_a_system_is_found_and_its_tree_grows_by_itself(looking: Looking, site: 
     looking.go(f"/systems/{site.namespace}")
     looking.sees("empty", "stead system create")
     looking.sees("link", "Live")
-    looking.page.wait_for_timeout(2000)  # what is loaded anew then has been
+    looking.page.wait_for_timeout(2000)  # sleep: what is loaded anew then has been
     looking.mark()
     site.founded()
     listed = looking.the("systems").locator(f"[data-system='{site.path}']")

@@ -143,11 +143,11 @@ async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
     assert (await bus.take(take(1))).ok
     asking = asyncio.create_task(bus.take(take(2), timeout=0.5))
     await asyncio.sleep(0)
-    time.sleep(3)
+    time.sleep(3)  # sleep: the event loop stands still longer than the answer may take
     with pytest.raises(NoAnswer):
         await asking
     assert [asked.epoch for asked in answered] == [1]
-    await asyncio.sleep(1.2)
+    await asyncio.sleep(1.2)  # sleep: what was asked late is not answered later either
     assert (await bus.take(take(3))).ok
 
 

@@ -103,7 +103,7 @@ class InfraLoad:
             if now.get("outcome"):
                 self.load.counts[f"mci: {begun.action} ended {now['outcome']}"] += 1
                 return
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.2)
 
     async def _there(self, client: httpx.AsyncClient, path: str) -> bool:
         return bool((await self._get(client, f"/v1/resources{path}")).get("state"))

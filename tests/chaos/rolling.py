@@ -115,7 +115,7 @@ async def roll(commit: str, folder: Path, tell: Callable[[str], None] = lambda _
             await asyncio.wait_for(asking, SETTLE)
             async with asyncio.timeout(SETTLE):
                 while await history.unsettled(one.dsn):
-                    await asyncio.sleep(0.5)
+                    await asyncio.sleep(0.2)
         finally:
             asking.cancel()
             await asyncio.wait([asking])
@@ -143,7 +143,7 @@ async def replaced(one: Cell, process: Process, env: list[str] | tuple[str, ...]
     """End it in an orderly way; the supervisor starts it again, as another version."""
     process.env = env
     await in_thread(process.stop)
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.2)
     await one.until_ready()
 
 

@@ -119,7 +119,7 @@ class Run:
                     await history.look_soon(self.cell.dsn, LANE)
                 if not result.verdict.lost:
                     end = patience + DEFAULT.scaled(self.plan.pace).look
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # sleep: between two looks of a long run
         if not asking.done():
             result.verdict.lost.append(f"{len(self.load.under_way)} requests have no answer")
         result.operations = len({one.operation for one in self.load.accepted})

@@ -116,7 +116,7 @@ class TenantLoad:
             if now.get("outcome"):
                 self.load.counts[f"node: {begun.action} ended {now['outcome']}"] += 1
                 return
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.2)
 
     async def _ask(self, client: httpx.AsyncClient, path: str, action: str, kind: str, **body: Any) -> Asked | None:
         answer = await self.load._answer(client, f"/v1/resources{path}", {"kind": kind, **body}, action=action)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +16,10 @@ from stead.catalog import KINDS
 from stead.cli.main import app
 from stead.cli.output import Code
 from stead.controller.engine import Entry
-from stead.dev.engines import Postgres
 from stead.lifecycle.rows import Trigger
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, command
+from tests.databases import Databases
 
 NOUNS = ("account", "cloudspace", "machine", "disk", "image", "node")
 BY_MACHINE = {"add-disk", "attach-disk", "detach-disk"}
@@ -29,11 +27,9 @@ BY_MACHINE = {"add-disk", "attach-disk", "detach-disk"}
 
 
 @pytest.fixture(scope="module")
-def cell(postgres: Postgres) -> Iterator[Cell]:
+def cell(databases: Databases) -> Iterator[Cell]:
     """A server that asks nobody who they are: everybody is an admin."""
-    dsn = postgres.create_database(f"cell_{secrets.token_hex(4)}")
-    migrate_now(dsn)
-    with Cell(dsn, Entry(open=True)) as cell:
+    with databases.migrated() as dsn, Cell(dsn, Entry(open=True)) as cell:
         yield cell
 
 

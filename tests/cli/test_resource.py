@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,20 +10,18 @@ import pytest
 import yaml
 
 from stead.cli.output import Code
-from stead.dev.engines import Postgres
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.api.test_registering import NOTE, UNSAFE
 from tests.cli.remote import Stead, command
+from tests.databases import Databases
 
 
 @pytest.fixture(scope="module")
-def cell(postgres: Postgres, template: str) -> Iterator[Cell]:
+def cell(databases: Databases) -> Iterator[Cell]:
     """One that no other tests have, since kinds are everybody's."""
-    name = f"own_{secrets.token_hex(4)}"
-    with Cell(postgres.create_database(name, template)) as one:
+    with databases.migrated() as dsn, Cell(dsn) as one:
         yield one
-    postgres.drop_database(name)
 
 
 @pytest.fixture

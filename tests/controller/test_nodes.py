@@ -167,7 +167,7 @@ async def test_of_a_machine_and_the_maintenance_of_its_node_one_comes_first(migr
             )
             assert isinstance(answers[0], Accepted)
             if isinstance(answers[1], Accepted):
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(0.2)
                 assert await one.state(N1) == "PUTTING_IN_MAINTENANCE"
                 await one.report(path)  # it is there, and is moved away
                 async with asyncio.timeout(20):

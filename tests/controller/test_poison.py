@@ -43,7 +43,7 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
         await until(all_met)
         assert one.bus.garbage.count == before + 1
         now = tried
-        await asyncio.sleep(6)  # longer than what is not acknowledged takes to come again
+        await asyncio.sleep(6)  # sleep: longer than what is not acknowledged takes to come again
         assert tried == now
 
 

@@ -13,6 +13,7 @@ import signal
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from stead.dev.children import Server, children, status, wait_until
@@ -59,6 +60,8 @@ remember_owner = 0
 
 def missing() -> str:
     """Why there can be no libvirt here; nothing, if there can."""
+    if find_spec("libvirt") is None:
+        return "libvirt-python is not installed: make setup-libvirt"
     lacking = [program for program in PROGRAMS if not shutil.which(program)]
     if lacking:
         return f"libvirt cannot be started: {', '.join(lacking)} not installed"

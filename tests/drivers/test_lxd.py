@@ -115,7 +115,7 @@ class TestCreate:
             await driver.perform("create", [member], "order-create")
         assert await look(driver, member) == [MOVING]
         hasty = world.driver(grace=0, timeout=1)
-        await asyncio.sleep(2.1)  # the time of an answer is in whole seconds
+        await asyncio.sleep(2.1)  # sleep: the time of an answer is in whole seconds
         assert await look(hasty, member) == ["Suspended"]
         await hasty.close()
 

@@ -96,7 +96,7 @@ class EdgeLoad(Load):
                 thing.state = self._learned(thing.state, action, answer)
                 if self._told(answer, thing.path, action) is not None:
                     return
-                await asyncio.sleep(0.3)
+                await asyncio.sleep(0.2)
 
     def _wish(self, vm: Vm) -> tuple[str, dict[str, Any]]:
         assert isinstance(vm, Thing)

@@ -106,7 +106,7 @@ class Run:
                 result.settled = time.monotonic() - quiet
                 if over or result.verdict.final:
                     break
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # sleep: between two looks of a long run
         if not asking.done():
             result.verdict.lost.append(f"{len(self.load.under_way)} requests have no answer")
         result.operations = len({one.operation for one in self.load.accepted})

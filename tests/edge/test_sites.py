@@ -24,7 +24,7 @@ async def ready(edge: Edge) -> None:
 @pytest.mark.req("S1-10")
 async def test_a_site_waits_for_its_agent_and_is_ready_when_it_has_gathered_what_there_is(edge: Edge) -> None:
     operation = await edge.ask("create", edge.site)
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.2)
     assert await edge.state(edge.site) == "Init"
     async with edge.agent():
         assert await edge.end(operation) == "done"
@@ -40,7 +40,7 @@ async def test_a_site_waits_for_its_agent_and_is_ready_when_it_has_gathered_what
 @pytest.mark.req("S1-10")
 async def test_an_agent_may_be_there_before_its_site(edge: Edge) -> None:
     async with edge.agent():
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.2)
         await ready(edge)
 
 
@@ -71,7 +71,7 @@ async def test_a_new_run_supersedes_the_old_one_whose_silence_then_says_nothing(
             while (now := await edge.row(edge.site)) is None or now.snapshot.notify == before.snapshot.notify:
                 await asyncio.sleep(0.05)
         await edge.until(edge.site, "Ready")
-        await asyncio.sleep(5)  # the first has been missed by now
+        await asyncio.sleep(5)  # sleep: longer than until the first would be missed
         assert await edge.state(edge.site) == "Ready"
         assert "controller disconnected Offline" not in await edge.moves(edge.site)
 

@@ -119,7 +119,7 @@ async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, mach
     row = await edge.row(edge.site)
     assert row is not None
     assert row.spec == {"version": "2.0"}
-    await asyncio.sleep(4)  # the old one has been missed by now
+    await asyncio.sleep(4)  # sleep: longer than until the old one would be missed
     assert await edge.state(edge.site) == "Ready"
 
 
@@ -206,7 +206,7 @@ async def test_a_new_agent_that_had_taken_over_and_died_says_so_when_it_is_back(
     await machine.start("1.0")
     assert await edge.end(operation, 40) == "done"
     assert await edge.state(edge.site) == "Ready"
-    await asyncio.sleep(4)
+    await asyncio.sleep(4)  # sleep: longer than until the old one would be missed
     assert await edge.state(edge.site) == "Ready"
 
 

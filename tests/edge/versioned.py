@@ -25,7 +25,7 @@ async def nobody(pid: int) -> None:
 
 async def for_ever(pid: int) -> None:
     """Never go on."""
-    await asyncio.sleep(3600)
+    await asyncio.sleep(3600)  # sleep: until the test ends the process
 
 
 def newer() -> None:

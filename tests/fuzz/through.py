@@ -154,7 +154,7 @@ class Speaker:
             await client.subscribe("_INBOX.>", cb=self.overhear)
             await client.subscribe(f"{inbox(AGENT)}.>", cb=self.overhear)
             await client.subscribe("$JS.API.>", cb=self.overhear)
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(1.5)  # sleep: what is sent at intervals has been overheard
             began = time.monotonic()
             for number in range(count):
                 await self.say(client)

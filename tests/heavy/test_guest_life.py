@@ -42,7 +42,7 @@ class Console(Guest):
 
     async def is_frozen(self) -> None:
         before = len(self.said("GUEST-COUNT"))
-        await asyncio.sleep(3)  # something that would be seen, if it were not so
+        await asyncio.sleep(3)  # sleep: a guest that ran would count meanwhile
         assert len(self.said("GUEST-COUNT")) <= before + 1
 
     async def goes_on(self) -> None:

@@ -123,7 +123,7 @@ class TestGuest:
         await act(driver, "pause", machine)
         assert await world.there(machine) == {"n1": PAUSED}
         before = world.said(machine, "GUEST-COUNT")
-        await asyncio.sleep(2)
+        await asyncio.sleep(2)  # sleep: a guest that ran would count meanwhile
         assert world.said(machine, "GUEST-COUNT") <= before + 1  # it stands still
         await act(driver, "resume", machine)
         await hears(world, machine, "GUEST-COUNT", before + 2)

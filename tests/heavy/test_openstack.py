@@ -335,7 +335,7 @@ class TestErrors:
             await driver.perform("create", [world.member()], "order")
         assert time.monotonic() - began < 8
         await world.heal()
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # sleep: nothing may happen meanwhile
         assert await world.calls("create") == 0
         await driver.close()
 

@@ -289,7 +289,7 @@ def eventually(true: Callable[[], bool], says: Callable[[], object]) -> None:
     end = time.monotonic() + LONG
     while not true():
         assert time.monotonic() < end, says()
-        time.sleep(0.5)
+        time.sleep(0.2)
 
 
 def test_an_infrastructure_over_three_clouds_from_its_file_to_its_end(place: Place) -> None:

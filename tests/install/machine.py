@@ -111,4 +111,4 @@ class Machine:
         while not true():
             assert self.process.poll() is None, Path(self.log.name).read_text()
             assert time.monotonic() < end, self.run("journalctl", "--no-pager", "--lines=60").stdout
-            time.sleep(0.3)
+            time.sleep(0.2)

@@ -183,7 +183,7 @@ async def round_(life: Life, monkeypatch: pytest.MonkeyPatch, *, members: int, n
                 assert manifest.operations > 0, "it was to be taken in the middle of something"
                 after = [await load.ask(path, "create") for path in late] + [await load.ask(doomed, "terminate")]
                 assert set((await life.all_end(after)).values()) == {"done"}
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(0.2)
             since = [operation for operation in load.accepted if operation not in accepted]
             tokens = await life.fetch("SELECT token::text FROM resources WHERE path = ANY ($1)", late)
         reports = list(said)

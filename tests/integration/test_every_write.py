@@ -164,7 +164,7 @@ def moments(writes: Mapping[str, list[str]], when: Iterable[str]) -> Iterator[tu
 PARTS: list[tuple[str, tuple[str, ...]]] = [(LONGEST, ("before",)), (LONGEST, ("after",))]
 PARTS += [(name, ("before", "after")) for name in STORIES if name != LONGEST]
 EVERY_TIME = ("create", "suspend")
-"""The stories that every run of the tests tells; the others, `make test-long`."""
+"""The stories that every run of the tests tells; the others, `make check-full`."""
 
 
 def part(name: str, when: tuple[str, ...]) -> object:

@@ -210,7 +210,7 @@ def test_a_token_holds_once_for_one_name_and_for_its_time(cell: Cell, tmp_path: 
     assert (twice.returncode, "not-invited" in twice.stderr) == (4, True)
     assert join("stead-join-made-up", "d").returncode == 4
     over = cell.invite("a3", ONE, lasting="1s")
-    time.sleep(1.5)
+    time.sleep(1.5)  # sleep: the invitation expires
     assert join(over, "e").returncode == 4
     there = join(cell.invite("a4", ONE), "a")
     assert (there.returncode, "has an identity in it already" in there.stderr) == (2, True)

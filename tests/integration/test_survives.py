@@ -110,7 +110,7 @@ async def test_a_stopped_agent_wakes_up_late(grounds: Grounds, moment: Moment) -
         await ask(one, ground, "resume")
         await ground.soon(third.struck.wait(), "stop")
         first.wake()
-        await heard(ground, asyncio.sleep(1.0))
+        await heard(ground, asyncio.sleep(1.0))  # sleep: nothing may happen meanwhile
         assert (await row_of(one, ground)).snapshot.state == "Resuming"
         third.wake()
         await settled(ground, "Running")
@@ -140,7 +140,7 @@ async def test_a_stopped_agent_reboots_at_most_once(grounds: Grounds, moment: Mo
                 async with asyncio.timeout(20 if deeds else 1):
                     while (await ground.done())["reboot"] < max(deeds, 1):
                         await asyncio.sleep(0.1)
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # sleep: nothing may happen meanwhile
             await ground.quiet()
         assert await ground.ended() == [("create", "done"), ("reboot", "unknown")]
         assert (await ground.done())["reboot"] == deeds
@@ -291,7 +291,7 @@ async def test_a_full_state_that_was_overtaken_changes_nothing(grounds: Grounds)
         await carry(one, ground, {"suspend": "Suspended"})
         late.wake()
         await ground.soon(late.told_all.wait(), "full state")
-        await heard(ground, asyncio.sleep(0.5))
+        await heard(ground, asyncio.sleep(0.5))  # sleep: nothing may happen meanwhile
         assert await story(ground) == ["Creating", "Running", "Suspending", "Suspended"]
 
 
@@ -466,7 +466,7 @@ async def test_another_major_version_is_left_to_others(grounds: Grounds, monkeyp
         with monkeypatch.context() as patch:
             speak(patch, (2, 0), "order")
             await ask(one, ground, "create")
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.5)  # sleep: nothing may happen meanwhile
         await settled(ground, "Running")  # an order sent anew in words that are understood
         stream = await ground.streams.stream_info(one.bus.subjects.orders_stream(ground.lane))
         assert stream.state.messages > 0

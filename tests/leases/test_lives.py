@@ -260,7 +260,7 @@ async def test_hosts_are_not_handed_over_before_they_were_taken_back_from_anothe
     token = str((await lab.parts(LEASE))["r0"]["token"])
     await lab.world.fault(verb="terminate-reservation", kind="slow", seconds=4, times=1)
     await whole.until(lambda: _is(lab, "TERMINATING"), 60)
-    await asyncio.sleep(2)
+    await asyncio.sleep(2)  # sleep: half of what taking back takes
     assert await lab.state("/lab/next") == "PENDING"  # though its time has come
     await lab.until("/lab/next", "ACTIVE")
     assert await lab.state(LEASE) == "TERMINATED"

@@ -198,7 +198,7 @@ class Year:
         if self.random.random() < 0.05:
             self._jump(-2 * HOUR)
             self.result.jumps_back += 1
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.2)
             self._jump(2 * HOUR)
         if self.random.random() < 0.3:
             await asyncio.sleep(self.random.random())

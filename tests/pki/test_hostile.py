@@ -167,7 +167,7 @@ async def test_a_message_for_another_lane_on_ones_own_subject_is_garbage(scene: 
     await scene.say(OF.presence("h1"), encode(Presence("h1", 1, [scene.lane], "1", {scene.lane: 7})))
     await scene.say(OF.presence("h1"), encode(Presence("h1", 2**62, [OWN_LANE], "1")))
     await scene.heard()
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.2)
     assert scene.one.bus.garbage.count - count == 8
     assert await scene.rows() == before
     assert [member.name for member in await scene.one.identities.members() if member.last_seen] != []  # type: ignore[union-attr]
@@ -267,7 +267,7 @@ async def test_whatever_is_said_everything_else_is_as_it_was(
             if number % 500 == 0:
                 await scene.heard(ROUNDS)
         await scene.heard(ROUNDS // 5)  # what is of another version is left to others for a while
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # sleep: nothing may happen meanwhile
     assert await scene.rows() == before
     assert scene.one.bus.garbage.count > ROUNDS / 3
     ours = [record for record in caplog.records if record.name.startswith("stead")]

@@ -78,7 +78,7 @@ async def test_a_lock_that_cannot_be_had_keeps_nobody_waiting_and_is_tried_again
             await hold.start()
             await holder.execute("UPDATE resources SET version = version WHERE path = '/ns3/m3/g/3'")
             bringing = asyncio.create_task(migrate(migrated_before))
-            await asyncio.sleep(3)
+            await asyncio.sleep(3)  # sleep: the migration waits all that time
             assert not bringing.done()
             assert await at(migrated_before) == "0007"
             await hold.rollback()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.spread import spread
+from tests.plugins.spread import spread
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 DOOR = Path(__file__)
-INSIDE = DOOR.with_name("conftest.py")
+INSIDE = DOOR.with_name("spread.py")
 
 
 class Alone:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 CONFTEST = """
 import pytest
-from tests import alone
+from tests.plugins import alone
 def pytest_configure(config):
     config.addinivalue_line("markers", "alone: as it says")
     if hasattr(config, "workerinput"):
@@ -30,8 +31,9 @@ def test_it(who, request):
 def lived(folder: Path, marks: str) -> list[str]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_it.py").write_text(TESTS.replace("MARKS", marks))
-    run = [sys.executable, "-m", "pytest", "-n", "3", "-q", f"--rootdir={folder}", str(folder)]
-    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    run = [sys.executable, "-m", "pytest", "-p", "xdist", "-n", "3", "-q", f"--rootdir={folder}", str(folder)]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(run, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2], env=env)
     assert done.returncode == 0, done.stdout
     return (folder / "lived").read_text().splitlines()
 

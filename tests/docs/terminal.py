@@ -1,4 +1,4 @@
-"""Types what a page says, and compares what is printed with what the page says of it."""
+"""Types what a page says in a pseudo-terminal, and compares what a person then sees with what the page says."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 
+from stead.cli.output import Code
 from stead.dev.children import alive, free_port
-from tests.docs.blocks import fenced, steps
+from tests.docs.blocks import Step, fenced, steps
+from tests.terminal.progress import PROGRESS, waits
+from tests.terminal.pseudo import PseudoTerminal, Typed, with_stead
 
 NOT_TYPED = ("pip install ",)
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)"
@@ -25,8 +29,20 @@ PLACE = r"^ +\d+(?=  \d{4}-\d\d-)"
 """A place in the journal."""
 LATER = re.compile(r" --server http://\S+$")
 """What `stead dev` adds where it has another port than the usual one."""
+JOB_BEGAN = re.compile(r"\[\d+\] \d+")
+JOB_ENDED = re.compile(r"\[\d+\][+-]? +(Done|Exit|Terminated|Killed|Interrupt)")
+"""What a shell says of a command in its background: that it has ended, with all of it, before the next prompt."""
+FAILURE = re.compile(
+    r"^error: |^\S+ of \S+: failed$|would be refused$|: the shortest story$|checked, [1-9]\d* findings?\.$"
+)
+"""How commands say that something failed."""
 FILE = re.compile(r"# ([\w-]+\.yaml)\n")
 """How a block begins that is a file."""
+
+
+def fails(step: Step) -> bool:
+    """Whether a page shows that a command fails."""
+    return any(FAILURE.search(line) for line in step.output)
 
 
 class Said:
@@ -76,45 +92,55 @@ def _loosely(text: str) -> str:
 
 
 class Terminal:
-    """A folder with a shell in it."""
+    """A folder with a shell in it, in a pseudo-terminal."""
 
     patience = 60.0
     """Seconds that a command may take."""
+    columns = 160
+    """As wide as pages need it."""
 
     def __init__(self, folder: Path, **env: str) -> None:
         self.folder = folder
         self.said = Said({})
-        program = folder / "bin" / "stead"
-        program.parent.mkdir()
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m stead "$@"\n')
-        program.chmod(0o755)
-        path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        self.env = {**os.environ, "PATH": path, **env}
+        self.env = {**os.environ, "PATH": with_stead(folder), **env}
+        self._shell: PseudoTerminal | None = None
+        self._code = 0
+
+    def shell(self) -> PseudoTerminal:
+        """The shell, which begins when the first command is typed."""
+        if self._shell is None:
+            self._shell = PseudoTerminal(self.folder, self.env, self.columns)
+        return self._shell
+
+    def run(self, command: str) -> Typed:
+        """What becomes of a command. One that waits for an operation draws how far it has come."""
+        typed = self.shell().type(self.said.as_is(command), self.patience)
+        self._code = typed.code
+        if waits(command) and typed.code in (Code.DONE, Code.FAILED) and "nothing to do" not in typed.text:
+            assert typed.drew(PROGRESS), f"$ {command}\n{typed.text}"
+        return typed
 
     def type(self, command: str) -> list[str]:
-        """What is printed by a command."""
-        done = subprocess.run(
-            ["bash", "-c", self.said.as_is(command)],
-            cwd=self.folder,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=self.patience,
-            check=False,
-        )
-        return done.stdout.splitlines()
+        """What a command leaves on the screen."""
+        lines = takewhile(lambda line: not JOB_ENDED.match(line), self.run(command).lines)
+        return [line for line in lines if not JOB_BEGAN.fullmatch(line)]
 
-    def follow(self, page: Path) -> None:
-        """Do what a page says, block by block."""
+    def end(self) -> None:
+        """Nothing is left."""
+        if self._shell is not None:
+            self._shell.close()
+
+    def follow(self, page: Path, codes: Mapping[str, int] | None = None) -> None:
+        """Do what a page says, block by block. A command fails where the page shows a failure, and nowhere else;
+        `codes` has exact exit codes, also of commands that fail in silence."""
+        expected, typed = dict(codes or {}), set[str]()
         for language, text in fenced(page):
             match language:
                 case "console":
                     for step in steps(text):
                         if not step.command.startswith(NOT_TYPED):
-                            differs = self.said.compare(step.output, self.step(step.command, step.output))
-                            assert not differs, f"$ {step.command}\n{differs}"
+                            self._do(step, expected.get(step.command))
+                            typed.add(step.command)
                 case "yaml" if named := FILE.match(text):
                     (self.folder / named[1]).write_text(self.said.as_is(text) + "\n", encoding="utf-8")
                 case "python":
@@ -123,6 +149,15 @@ class Terminal:
                     assert done.returncode == 0, text
                 case "text":
                     self.elsewhere(text.splitlines())
+        assert {*expected} <= typed, "the page has no such commands"
+
+    def _do(self, step: Step, expected: int | None) -> None:
+        """Type a command of a page, and compare what it prints and its exit code."""
+        self._code = 0
+        differs = self.said.compare(step.output, self.step(step.command, step.output))
+        assert not differs, f"$ {step.command}\n{differs}"
+        right = fails(step) == (self._code > 0) if expected is None else self._code == expected
+        assert right, f"$ {step.command}\nexit code {self._code}"
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """What is printed by a command of the page."""
@@ -175,6 +210,7 @@ class Beside(Terminal):
 
     def end(self) -> None:
         """As Ctrl-C would."""
+        super().end()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)

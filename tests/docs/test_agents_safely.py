@@ -54,6 +54,7 @@ class Starting(Terminal):
 
     def end(self) -> None:
         """Nothing is left, the last first."""
+        super().end()
         for process in reversed(self.left):
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)

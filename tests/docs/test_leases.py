@@ -18,9 +18,9 @@ LOOKS = ("stead lease list", "stead lease show")
 class InLab(Beside):
     """A terminal beside a rack."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.env["COLUMNS"] = "80"
+    def type(self, command: str) -> list[str]:
+        """The calendar of the page is as wide as the page; other lines may be longer."""
+        return super().type(f"COLUMNS=80 {command}" if command.startswith("stead lease calendar") else command)
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """The clock starts leases, and failed hosts are replaced, within seconds: nobody looks too soon."""

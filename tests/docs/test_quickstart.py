@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import DOCS
+from stead.cli.output import Code
+from tests.docs.blocks import DOCS, ROOT, fenced, steps
 from tests.docs.terminal import Beside, Said, Terminal, beside
 
 
@@ -17,19 +19,68 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
         yield one
 
 
+ELSEWHERE = ("python -m venv", "pip install", "stead dev", "stead token create", "stead server", "stead agent run")
+"""What the README has to install it, and to run its parts on other machines."""
+EXPLORATION = "stead lifecycle explore clusterinst"
+"""Takes a minute of a processor's time."""
+
+
+@pytest.mark.long
+def test_readme_exploration_in_a_terminal_is_complete(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    terminal.patience = 900
+    try:
+        typed = terminal.run(EXPLORATION)
+    finally:
+        terminal.end()
+    assert typed.code == 0, typed.text
+    assert "complete within its bounds" in typed.text
+
+
+@pytest.mark.slow
+def test_readme_commands_in_a_terminal_end_as_it_says(terminal: Beside) -> None:
+    codes = {
+        "stead explain shop/web resume": Code.REFUSED,
+        "stead mci reboot shop/web": Code.FAILED,
+        "stead lifecycle lint door.yaml": Code.FAILED,
+    }
+    seen: dict[str, str] = {}
+    drawn: list[str] = []
+    for language, text in fenced(ROOT / "README.md"):
+        if text.startswith("kind: door"):
+            (terminal.folder / "door.yaml").write_text(text, encoding="utf-8")
+        for step in steps(text) if language == "console" else ():
+            if not step.command.startswith((*ELSEWHERE, EXPLORATION)):
+                typed = terminal.run(step.command)
+                assert typed.code == codes.get(step.command, 0), f"$ {step.command}\n{typed.text}"
+                seen[step.command] = typed.text
+                drawn += typed.erased
+    assert {*codes} <= {*seen}
+    assert any(re.fullmatch(r"  aws\.us-east-1 +[█░]{20}  \d/3", line) for line in drawn)
+    assert "worst: shop/web/back/" in seen["stead mci tree shop/web"]
+    assert "terminate of /shop/web: done" in seen["stead mci terminate shop/web"]
+    assert terminal.run("stead mci delete shop/web").code == 0  # the next page makes it anew
+
+
 @pytest.mark.slow
 def test_the_quickstart_is_true(terminal: Beside) -> None:
-    terminal.follow(DOCS / "quickstart.md")
+    refused, failed = "stead explain shop/web suspend", "stead mci reboot shop/web"
+    codes = {refused: Code.REFUSED, failed: Code.FAILED, "stead explain shop/web reboot": Code.REFUSED}
+    terminal.follow(DOCS / "quickstart.md", codes)
 
 
 @pytest.mark.slow
 def test_scripts_are_true(terminal: Beside) -> None:
-    terminal.follow(DOCS / "scripts.md")
+    terminal.follow(DOCS / "scripts.md", {"stead explain ci/run17 resume -o name": Code.REFUSED})
 
 
 @pytest.mark.slow
 def test_own_lifecycles_are_true(tmp_path: Path) -> None:
-    Terminal(tmp_path).follow(DOCS / "own-lifecycles.md")
+    terminal = Terminal(tmp_path)
+    try:
+        terminal.follow(DOCS / "own-lifecycles.md")
+    finally:
+        terminal.end()
 
 
 PAGE = (

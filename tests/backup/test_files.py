@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -265,7 +266,7 @@ async def test_a_dump_brought_back_by_hand_is_of_no_use_until_it_is_raised(
     dsn = new()
     with zipfile.ZipFile(taken[0]) as archive:
         dump = archive.extract(DUMP, tmp_path)
-    tool = clients.clients(0).folder / "pg_restore"
+    tool = clients.clients(int(re.findall(r"\d+", taken[1].server)[0])).folder / "pg_restore"
     await asyncio.to_thread(subprocess.check_call, [str(tool), f"--dbname={dsn}", dump])
     with pytest.raises(NoCell):
         async with Store.open(dsn, connections=1):

@@ -119,7 +119,7 @@ class Ground(Controller):
         self.steps = Steps(self.mover, {("lease", "CREATING"): partial(Booking, self.mover)})
         self.mover.follow(self.steps)
 
-    async def make(self) -> None:
+    async def set_up(self) -> None:
         """The group in a state in which the action starts, with members in one in which they follow."""
         if self.case.group.kind == "lease":
             await self._book()
@@ -242,7 +242,7 @@ async def ground(dsn: str, group: str) -> AsyncIterator[Store]:
 async def made(store: Store, case: Case, ns: str) -> Ground:
     one = Ground(store, case, ns)
     await one.mover.kinds.fresh()
-    await one.make()
+    await one.set_up()
     return one
 
 

@@ -4,6 +4,7 @@ CREATE TABLE operation_waits (
     operation uuid NOT NULL,                      -- the one that waits
     path      text COLLATE "C" NOT NULL,          -- of the member
     joined    uuid NOT NULL,                      -- the operation in progress on the member; its record may have ended
+    at        timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (joined, path, operation)
 );
 CREATE INDEX operation_waits_operation ON operation_waits (operation, path);

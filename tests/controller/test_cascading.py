@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from uuid import UUID
 
 from stead.controller.admission import Accepted
 from stead.controller.cascading import PLANS, Cascading
-from stead.controller.steps import Steps
+from stead.controller.steps import Failed, Steps, Waits
 from stead.controller.wish import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
@@ -160,3 +161,25 @@ async def test_a_cloudspace_whose_firewall_an_admin_stopped_is_in_the_way(migrat
         ended = await one.done("account", ACCOUNT, "delete")
         assert (ended["outcome"], str(ended["says"])) == ("failed", f"{OTHER} is in the way: see to it first")
         assert await one.states(ACCOUNT, SPACE) == ["CONFIRMED", "DEPLOYED"]
+
+
+async def test_cascade_taken_up_by_another_counts_part_that_fails_meanwhile(migrated: str) -> None:
+    """It was asked by a controller that died; the next waits for it, and for what becomes of it."""
+    async with controller(migrated) as one:
+        rows = [(ACCOUNT, "account", "CONFIRMED"), (SPACE, "cloudspace", "DEPLOYED"), (RUNS, "machine", "RUNNING")]
+        text = """INSERT INTO resources (path, kind, state, fence, lane, token)
+                  VALUES ($1, $2, $3, 1, 'libvirt.dc', gen_random_uuid())"""
+        async with one.store._pool.acquire() as connection:
+            await connection.executemany(text, rows)
+        operation = await one.begin(SPACE, "disable", "cloudspace", lane=LANE)
+        row = await one.store.read(SPACE)
+        assert row is not None
+        assert isinstance(await Cascading(one.admission)(row, UUID(operation)), Waits)
+        assert await one.state(RUNS) == "STOPPING"
+        successor = Cascading(one.admission)
+        assert isinstance(await successor(row, UUID(operation)), Waits)
+        await one.report(RUNS, Trigger.FAILED)
+        assert await one.state(RUNS) == "ERROR"
+        answer = await successor(row, UUID(operation))
+        assert isinstance(answer, Failed), answer
+        assert RUNS in answer.says

@@ -202,7 +202,8 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
 
         async def ask(wish: Mapping[str, Any]) -> None:
             request = Request(wish["action"], force=wish.get("force", False), reason=wish.get("reason", ""))
-            asked = Wish("vm", wish["path"], request, "ann", {"cpu": 2}, wish["lane"], wish["key"])
+            kind, spec = wish.get("kind", "vm"), wish.get("spec", {"cpu": 2})
+            asked = Wish(kind, wish["path"], request, "ann", spec, wish["lane"], wish["key"])
             answer = await engine.controller.admission.ask(asked)
             line.say({"answer": {"kind": type(answer).__name__, **asdict(answer)}})
 

@@ -255,3 +255,35 @@ async def test_a_service_is_updated_from_the_moment_its_definition_is_newer(migr
         newer = "SELECT count(*) FROM resources WHERE kind = 'service' AND next_spec IS NOT NULL AND state <> $1"
         assert await one.store._pool.fetchval(newer, "updating") == 0
         assert (await one.states(), await one.state(SYSTEM)) == ({"/x": "updating"}, "updating")
+
+
+@pytest.mark.req("S4-01", "S4-06")
+async def test_system_delete_waits_for_services_of_running_teardown(migrated: str) -> None:
+    async with town(migrated) as one:
+        await one.found()
+        await one.deploy(tree(x=service(), y=service(), load=service(kind="job")))
+        await one.serve()
+        teardown = one.let_in(await one.want("teardown"))
+        deletion = one.let_in(await one.want("delete"))
+        assert (await one.outcome(teardown), await one.outcome(deletion)) == ("cancelled", "")
+        assert (await one.operation(deletion))["remaining"] == 3
+        await one.report(f"{SYSTEM}/x")
+        await one.rest()
+        assert (await one.state(SYSTEM), await one.states()) == ("deleting", {"/load": "deleting", "/y": "deleting"})
+        await one.serve()
+        assert (await one.outcome(deletion), await one.state(SYSTEM), await one.states()) == ("done", None, {})
+
+
+@pytest.mark.req("S4-01")
+async def test_system_delete_fails_where_service_of_running_teardown_fails(migrated: str) -> None:
+    async with town(migrated) as one:
+        await one.found()
+        await one.deploy(tree(x=service(), y=service()))
+        await one.serve()
+        one.let_in(await one.want("teardown"))
+        deletion = one.let_in(await one.want("delete"))
+        for _ in range(9):
+            if (await one.states())["/x"] == "deleting":
+                await one.serve("/x")
+        assert (await one.outcome(deletion), await one.states()) == ("failed", {"/x": "failed"})
+        assert await one.state(SYSTEM) == "failed"

@@ -20,7 +20,8 @@ class OperationMember(Wire):
 
     path: str
     outcome: str
-    """As of an operation, or `skipped`: it could not be asked."""
+    """As of an operation; or `skipped`: it could not be asked; or `joined`: another operation that does the same is
+    in progress on it, and is waited for."""
     says: str
     at: datetime
 

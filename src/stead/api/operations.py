@@ -46,7 +46,7 @@ def router(service: Service) -> APIRouter:
     async def list_operation_members(
         caller: Who, id: UUID, limit: Limit = 100, cursor: Cursor = None
     ) -> OperationMembers:
-        """Members of a group that did not do what an operation asked of them, or were skipped, each with why."""
+        """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
         if await service.seen(caller).operation(id) is None:
             raise Trouble("not-found", f"there is no operation {id}")
         page = await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)

@@ -92,6 +92,7 @@ class Cascading:
         plan = PLANS[row.kind, row.snapshot.state]
         for kind, asks in plan.asks.items():
             parts = await self.store.parts(row.path, kind, list(asks), back=plan.back)
+            self._join(asks, parts)
             blocks = [part["path"] for part in parts if asks.get(part["state"]) == IN_THE_WAY and not part["busy"]]
             if blocks:
                 return Failed(f"{blocks[0]} is in the way: see to it first")
@@ -103,6 +104,12 @@ class Cascading:
                     await self._ask(row, operation, kind, asks, parts)
                 return Waits(f"{len(parts)} {kind}{'s' if len(parts) > 1 else ''} still to follow")
         return Done()
+
+    def _join(self, asks: Mapping[str, str], parts: Sequence[Mapping[str, Any]]) -> None:
+        """What is in progress and does what would be asked counts as asked, whichever controller asked for it."""
+        for part in parts:
+            if part["busy"] and part["action"] in asks.values():
+                self.asked.add(part["path"], str(part["operation"]))
 
     async def _ask(
         self, row: Row, operation: UUID, kind: str, asks: Mapping[str, str], parts: Sequence[Mapping[str, Any]]

@@ -15,6 +15,7 @@ from stead.controller.deploys import KIND, Deploys
 from stead.controller.errands import Errands
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.plans import Plans
+from stead.lifecycle.decide.group import Participation, participation
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.files.decoded import Wrong
@@ -105,9 +106,11 @@ class Groups:
         """Ask members, and record how far that has come: both or neither."""
 
         def widened(answers: Sequence[Answer]) -> Expansion:
-            acting = sum(isinstance(a, Moved) and a.wrote and _goes_on(a) for a in answers)
+            moved = [(a.brief, participation(a.decision, operation)) for a in answers if isinstance(a, Moved)]
+            acting = sum(part is Participation.ACTS for _, part in moved)
+            joined = [(b.id, b.operation) for b, part in moved if part is Participation.JOINS and b.operation]
             skipped = [(told[i].path, a.reasons[0].says) for i, a in enumerate(answers) if isinstance(a, Refusal)]
-            return Expansion(operation, last, done, acting, asking["turn"], skipped)
+            return Expansion(operation, last, done, acting, asking["turn"], skipped, joined)
 
         await self.mover.move(told, widened)
 
@@ -133,12 +136,6 @@ class Groups:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
         await self.mover.move([Told(path, event, principal="controller")])
-
-
-def _goes_on(moved: Moved) -> bool:
-    """Whoever was done at once is not waited for."""
-    after = moved.decision.after
-    return after.operation is not None or after.hidden is not None
 
 
 def _request(operation: str, asking: Mapping[str, Any]) -> Request:

@@ -203,7 +203,7 @@ class Mover:
                 if conflict.kind in ("version", "lifecycle") or (conflict.kind == "claim" and i not in in_the_way):
                     in_the_way |= {i} if conflict.kind == "claim" else set()
                     later.append(i)
-            if expansion is not None and written.conflicts:
+            if written.late or (expansion is not None and written.conflicts):
                 return list(range(len(told)))
             _count_ended(changes, written)
             written.recount.extend(_counted(changes))

@@ -78,8 +78,10 @@ class Requested:
         self._asked: dict[str, list[str]] = {}
 
     def add(self, path: str, operation: str) -> None:
-        """One more."""
-        self._asked.setdefault(path, []).append(operation)
+        """One more, unless it is known."""
+        known = self._asked.setdefault(path, [])
+        if operation not in known:
+            known.append(operation)
 
     async def bad(self) -> dict[str, list[str]]:
         """By path, those that did not go well, where the last is one of them."""

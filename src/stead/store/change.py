@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.origin import Origin
@@ -139,6 +140,8 @@ class Expansion:
     """Which of the things that were asked of them, where it was changed meanwhile."""
     skipped: Sequence[tuple[str, str]] = ()
     """Members that cannot follow, each with why."""
+    joined: Sequence[tuple[int, UUID]] = ()
+    """Ids of members on which the same action is in progress, each with that operation: they are waited for."""
 
     def written(self) -> dict[str, Any]:
         """As the commit function takes it."""
@@ -149,6 +152,7 @@ class Expansion:
             "acting": self.acting,
             "turn": self.turn,
             "skipped": [{"path": path, "says": says} for path, says in self.skipped],
+            "joined": [{"id": id, "operation": str(operation)} for id, operation in self.joined],
         }
 
 
@@ -172,6 +176,8 @@ class Written:
     """Resources for which a controller has something to do of its own, under this fence."""
     gone: list[str] = field(default_factory=list)
     """Resources that have come to an end, for good or until somebody asks for more."""
+    late: bool = False
+    """With an expansion: nothing was written, since something had changed."""
     apart: list[str] = field(default_factory=list)
     """Resources that could not go where they were seen, because it does not go together with what else there is."""
 

@@ -287,7 +287,8 @@ class Store(
             kind = "version" if known else CONFLICTS.get(error.sqlstate or "")
             if kind is None:
                 raise
-            return Written(dict.fromkeys(range(len(changes)), Conflict(kind, says=error.args[0])), [], [])
+            conflict = Conflict(kind, says=error.args[0])
+            return Written(dict.fromkeys(range(len(changes)), conflict), [], [], late=expansion is not None)
         answer = {"orders": [], "recount": [], **answer}
         conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
         del answer["conflicts"]

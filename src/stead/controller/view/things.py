@@ -276,11 +276,12 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class OperationMember:
-    """A member of a group that did not do what an operation asked of it."""
+    """A member of a group that did not do what an operation asked of it, or that joined another one."""
 
     path: str
     outcome: str
-    """As of an operation, or `skipped`: it could not be asked."""
+    """As of an operation; or `skipped`: it could not be asked; or `joined`: another operation that does the same is
+    in progress on it, and is waited for."""
     says: str
     at: datetime
 

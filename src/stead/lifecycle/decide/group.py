@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
@@ -79,6 +80,31 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
     if lc.fold is Fold.DOMINANT and not acting and not reached and _has_to_act(lc, group, req.action):
         return _nobody(group, skipped)
     return GroupDecision(parent, acting, reached, skipped, group.classes)
+
+
+class Participation(StrEnum):
+    """What an answer makes of a member for the operation that asked it."""
+
+    ACTS = "acts"
+    """The operation is in progress on the member."""
+    JOINS = "joins"
+    """Another operation, which does the same, is in progress on the member."""
+    NONE = "none"
+    """Nothing is to be waited for: the member is where the action leads, or was skipped."""
+
+
+def participation(answer: Decision | Refusal, operation: str) -> Participation:
+    """Whether an operation waits for a member that it asked, and for which operation on it.
+
+    The operation ends when every member that acts or joins has settled, and fails if one of them did not do it.
+    """
+    if isinstance(answer, Refusal):
+        return Participation.NONE
+    if answer.joined:
+        return Participation.JOINS
+    begun = (answer.after.operation, answer.after.hidden)
+    acts = any(op is not None and op.id == operation for op in begun)
+    return Participation.ACTS if acts else Participation.NONE
 
 
 def asks_as(member: Lifecycle, action: str, actor: Actor) -> Actor:

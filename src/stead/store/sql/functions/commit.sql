@@ -65,6 +65,14 @@ BEGIN
         END IF;
     END LOOP;
 
+    -- Members that joined what is in progress on them are not written, and do not settle before it is: an operation waits
+    -- for them. They are locked together with the others, in one order.
+    IF jsonb_array_length(expands -> 'joined') > 0 THEN
+        PERFORM FROM resources r
+          WHERE r.id = ANY (ids || ARRAY(SELECT (j ->> 'id')::bigint FROM jsonb_array_elements(expands -> 'joined') j))
+          ORDER BY r.id FOR UPDATE;
+    END IF;
+
     -- Those that are there, if they are still what they were.
     SELECT array_agg(ROW(w.n, w.t, w.id, w.path, w.lane, w.operation, w.hidden, w.order_id,
                          CASE x.operation WHEN 'same' THEN w.operation WHEN 'new' THEN x.new END,

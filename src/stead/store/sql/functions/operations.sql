@@ -82,11 +82,18 @@ BEGIN
       FROM unnest(begins) b WHERE b ? 'key';
 END $$;
 
--- Ends operations of resources, and counts members of operations above them. Answers with the paths of groups whose
--- last member this was: `remaining` reaches zero once, whoever else counts at the same time.
+-- Ends operations of resources, and counts members of operations above them: of the one that asked the member, and of
+-- those that wait for it because the member had joined. Answers with the paths of groups whose last member this was:
+-- `remaining` reaches zero once, whoever else counts at the same time.
 CREATE OR REPLACE FUNCTION end_operations(works work[], ts template[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-    recount text[];
+    recount    text[];
+    joins      boolean := EXISTS (SELECT FROM operation_waits);
+    its_ops    uuid[];  -- operations that count a member, and beside each of them:
+    its_paths  text[];
+    its_ends   text[];
+    its_errors text[];
+    its_joins  uuid[];  -- where the operation waited for the member, the one that the member had joined
 BEGIN
     WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden WHEN 'new' THEN (ts[w.t]).new ELSE w.operation END AS operation, w.path,
@@ -99,6 +106,8 @@ BEGIN
         DELETE FROM claims c USING gone WHERE c.operation = gone.id
     ), unasked AS (  -- whoever was not asked yet is not asked any more
         DELETE FROM expansions e USING gone WHERE e.operation = gone.id
+    ), unwaited AS (
+        DELETE FROM operation_waits q USING gone WHERE joins AND q.operation = gone.id
     )
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, total, remaining, failed,
                                   created_at, outcome, ended_at, says, orders)
@@ -107,15 +116,31 @@ BEGIN
            CASE WHEN outcome = 'done' THEN '' WHEN error <> '' THEN error ELSE says END, orders
       FROM gone;
 
-    PERFORM FROM operations o WHERE o.id IN (
-        SELECT w.operation FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e WHERE e ->> 'of' = 'operation')
-      ORDER BY o.id FOR UPDATE;
+    -- Members are locked from before this until they have settled, so no operation begins to wait for one meanwhile.
     WITH said AS MATERIALIZED (
-        SELECT w.operation, w.path, e ->> 'outcome' AS outcome, w.told
-          FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e WHERE e ->> 'of' = 'operation'
+        SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden ELSE w.operation END AS operation, w.path,
+               e ->> 'outcome' AS outcome, coalesce(w.told ->> 'error', '') AS error
+          FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e WHERE e ->> 'of' IN ('operation', 'hidden')
+    )
+    SELECT array_agg(f.operation), array_agg(f.path), array_agg(f.outcome), array_agg(f.error), array_agg(f.joined)
+      INTO its_ops, its_paths, its_ends, its_errors, its_joins
+      FROM (SELECT s.*, NULL::uuid AS joined FROM said s
+            UNION ALL
+            SELECT q.operation, s.path, s.outcome, s.error, q.joined FROM said s
+              JOIN operation_waits q ON joins AND q.joined = s.operation AND q.path = s.path) f;
+    IF its_ops IS NULL THEN
+        RETURN '{}';
+    END IF;
+    PERFORM FROM operations o WHERE o.id = ANY (ARRAY(SELECT DISTINCT unnest(its_ops))) ORDER BY o.id FOR UPDATE;
+    IF joins THEN
+        DELETE FROM operation_waits q USING unnest(its_ops, its_paths, its_joins) s (operation, path, joined)
+         WHERE q.joined = s.joined AND q.path = s.path AND q.operation = s.operation;
+    END IF;
+    WITH said AS MATERIALIZED (
+        SELECT * FROM unnest(its_ops, its_paths, its_ends, its_errors) s (operation, path, outcome, error)
     ), failed AS (
         INSERT INTO operation_members (operation, path, outcome, says)
-        SELECT s.operation, s.path, s.outcome, coalesce(s.told ->> 'error', '') FROM said s
+        SELECT s.operation, s.path, s.outcome, s.error FROM said s
           JOIN operations o ON o.id = s.operation AND o.path <> s.path
          WHERE s.outcome <> 'done'
         ON CONFLICT (operation, path) DO UPDATE SET outcome = EXCLUDED.outcome,
@@ -157,26 +182,40 @@ BEGIN
     RETURN begun;
 END $$;
 
--- An operation on a group has asked some more of its members, or all.
+-- An operation on a group has asked some more of its members, or all. It waits for those that act on it, and for those
+-- that joined an operation in progress; if that one has ended since, it is asked anew.
 CREATE OR REPLACE FUNCTION expand_operation(expands jsonb) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-    this operations%ROWTYPE;
+    this   operations%ROWTYPE;
+    asks   constant uuid := (expands ->> 'operation')::uuid;
+    waits  bigint := 0;
 BEGIN
     INSERT INTO operation_members (operation, path, outcome, says)
-    SELECT (expands ->> 'operation')::uuid, s ->> 'path', 'skipped', s ->> 'says'
-      FROM jsonb_array_elements(expands -> 'skipped') s
+    SELECT asks, s ->> 'path', 'skipped', s ->> 'says' FROM jsonb_array_elements(expands -> 'skipped') s
     ON CONFLICT DO NOTHING;
     UPDATE expansions SET after = expands ->> 'after', at = now()
-     WHERE operation = (expands ->> 'operation')::uuid AND turn = (expands ->> 'turn')::int
+     WHERE operation = asks AND turn = (expands ->> 'turn')::int
        AND (after < expands ->> 'after' OR (expands ->> 'done')::boolean);
     IF NOT FOUND THEN
         RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';
     END IF;
-    UPDATE operations SET total = total + (expands ->> 'acting')::bigint,
-                          remaining = remaining + (expands ->> 'acting')::bigint,
+    IF jsonb_array_length(expands -> 'joined') > 0 THEN  -- their rows are locked: see commit_sets
+        IF EXISTS (SELECT FROM jsonb_array_elements(expands -> 'joined') j WHERE NOT EXISTS (
+                       SELECT FROM resources r WHERE r.id = (j ->> 'id')::bigint AND r.operation = (j ->> 'operation')::uuid)) THEN
+            RAISE EXCEPTION 'too late' USING ERRCODE = 'ST001';
+        END IF;
+        INSERT INTO operation_waits (operation, path, joined)
+        SELECT asks, r.path, r.operation FROM jsonb_array_elements(expands -> 'joined') j
+          JOIN resources r ON r.id = (j ->> 'id')::bigint
+         WHERE r.operation <> asks  -- a member that acts on this very operation is counted
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS waits = ROW_COUNT;
+    END IF;
+    UPDATE operations SET total = total + waits + (expands ->> 'acting')::bigint,
+                          remaining = remaining + waits + (expands ->> 'acting')::bigint,
                           expanded = (expands ->> 'done')::boolean,
                           orders = orders + (expands ->> 'orders')::bigint
-     WHERE id = (expands ->> 'operation')::uuid
+     WHERE id = asks
     RETURNING * INTO this;
     IF this.expanded THEN
         DELETE FROM expansions WHERE operation = this.id;

@@ -11,7 +11,10 @@ $$;
 -- Ends operations that run beside others on a resource, releases what they claim, and tells the journal. Those that have
 -- nobody left to wait for end as their members did; with an outcome, all of them end, and with that one.
 CREATE OR REPLACE FUNCTION end_beside(who text, how text DEFAULT NULL, "by" text DEFAULT 'controller') RETURNS bigint
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+    many bigint;
+BEGIN
     WITH over AS (
         DELETE FROM operations o USING claims c
          WHERE (c.path = who OR (c.path > who || '/' AND c.path < who || '0')) AND o.id = c.operation AND o.path = who
@@ -24,6 +27,8 @@ LANGUAGE sql AS $$
         DELETE FROM claims c USING over WHERE c.operation = over.id
     ), unasked AS (
         DELETE FROM expansions e USING over WHERE e.operation = over.id
+    ), unwaited AS (
+        DELETE FROM operation_waits q USING over WHERE q.operation = over.id
     ), told AS (
         INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change)
         SELECT over.path, over.kind, over.id, "by", 'controller', 'children', over.action, r.state, r.state,
@@ -36,8 +41,9 @@ LANGUAGE sql AS $$
                orders
           FROM over RETURNING 1
     )
-    SELECT count(*) FROM ended
-$$;
+    SELECT count(*) INTO many FROM ended;
+    RETURN many;
+END $$;
 
 -- An operation that runs beside others is to be given up: nobody else is asked, and whoever is at work is cancelled.
 CREATE OR REPLACE FUNCTION cancel_beside(op uuid, "by" text, who text) RETURNS boolean LANGUAGE plpgsql AS $$

@@ -1,0 +1,19 @@
+"""An operation on a group waits for members that another operation is in progress on.
+
+Revision ID: 0016
+"""
+
+from stead.store.migrating import run_files
+
+revision = "0016"
+down_revision = "0015"
+
+
+def upgrade() -> None:
+    """The functions that count members know of these from now on, whichever controller calls them."""
+    run_files(
+        "migrations/versions/0016_waits.sql",
+        "sql/functions/operations.sql",
+        "sql/functions/systems.sql",
+        "sql/functions/commit.sql",
+    )

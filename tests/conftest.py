@@ -6,13 +6,14 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import pytest
 from hypothesis import settings
 
 from stead.dev.engines import Nats, Postgres
-from stead.store.migrate import migrate_now
 from tests.alone import Alone
 from tests.drivers.cloud import SimCloud, SimWorld
+from tests.lanes import every_lane
 from tests.spread import spread
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
@@ -62,7 +63,7 @@ def database(postgres: Postgres) -> Iterator[str]:
 def template(postgres: Postgres) -> str:
     """A database with the schema in it, to be copied: the migrations run once, not for every test."""
     name = f"template_{secrets.token_hex(4)}"
-    migrate_now(postgres.create_database(name))
+    every_lane(postgres.create_database(name))
     return name
 
 
@@ -72,6 +73,15 @@ def migrated(postgres: Postgres, template: str) -> Iterator[str]:
     name = f"test_{secrets.token_hex(6)}"
     yield postgres.create_database(name, template)
     postgres.drop_database(name)
+
+
+@pytest.fixture
+async def strict(migrated: str) -> str:
+    """The same, in which no namespace was given a lane."""
+    connection = await asyncpg.connect(migrated)
+    await connection.execute("DELETE FROM lane_grants")
+    await connection.close()
+    return migrated
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
 from tests.access.house import House, house
+from tests.lanes import every_lane
 
 
 @pytest.fixture(scope="module")
 def furnished(postgres: Postgres) -> Iterator[House]:
     """One for the module, with something in it."""
     dsn = postgres.create_database("furnished")
-    migrate_now(dsn)
+    every_lane(dsn)
     with house(dsn) as one:
         one.furnish()
         yield one

@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
+from tests.lanes import every_lane
 
 
 @pytest.fixture(scope="session")
 def cell(postgres: Postgres) -> Iterator[Cell]:
     dsn = postgres.create_database(f"cell_{secrets.token_hex(4)}")
-    migrate_now(dsn)
+    every_lane(dsn)
     with Cell(dsn) as cell:
         yield cell
 

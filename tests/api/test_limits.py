@@ -17,8 +17,8 @@ from stead.api.codes import TITLES
 from stead.api.limits import Bounds, Limits, Room
 from stead.api.rates import Rates
 from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
+from tests.lanes import every_lane
 
 BOUNDS = Bounds(
     body=200_000,
@@ -40,7 +40,7 @@ RATES = Rates(changes=1, reads=4, namespace_changes=2, namespace_reads=0, burst=
 def narrow(postgres: Postgres) -> Iterator[Cell]:
     """A server with small limits."""
     dsn = postgres.create_database(f"narrow_{secrets.token_hex(4)}")
-    migrate_now(dsn)
+    every_lane(dsn)
     with Cell(dsn, limits=Limits(BOUNDS, RATES)) as cell:
         yield cell
 

@@ -15,18 +15,18 @@ from stead.client import SyncClient
 from stead.controller.view.health import Health, Healths, bad_states
 from stead.dev.engines import Postgres
 from stead.lifecycle.rows import Trigger
-from stead.store.migrate import migrate_now
 from stead.store.statements import statement
 from tests.api.cell import Cell, http
 from tests.api.test_groups import ask, group
 from tests.api.test_resources import make, running
+from tests.lanes import every_lane
 
 
 @pytest.fixture(scope="module")
 def cell(postgres: Postgres) -> Iterator[Cell]:
     """One of its own, since all of it is counted."""
     dsn = postgres.create_database("overview")
-    migrate_now(dsn)
+    every_lane(dsn)
     with Cell(dsn) as cell:
         yield cell
 

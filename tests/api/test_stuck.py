@@ -18,16 +18,16 @@ from stead.controller.clock import Clock
 from stead.controller.healers.learning import Learning
 from stead.dev.engines import Postgres
 from stead.lifecycle.durations import ENOUGH
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell, http
 from tests.api.test_resources import make, problem, running
+from tests.lanes import every_lane
 
 
 @pytest.fixture(scope="module")
 def cell(postgres: Postgres) -> Iterator[Cell]:
     """One of its own, since what is learned is learned from all of it."""
     dsn = postgres.create_database("stuck")
-    migrate_now(dsn)
+    every_lane(dsn)
     with Cell(dsn) as cell:
         cell.view.usual.fresh = 0.0
         yield cell

@@ -19,9 +19,9 @@ from stead.cli.output import Code
 from stead.controller.engine import Entry
 from stead.dev.engines import Postgres
 from stead.lifecycle.rows import Trigger
-from stead.store.migrate import migrate_now
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, command
+from tests.lanes import every_lane
 
 NOUNS = ("account", "cloudspace", "machine", "disk", "image", "node")
 BY_MACHINE = {"add-disk", "attach-disk", "detach-disk"}
@@ -32,7 +32,7 @@ BY_MACHINE = {"add-disk", "attach-disk", "detach-disk"}
 def cell(postgres: Postgres) -> Iterator[Cell]:
     """A server that asks nobody who they are: everybody is an admin."""
     dsn = postgres.create_database(f"cell_{secrets.token_hex(4)}")
-    migrate_now(dsn)
+    every_lane(dsn)
     with Cell(dsn, Entry(open=True)) as cell:
         yield cell
 

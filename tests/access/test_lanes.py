@@ -9,9 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from stead.cli.output import Code
 from stead.controller.mover import Told
 from stead.lifecycle.events import Due
 from tests.access.house import VM, House, house
+from tests.cli.remote import command
 
 THEIRS = "edge.b.berlin"
 """The lane of a site of another tenant."""
@@ -198,6 +200,24 @@ def test_grants_are_listed_as_far_as_one_sees_their_namespace(town: House) -> No
         assert (lane["lane"], lane["namespaces"]) == ("sim.a", ["a"])
 
 
+def test_command_says_what_a_wildcard_stands_for_and_what_was_changed(
+    town: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEAD_TOKEN", town.tokens["admin"])
+    stead = command(town, monkeypatch)
+    assert stead("lane", "allow", "sim.a", "a").out == "namespace a may use the lane sim.a\n"
+    assert stead("lane", "allow", "sim.a", "a").out == "namespace a may use the lane sim.a, as before\n"
+    assert stead("lane", "allow", "aws.*", "*").out == "every namespace may use every lane that begins with aws.\n"
+    assert stead("lane", "deny", "aws.x", "a").out == "namespace a may not use the lane aws.x\n"
+    assert "it stays denied to a" in stead("lane", "allow", "aws.*", "*").out
+    rows = stead("lane", "grants", "--namespace", "a").rows[1:]
+    assert rows == [["*", "aws.*", "yes"], ["a", "aws.x", "no"], ["a", "sim.a", "yes"]]
+    for bad in ("aws*", "*.x", "aws.*.x", "**", "aws.?"):
+        assert stead("lane", "allow", bad, "a").code == Code.USAGE, bad
+    answer = stead("explain", "b/m/g/1", "create", "--kind", "vm", "--lane", "sim.a")
+    assert (answer.code, "stead lane allow sim.a b" in answer.out) == (Code.REFUSED, True)
+
+
 def test_orphan_is_adopted_where_its_lane_is_allowed_and_removed_anywhere(town: House) -> None:
     tokens = [f"0b5f1d1c-2f51-4d7e-9d5e-3f8b5f8a6c0{n}" for n in (1, 2)]
     for token in tokens * 2:
@@ -275,6 +295,23 @@ def test_group_with_a_member_lane_denied_meanwhile_makes_no_member_there(town: H
         operation = made.json()["operation"]["id"]
         (skipped,) = web.get(f"/v1/operations/{operation}/members").json()["items"]
         assert "may not use the lane sim.b" in skipped["says"]
+
+
+SCALING = {
+    "app": "web",
+    "places": ["/b/berlin/c"],
+    "up_above": 100,
+    "down_below": 40,
+    "maximum": 3,
+    "believed_for": 1,
+}
+
+
+def test_policy_that_follows_demand_is_not_taken_for_a_place_on_a_denied_lane(town: House) -> None:
+    with town.as_("b") as web:
+        assert web.put("/v1/scaling/b/web", json=SCALING).status_code == 200
+        deny(town, THEIRS, "b")
+        refused(web.put("/v1/scaling/b/web", json=SCALING))
 
 
 FORBID = """

@@ -120,6 +120,11 @@ async def test_upgrade_grants_what_is_in_use_and_nothing_else(database: str) -> 
             "(gen_random_uuid(), '/g', '/g/m', 'vm', 'create', 'ann', 'user', $1)",
             '{"lane": "sim.a", "spec": {"cpu": 1}}',
         )
+        await connection.execute(
+            "INSERT INTO operations (id, action, kind, path, principal, request) VALUES "
+            "(gen_random_uuid(), 'deploy', 'system', '/h/sys', 'ann', $1)",
+            '{"place": "/h/sys", "spec": {"definition": {"a": {"b": {"command": ["x"], "lane": "local.two"}}}}}',
+        )
         await migrate(database)
         found = await connection.fetch("SELECT namespace, lane FROM lane_grants WHERE allowed ORDER BY 1, 2")
         told = await connection.fetchval("SELECT count(*) FROM journal WHERE kind = 'lane' AND principal = 'upgrade'")
@@ -135,5 +140,6 @@ async def test_upgrade_grants_what_is_in_use_and_nothing_else(database: str) -> 
         ("d", "gcp.r2"),
         ("e", "rack.a"),
         ("g", "sim.a"),
+        ("h", "local.two"),
     ]
     assert told == len(found)

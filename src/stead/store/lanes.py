@@ -24,9 +24,9 @@ class LaneGrants(Statements):
         answer: Mapping[str, Any] = record["answer"]
         return answer
 
-    async def lane_grants(self, namespace: str | None = None, lane: str | None = None) -> list[Mapping[str, Any]]:
+    async def lane_grants(self, namespace: str | None = None) -> list[Mapping[str, Any]]:
         """Grants and denials, in order of namespace and lane: of all, or those that count for one."""
-        return [dict(r) for r in await self.fetch("list_lane_grants", namespace, lane)]
+        return [dict(r) for r in await self.fetch("list_lane_grants", namespace)]
 
     async def refused_lanes(self, uses: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Which lanes a namespace may not use, of those that it would; None where it may use all."""

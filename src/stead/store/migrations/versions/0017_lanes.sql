@@ -13,7 +13,8 @@ CREATE TRIGGER resources_lanes AFTER INSERT ON resources REFERENCING NEW TABLE A
     FOR EACH STATEMENT EXECUTE FUNCTION guard_lanes();
 
 -- What is in use is granted: the lanes of resources, found by jumping from one namespace of a lane to the next; those that
--- the specs of systems and infrastructures name; and those of requests that wait their turn.
+-- the specs of systems and infrastructures name; and those of requests that wait their turn or are under way, deploys with
+-- what they define among them.
 WITH RECURSIVE steps (lane, path) AS (
     (SELECT lane, path FROM resources WHERE lane > '' ORDER BY lane, path LIMIT 1)
     UNION ALL
@@ -26,6 +27,10 @@ WITH RECURSIVE steps (lane, path) AS (
      WHERE kind IN ('system', 'mci', 'subgroup') AND each IS NOT NULL
     UNION ALL
     SELECT path, jsonb_build_object('lane', request -> 'lane') || coalesce(request -> 'spec', '{}') FROM queued
+    UNION ALL
+    SELECT path, jsonb_build_object('lanes', jsonb_path_query_array(request, '$.spec.definition.**.lane'))
+      FROM (SELECT path, kind, request FROM queued UNION ALL SELECT path, kind, request FROM operations) going
+     WHERE kind = 'system'
 ), used (space, lane) AS (
     SELECT split_part(path, '/', 2), lane FROM steps
     UNION
@@ -42,5 +47,5 @@ WITH RECURSIVE steps (lane, path) AS (
 )
 INSERT INTO lane_grants (namespace, lane, allowed, reason, changed_by)
 SELECT space, lane, true, 'in use when lanes became a matter of grants', 'upgrade' FROM used
- WHERE lane <> '' AND space NOT IN ('', 'orphans') AND NOT owns_lane(space, lane);
+ WHERE lane ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' AND space NOT IN ('', 'orphans') AND NOT owns_lane(space, lane);
 SELECT tell_lane('allow', lane, namespace, changed_by, reason, '{}') FROM lane_grants;

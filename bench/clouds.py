@@ -15,8 +15,8 @@ import httpx
 from bench.figure import Figure
 from bench.ground import Stead, postgres
 from stead.dev.engines import Nats, Postgres
-from stead.store.migrate import migrate
 from tests.drivers.cloud import SimCloud
+from tests.lanes import with_every_lane
 
 LIMITS = {"aws": (10, 30), "azure": (8, 25), "gcp": (12, 35), "ncp": (3, 15), "alibaba": (6, 20)}
 """Regions at once, and members at once in a region: what a new database has."""
@@ -45,7 +45,7 @@ def best(size: int) -> tuple[float, int]:
 async def cell(server: Postgres, nats: Nats, cloud: SimCloud) -> AsyncIterator[httpx.AsyncClient]:
     """A controller, and agents that share the places."""
     dsn = server.create_database("clouds")
-    await migrate(dsn)
+    await with_every_lane(dsn)
     words = ("--nats", nats.url, "--cell", "clouds")
     lanes = [f"{provider}.r{n}" for provider in LIMITS for n in range(REGIONS)]
     with Stead("server", "server", "--open", "--database", dsn, *words) as one:

@@ -16,7 +16,7 @@ import httpx
 
 from stead.dev.children import Server
 from stead.dev.engines import Postgres, postgres_binary
-from stead.store.migrate import migrate
+from tests.lanes import with_every_lane
 
 ROOT = Path(__file__).parents[1]
 CELL = "bench"
@@ -71,7 +71,7 @@ def postgres() -> Iterator[Postgres]:
 async def filled(server: Postgres, name: str, vms: int, lanes: Sequence[str], limits: bool = False) -> str:
     """A database with so many VMs that run, spread over lanes, and without limits unless they are wanted."""
     dsn = server.create_database(name)
-    await migrate(dsn)
+    await with_every_lane(dsn)
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(FILL.replace("$3::text[][", "($3::text[])["), 0, vms, list(lanes))

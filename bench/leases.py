@@ -18,8 +18,8 @@ import asyncpg
 from bench.figure import Figure
 from bench.ground import postgres
 from stead.dev.engines import Postgres
-from stead.store.migrate import migrate
 from stead.store.store import speak_json
+from tests.lanes import with_every_lane
 
 HOSTS = 500
 FEW = 10_000
@@ -59,7 +59,7 @@ async def filled(
 ) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
     """A database with so many reservations around a time."""
     dsn = server.create_database(f"leases_{secrets.token_hex(4)}")
-    await migrate(dsn)
+    await with_every_lane(dsn)
     connection = await asyncpg.connect(dsn)
     try:
         for text in FILL.format(hosts=HOSTS, each=allocations // HOSTS, middle=middle).split(";"):

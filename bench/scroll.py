@@ -9,7 +9,7 @@ from bench.console import heap, window
 from bench.figure import Figure, middle
 from bench.ground import CELL, Stead, add_group, postgres
 from stead.dev.engines import Nats
-from stead.store.migrate import migrate
+from tests.lanes import with_every_lane
 
 FRAME = 100.0
 """Milliseconds: what takes longer is seen as a halt."""
@@ -57,7 +57,7 @@ async def measure(small: bool) -> list[Figure]:
     rows = 5_000 if small else 20_000
     with postgres() as server, Nats() as nats:
         dsn = server.create_database("rows")
-        await migrate(dsn)
+        await with_every_lane(dsn)
         await _filled(dsn, rows)
         with Stead("server", "server", "--database", dsn, "--nats", nats.url, "--cell", CELL) as one:
             async with window() as page:

@@ -24,8 +24,8 @@ from stead.bus.messages import FullState, StateLine
 from stead.bus.wire import encode
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.snapshot import Fence
-from stead.store.migrate import migrate
 from stead.store.statements import statement
+from tests.lanes import with_every_lane
 
 OBJECTS = 10
 """At each site: two clusters, and four apps in each."""
@@ -88,7 +88,7 @@ async def ours(server: Postgres, nats: Nats, sites: int) -> tuple[float, float, 
     """Seconds until all sites were ready, until all they have was applied, and until all of it was once more."""
     name = f"sites_{secrets.token_hex(4)}"
     dsn = server.create_database(name)
-    await migrate(dsn)
+    await with_every_lane(dsn)
     database = await asyncpg.connect(dsn)
     await database.execute(FILL, sites, NAMESPACE, APPS)
     await database.execute("DELETE FROM providers")
@@ -113,7 +113,7 @@ async def ours(server: Postgres, nats: Nats, sites: int) -> tuple[float, float, 
 async def noting(server: Postgres, objects: int) -> float:
     """Objects a second that the bare statement notes as seen."""
     dsn = server.create_database(f"noting_{secrets.token_hex(4)}")
-    await migrate(dsn)
+    await with_every_lane(dsn)
     connection = await asyncpg.connect(dsn)
     await connection.execute(FILL, objects // OBJECTS, NAMESPACE, APPS)
     await connection.execute("VACUUM ANALYZE resources")

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import pytest
 from hypothesis import settings
 
@@ -83,6 +84,15 @@ def migrated(databases: Databases) -> Iterator[str]:
     """The DSN of a new database with the schema in it."""
     with databases.migrated() as dsn:
         yield dsn
+
+
+@pytest.fixture
+async def strict(migrated: str) -> str:
+    """The same, in which no namespace was given a lane."""
+    connection = await asyncpg.connect(migrated)
+    await connection.execute("DELETE FROM lane_grants")
+    await connection.close()
+    return migrated
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from typing import Any, Self
 import asyncpg
 
 from stead.dev.engines import Postgres
-from stead.store.migrate import migrate_now
+from tests.lanes import every_lane
 
 PREFIX = "test_"
 """How the names of databases begin that are dropped when their test has ended."""
@@ -43,9 +43,9 @@ class Databases:
 
     @cached_property
     def template(self) -> str:
-        """A database with the schema in it."""
+        """A database with the schema in it, which allows every lane to every namespace."""
         name = f"template_{secrets.token_hex(4)}"
-        migrate_now(self.create(name))
+        every_lane(self.create(name))
         return name
 
     @contextmanager

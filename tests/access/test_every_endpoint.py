@@ -133,6 +133,7 @@ actions:
   - {name: delete, says: Forget it., starts: Open, ends: Absent, orders: []}
 """
 KIND = {"kind": lambda _: "note"}
+GRANTED: dict[str, Callable[[House], str]] = {"lane": lambda _: "none.x", "namespace": lambda _: "none"}
 BOOKED = "/shop/booked"
 HOST: dict[str, Callable[[House], str]] = {"name": lambda _: "h1"}
 SCALING: dict[str, Any] = {
@@ -235,6 +236,9 @@ RULES = {
         fills={"lane": lambda _: "sim.a", "token": lambda _: ORPHAN},
         before=orphan,
     ),
+    "GET /v1/lane-grants": Rule(KNOWN),
+    "PUT /v1/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={}, fills=GRANTED),
+    "DELETE /v1/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=GRANTED),
     "POST /v1/lanes/{lane}/survey": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills={"lane": lambda _: "sim.a"}),
     "PUT /v1/lanes/{lane}/limit": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"lane": lambda _: "sim.a"}

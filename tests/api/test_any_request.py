@@ -31,6 +31,7 @@ from stead.api import openapi
 from stead.dev.engines import Nats, Postgres
 from tests.drivers.cloud import SimCloud
 from tests.integration.test_processes import Stead
+from tests.lanes import every_lane
 
 EXAMPLES = int(os.environ.get("STEAD_FUZZ", "3"))
 """Requests to each endpoint, of each mode, by each caller."""
@@ -57,6 +58,7 @@ type Served = tuple[Stead, Sequence[Mapping[str, str]]]
 @pytest.fixture(scope="module")
 def server(postgres: Postgres, nats_server: Nats) -> Iterator[Served]:
     dsn = postgres.create_database(f"any_{secrets.token_hex(4)}")
+    every_lane(dsn)
     bus = ("--nats", nats_server.url, "--cell", f"f{secrets.token_hex(4)}")
     unlimited = [word for name in ("changes", "namespace-changes", "reads") for word in ("--rate", f"{name}=0")]
     tokens = [asyncio.run(create_token(dsn, role, [(role, where)], DAY)) for role, where in ROLES.items()]

@@ -11,9 +11,9 @@ import pytest
 from stead.api.codes import TITLES
 from stead.dev.engines import Postgres
 from stead.lifecycle.decision import Code
-from stead.store.migrate import migrate_now
 from tests.api.cell import MCI, Cell, http
 from tests.api.test_resources import make, problem, running
+from tests.lanes import every_lane
 
 ASKABLE = {"stale", "taken", "not-due", "not-expected", "orphan"}
 """Codes that answer agents and timers, never a request."""
@@ -194,7 +194,7 @@ def test_when_the_database_is_away_it_is_503_and_worth_another_try(
 def test_a_database_that_goes_away_and_comes_back() -> None:
     with Postgres(fsync=False) as postgres:
         dsn = postgres.create_database("own")
-        migrate_now(dsn)
+        every_lane(dsn)
         with Cell(dsn) as cell, http(cell) as web:
             assert make(web, "/n/m/g/1").status_code == 202
             assert web.get("/readyz").status_code == 200

@@ -31,6 +31,7 @@ from tests.chaos.datacenter import Datacenter
 from tests.chaos.replicated import NODES, NatsTrio, Replicated
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import Ec2Cloud
+from tests.lanes import with_every_lane
 
 ROOT = Path(__file__).parents[2]
 
@@ -221,6 +222,7 @@ async def running(
         postgres, nats = stack.enter_context(_engines(replicated))
         cloud = stack.enter_context(SimCloud("--seed", str(seed)))
         dsn = postgres.create_database(NAME)
+        await with_every_lane(dsn)
         bus = ["--nats", nats.url, "--cell", NAME]
         server = ["server", "--open", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]
         server += ["--bus-replicas", str(NODES)] if replicated else []

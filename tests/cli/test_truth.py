@@ -191,7 +191,7 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
             Code.DONE,
             [
                 ["LANE", "LIMIT", "IN", "FLIGHT", "WAITING", "THROTTLED", "AGENTS"],
-                [w.lane, "30", "1", "0", "-", "a1,", "a2", "(away)"],
+                [w.lane, "30", "1", "0", "-", "*", "a1,", "a2", "(away)"],
                 ["edge.1", "-", "0", "0", "-", "a2", "(away)"],
             ],
         )

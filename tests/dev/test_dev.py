@@ -51,6 +51,9 @@ def test_installed_wheel_with_packaged_postgres_runs_what_it_prints_and_leaves_n
         hosts = json.loads(one.stead("host list -o json").stdout)
         assert {host["name"]: host["lane"] for host in hosts} == dict.fromkeys(("h1", "h2", "h3", "h4"), "rack.lab")
         assert {*hosts[0]["properties"]} == {"cpus", "memory", "arch"}
+        grants = json.loads(one.stead("lane grants --namespace not-there-yet -o json").stdout)
+        lanes = json.loads(one.stead("lane list -o json").stdout)
+        assert {(grant["namespace"], grant["lane"]) for grant in grants} == {("*", lane["lane"]) for lane in lanes}
         before = one.pid("server")
         os.kill(before, signal.SIGKILL)
         one.until(lambda: one.pid("server") != before, "the server to be back")
@@ -69,6 +72,7 @@ def test_what_is_kept_is_there_the_next_time(open_folder: Path) -> None:
         assert one.stead("vm create shop/web/front/1 --provider aws --region us-east-1").returncode == 0
         assert one.stead("host fail h1 --why power").returncode == 0
         assert one.stead("host remove h2").returncode == 0
+        assert one.stead("lane deny gcp.europe-west4 bank").returncode == 0
         one.end()
     with trial(open_folder, "--keep") as two:
         two.runs()
@@ -77,6 +81,7 @@ def test_what_is_kept_is_there_the_next_time(open_folder: Path) -> None:
         hosts = json.loads(two.stead("host list -o json").stdout)
         assert {host["name"]: host["works"] for host in hosts} == {"h1": False, "h2": True, "h3": True, "h4": True}
         assert two.stead("vm suspend shop/web/front/1").returncode == 0
+        assert "bank gcp.europe-west4 no" in " ".join(two.stead("lane grants --namespace bank").stdout.split())
         two.end()
 
 

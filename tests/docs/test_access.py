@@ -12,9 +12,9 @@ from tests.docs.blocks import DOCS, fenced, steps
 
 def test_the_policies_of_the_page_do_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = list(fenced(DOCS / "access.md"))
-    keep, desk = (text for language, text in blocks if language == "cedar")
+    keep, desk, lab = (text for language, text in blocks if language == "cedar")
     (cases,) = (text for language, text in blocks if language == "yaml")
-    for name, text in (("keep.cedar", keep), ("desk.cedar", desk), ("policies.yaml", cases)):
+    for name, text in (("keep.cedar", keep), ("desk.cedar", desk), ("lab.cedar", lab), ("policies.yaml", cases)):
         (tmp_path / name).write_text(text)
     (step,) = (
         step

@@ -74,8 +74,8 @@ def listens(port: int) -> bool:
 
 
 @pytest.mark.slow
-def test_agents_safely_is_true(tmp_path: Path, migrated: str) -> None:
-    terminal = Starting(tmp_path, migrated)
+def test_agents_safely_is_true(tmp_path: Path, strict: str) -> None:
+    terminal = Starting(tmp_path, strict)
     try:
         terminal.follow(DOCS / "how-to" / "agents-safely.md")
     finally:

@@ -49,9 +49,9 @@ class AtSite(Starting):
 
 
 @pytest.fixture
-def terminal(tmp_path: Path, migrated: str) -> Iterator[AtSite]:
+def terminal(tmp_path: Path, strict: str) -> Iterator[AtSite]:
     """Of which nothing is left in the end, nor of what was put on a site."""
-    one = AtSite(tmp_path, migrated)
+    one = AtSite(tmp_path, strict)
     try:
         yield one
     finally:

@@ -25,9 +25,9 @@ class InDatacenter(Starting):
 
 
 @pytest.fixture
-def terminal(tmp_path: Path, migrated: str) -> Iterator[InDatacenter]:
+def terminal(tmp_path: Path, strict: str) -> Iterator[InDatacenter]:
     """Of which nothing is left in the end."""
-    one = InDatacenter(tmp_path, migrated)
+    one = InDatacenter(tmp_path, strict)
     try:
         yield one
     finally:

@@ -26,6 +26,7 @@ from stead.lifecycle.pace import DEFAULT
 from tests.chaos.cell import ROOT, Cell, Process, in_thread
 from tests.drivers.cloud import SimCloud
 from tests.edge.links import HUB, Links, within
+from tests.lanes import with_every_lane
 
 NAME = "edge"
 """Of the cell, and of the namespace that sites are in."""
@@ -146,6 +147,7 @@ async def running(
             stack.callback(cloud.close)
         await asyncio.gather(*(in_thread(cloud.start) for cloud in clouds))
         dsn = postgres.create_database(NAME)
+        await with_every_lane(dsn)
         paced = [] if pace == 1.0 else ["--pace", str(pace)]
         server = ["server", "--open", "--database", dsn, "--nats", nats.url, "--cell", NAME, *paced]
         controllers = [Placed(f"controller-{i}", server, pace, links.hub, planted) for i in range(1, CONTROLLERS + 1)]

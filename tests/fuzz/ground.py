@@ -21,6 +21,7 @@ from tests.access.house import VM
 from tests.access.test_every_endpoint import BLAZAR_LEASE, NOTE, POLICY, SCALING
 from tests.drivers.cloud import SimCloud
 from tests.integration.test_processes import Stead
+from tests.lanes import every_lane
 
 ROLES = {"admin": "*", "operator": "shop", "viewer": "shop"}
 MCI = {
@@ -144,6 +145,7 @@ class Ground:
 def ground(postgres: Postgres, nats: Nats) -> Iterator[Ground]:
     """For as long as the context lasts."""
     dsn = postgres.create_database(f"fuzz_{secrets.token_hex(4)}")
+    every_lane(dsn)
     cell = f"f{secrets.token_hex(4)}"
     bus = ("--nats", nats.url, "--cell", cell)
     unlimited = [word for name in ("changes", "namespace-changes", "reads") for word in ("--rate", f"{name}=0")]

@@ -37,9 +37,9 @@ from stead.dev.engines import Nats, Postgres
 from stead.drivers.sim.driver import RACK
 from stead.lifecycle.events import Request
 from stead.store import Store
-from stead.store.migrate import migrate
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration import whole
+from tests.lanes import with_every_lane
 from tests.leases.timed import PACE, SharedClock
 
 CELL = "year"
@@ -394,7 +394,7 @@ async def running(plan: Plan) -> AsyncIterator[Year]:
         nats = stack.enter_context(Nats())
         cloud = stack.enter_context(SimCloud())
         dsn = postgres.create_database(CELL)
-        await migrate(dsn)
+        await with_every_lane(dsn)
         async with AsyncExitStack() as tasks:
             yield await _furnish(plan, tasks, dsn, nats, cloud, folder / "clock")
 

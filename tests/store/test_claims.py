@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from stead.dev.engines import Postgres
 from stead.lifecycle.claims import Claim, Conflict, Handle, Held, Mode, claims_for
-from stead.store.migrate import migrate_now
 from stead.store.store import speak_json
+from tests.lanes import every_lane
 from tests.lifecycle.test_claims import NODES
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
@@ -280,7 +280,7 @@ def test_claims_outlast_a_restart_of_everything() -> None:
 
     with Postgres(fsync=False) as postgres:
         dsn = postgres.create_database("own")
-        migrate_now(dsn)
+        every_lane(dsn)
         operation = asyncio.run(first(dsn))
         postgres.stop()
         postgres.start()

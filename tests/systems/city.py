@@ -22,6 +22,7 @@ from stead.dev.cell import DATABASE, Stead, Web
 from stead.dev.children import free_port
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.process.ending import end
+from tests.lanes import every_lane
 
 SYSTEM = "/town/city"
 LANES = ("local.one", "local.two", "local.three")
@@ -53,7 +54,7 @@ class City:
     def __enter__(self) -> Self:
         with self._stack as stack:
             self.postgres = stack.enter_context(Postgres(fsync=False))
-            self.postgres.create_database(DATABASE)
+            every_lane(self.postgres.create_database(DATABASE))
             self.nats = stack.enter_context(Nats())
             bus = ("--nats", self.nats.url, "--cell", "city")
             words = ("server", "--open", "--database", self.postgres.dsn(DATABASE), *bus)

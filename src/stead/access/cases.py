@@ -17,6 +17,7 @@ FIELDS = {
     "path": str,
     "kind": str,
     "labels": dict,
+    "lane": str,
     "force": bool,
     "dry_run": bool,
     "admin": bool,
@@ -72,7 +73,8 @@ def _fit(case: Any, place: int) -> Mapping[str, Any]:
 def _tried(policies: Policies, case: Mapping[str, Any], place: int) -> Tried:
     roles = frozenset(_role(role, place) for role in case.get("roles", ()))
     caller = Caller(case["who"], groups=tuple(case.get("groups", ())), roles=roles)
-    thing = Thing(case["path"], case.get("kind", ""), {k: str(v) for k, v in case.get("labels", {}).items()})
+    lanes = (case["lane"],) if case.get("lane") else ()
+    thing = Thing(case["path"], case.get("kind", ""), {k: str(v) for k, v in case.get("labels", {}).items()}, lanes)
     context = {name: case.get(name, False) for name in ("force", "dry_run", "admin")}
     verdict = policies.judge(caller, case["action"], thing, **context)
     found = ALLOW if verdict.allowed else REFUSE

@@ -1,4 +1,4 @@
-"""What is done right in the database, by whoever may write there: the first token of a cell."""
+"""What is done right in the database, by whoever may write there: the first token of a cell, and its first grants."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ async def create_token(dsn: str, name: str, roles: Roles, lasts: timedelta) -> s
     await migrate(dsn)
     async with Store.open(dsn, connections=1) as store:
         return (await Access(store, ()).create_token(name, roles, lasts, "the database")).text
+
+
+async def allow_lane(dsn: str, lane: str, namespace: str, reason: str = "") -> None:
+    """Let a namespace use a lane, or all of them (`*`)."""
+    async with Store.open(dsn, connections=1) as store:
+        await store.allow_lane(lane, namespace, "the database", reason)

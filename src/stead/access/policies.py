@@ -25,15 +25,15 @@ VIEW = "view"
 QUEUE = "queue"
 """To open and stop the queue of something."""
 LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS = "limit", "orphans", "agents", "access", "hosts"
-LIFECYCLES, EXAMINE = "lifecycles", "examine"
+LIFECYCLES, EXAMINE, LANES = "lifecycles", "examine", "lanes"
 """To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what; to say which
-hosts can be booked; to register kinds; to examine the cell itself."""
+hosts can be booked; to register kinds; to examine the cell itself; to say which namespaces may use which lanes."""
 
 SCALING, DEMAND = "scaling", "demand"
 """To put a policy in force that follows demand; to tell it the demand."""
 
-OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, SCALING, DEMAND)
-FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE)
+OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, LANES, SCALING, DEMAND)
+FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, LANES)
 """Those of them that are an admin's."""
 
 CELL, NAMESPACE = "cell", "namespace"
@@ -55,6 +55,8 @@ class Thing:
     path: str
     kind: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    lanes: Sequence[str] = ()
+    """Those it is on, or would be on; each is judged for itself, and all have to be allowed."""
 
     @property
     def namespace(self) -> str:
@@ -98,7 +100,7 @@ class Policies:
                 found[id] = policy
         self._set = cedarpy.PolicySet.from_json_str(_as_set(found))
         self.looks_at = frozenset(_looks_at(found))
-        """Which attributes of resources decide: of `namespace`, `kind`, `path`, `labels`."""
+        """Which attributes of resources decide: of `namespace`, `kind`, `path`, `labels`, `lane`."""
         self._known: dict[tuple[object, ...], Verdict] = {}
 
     def judge(
@@ -115,6 +117,15 @@ class Policies:
         caller.judged = True
         if caller.open:
             return ALLOWED
+        lanes = tuple(thing.lanes) if "lane" in self.looks_at else ()
+        asked = {"force": force, "dry_run": dry_run, "admin": admin}
+        verdicts = (self._judge(caller, action, thing, lane, **asked) for lane in lanes or ("",))
+        verdict = next(verdicts)
+        return verdict if not verdict.allowed else next((one for one in verdicts if not one.allowed), verdict)
+
+    def _judge(
+        self, caller: Caller, action: str, thing: Thing, lane: str, *, force: bool, dry_run: bool, admin: bool
+    ) -> Verdict:
         looks = self.looks_at
         key = (
             caller.name,
@@ -125,6 +136,7 @@ class Policies:
             thing.kind if "kind" in looks else "",
             thing.path if "path" in looks else "",
             tuple(sorted(thing.labels.items())) if "labels" in looks else (),
+            lane,
             force,
             dry_run,
             admin,
@@ -133,10 +145,12 @@ class Policies:
         if known is None:
             if len(self._known) >= MOST:
                 self._known.clear()
-            known = self._known[key] = self._ask(caller, action, thing, force, dry_run, admin)
+            known = self._known[key] = self._ask(caller, action, thing, lane, force, dry_run, admin)
         return known
 
-    def _ask(self, caller: Caller, action: str, thing: Thing, force: bool, dry_run: bool, admin: bool) -> Verdict:
+    def _ask(
+        self, caller: Caller, action: str, thing: Thing, lane: str, force: bool, dry_run: bool, admin: bool
+    ) -> Verdict:
         who = {"type": "Token" if caller.name.startswith(f"{TOKEN}:") else "User", "id": caller.name}
         request = {
             "principal": who,
@@ -144,7 +158,7 @@ class Policies:
             "resource": {"type": "Resource", "id": thing.path},
             "context": {"force": force, "dry_run": dry_run, "admin": admin},
         }
-        answer = cedarpy.is_authorized(request, self._set, [_principal(who, caller), *_resource(thing)])
+        answer = cedarpy.is_authorized(request, self._set, [_principal(who, caller), _resource(thing, lane)])
         reasons = tuple(sorted(answer.diagnostics.reasons))
         # A policy that cannot be evaluated might have forbidden it.
         if answer.diagnostics.errors:
@@ -158,12 +172,12 @@ def _principal(who: Mapping[str, str], caller: Caller) -> dict[str, Any]:
     return {"uid": who, "attrs": {"name": caller.name.partition(":")[2], **roles}, "parents": groups}
 
 
-def _resource(thing: Thing) -> Iterator[dict[str, Any]]:
-    """The thing, in all that it is part of: a policy may name any of it."""
-    attrs = {"namespace": thing.namespace, "kind": thing.kind, "path": thing.path}
+def _resource(thing: Thing, lane: str) -> dict[str, Any]:
+    """The thing on a lane, in all that it is part of: a policy may name any of it."""
+    attrs = {"namespace": thing.namespace, "kind": thing.kind, "path": thing.path, "lane": lane}
     parents = [{"type": "Resource", "id": path} for path in _above(thing.path)]
     uid = {"type": "Resource", "id": thing.path}
-    yield {"uid": uid, "attrs": attrs, "tags": dict(thing.labels), "parents": parents}
+    return {"uid": uid, "attrs": attrs, "tags": dict(thing.labels), "parents": parents}
 
 
 def _above(path: str) -> list[str]:

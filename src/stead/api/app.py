@@ -19,6 +19,7 @@ from stead.api import (
     explain,
     health,
     journal,
+    lanes,
     leases,
     lifecycles,
     login,
@@ -107,6 +108,7 @@ def create_app(
     app.include_router(lifecycles.router(service))
     app.include_router(login.router(service))
     app.include_router(access.router(service))
+    app.include_router(lanes.router(service))
     app.include_router(health.router(service))
     app.include_router(metrics.router(service))
     app.include_router(doctor.router(service))

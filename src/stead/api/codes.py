@@ -21,6 +21,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "stopping": (409, "The queue takes nothing more"),
     "not-the-actor": (403, "The action is somebody else's"),
     "not-permitted": (403, "The policies do not permit it"),
+    "lane-not-allowed": (403, "The namespace may not use the lane"),
     "not-known": (401, "Nobody can tell who asks"),
     "foreign-page": (403, "A page of another address has sent this"),
     "issuer-away": (503, "The issuer of logins does not answer"),
@@ -146,6 +147,13 @@ HELP: Mapping[str, Help] = {
         "You may see it, and the policies do not let you ask for this; `detail` says which one refuses it, if any.",
         "Ask somebody who may, or have an admin give you a role or a policy. `stead whoami` says what you have.",
         "when the policies have changed",
+    ),
+    "lane-not-allowed": Help(
+        "What is asked for would be on a lane, or names one, that its namespace was not given; `detail` names those "
+        "that it may use.",
+        "Name a lane that the namespace may use (`stead lane grants --namespace NAMESPACE`), or have an admin allow "
+        "it: `stead lane allow LANE NAMESPACE`.",
+        "when the lane is allowed",
     ),
     "not-known": Help(
         "The request shows no token and no login, or one that is expired, revoked or of another server.",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
+from pydantic import StringConstraints
 
 from stead.api.identity import Judged, Who
 from stead.api.models import Explanation, Name, Path
 from stead.api.problems import trouble
 from stead.controller.view import Asked, Missing, Service
+
+LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
 def router(service: Service) -> APIRouter:
@@ -22,6 +25,7 @@ def router(service: Service) -> APIRouter:
         path: Annotated[Path, Query(description="Of the resource, also of one that is not there yet.")],
         action: Annotated[Name, Query(description="Which action.")],
         kind: Annotated[Name | None, Query(description="Needed where there is no resource yet.")] = None,
+        lane: Annotated[LaneName | None, Query(description="If it were to be made on this lane.")] = None,
         force: Annotated[bool, Query(description="If it were forced.")] = False,
         reason: Annotated[str, Query(description="With this reason.")] = "",
         on_conflict: Annotated[
@@ -37,6 +41,7 @@ def router(service: Service) -> APIRouter:
             action=action,
             kind=kind or "",
             spec={} if at is None else {"path": at},
+            lane=lane or "",
             force=force,
             reason=reason,
             on_conflict=on_conflict,

@@ -347,7 +347,9 @@ class Line(Wire):
 class Remedy(Wire):
     """Something that would let a refused action in."""
 
-    what: Literal["wait", "ask", "force", "reason", "parent", "quota", "empty", "actor", "permission", "nothing"]
+    what: Literal[
+        "wait", "ask", "force", "reason", "parent", "quota", "empty", "actor", "permission", "lane", "nothing"
+    ]
     says: str
     actions: list[str]
     """With `ask`: in this order."""

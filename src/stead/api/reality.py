@@ -102,6 +102,8 @@ class Lane(Wire):
     """When it last did."""
     survey_at: datetime | None
     """When its full state is wanted next; null where nobody has ever served it."""
+    namespaces: list[str]
+    """Those that may use it; `*` is every namespace, those apart to which it is denied."""
 
 
 class Survey(Wire):

@@ -25,6 +25,9 @@ def explain(
     at: Annotated[
         str | None, typer.Option("--at", metavar="PLACE", help="Of a deploy: where in its system, such as /data/db.")
     ] = None,
+    lane: Annotated[
+        str | None, typer.Option(metavar="LANE", help="Of what is not there yet: on which lane it would be made.")
+    ] = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
@@ -34,7 +37,8 @@ def explain(
     """
     with reach(server) as client:
         conflict = on_conflict(queue)
-        answer = client.explain(path, action, kind=kind, force=force, reason=reason, on_conflict=conflict, at=at)
+        said = {"kind": kind, "at": at, "lane": lane}
+        answer = client.explain(path, action, force=force, reason=reason, on_conflict=conflict, **said)
     match output:
         case ListFormat.NAME:
             line("allowed" if answer.allowed else "refused")

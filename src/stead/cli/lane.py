@@ -9,7 +9,7 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, fail, line
 from stead.cli.remote import Output, Server, clock, reach
-from stead.client import DEFAULT_SERVER, Lane
+from stead.client import DEFAULT_SERVER, Lane, LaneGrant
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The ways to providers, and who serves them.")
 
@@ -25,6 +25,7 @@ LANES: Columns[Lane] = Columns(
         ("IN FLIGHT", lambda lane: str(lane.in_flight)),
         ("WAITING", lambda lane: str(lane.waiting)),
         ("THROTTLED", lambda lane: str(lane.throttled or "-")),
+        ("NAMESPACES", lambda lane: ", ".join(lane.namespaces) or "-"),
         ("AGENTS", _agents),
     ),
     wide=(
@@ -38,6 +39,36 @@ LANES: Columns[Lane] = Columns(
 )
 
 
+GRANTS: Columns[LaneGrant] = Columns(
+    narrow=(
+        ("NAMESPACE", lambda grant: grant.namespace),
+        ("LANE", lambda grant: grant.lane),
+        ("ALLOWED", lambda grant: "yes" if grant.allowed else "no"),
+        ("REASON", lambda grant: grant.reason),
+    ),
+    wide=(("BY", lambda grant: grant.changed_by), ("SINCE", lambda grant: clock(grant.changed_at))),
+    name=lambda grant: f"{grant.lane} {grant.namespace}",
+)
+
+Pattern = Annotated[
+    str,
+    typer.Argument(metavar="LANE", help="A lane; 'aws.*' for every lane that begins with aws., '*' for every lane."),
+]
+Space = Annotated[str, typer.Argument(metavar="NAMESPACE", help="A namespace; '*' for all, also those to come.")]
+Reason = Annotated[str, typer.Option(help="Why; kept in the journal.")]
+
+
+def _lanes(pattern: str) -> str:
+    """What a pattern stands for, in words: a wildcard is never used by accident."""
+    if pattern == "*":
+        return "every lane"
+    return f"every lane that begins with {pattern[:-1]}" if pattern.endswith(".*") else f"the lane {pattern}"
+
+
+def _space(namespace: str) -> str:
+    return "every namespace" if namespace == "*" else f"namespace {namespace}"
+
+
 @app.callback()
 def lane() -> None:
     """The ways to providers, and who serves them."""
@@ -49,8 +80,9 @@ def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) ->
 
     LIMIT is how many members a lane bears at once. IN FLIGHT are those whose orders were sent, WAITING those that
     wait for room. THROTTLED counts the calls that the provider refused because there were too many. REGIONS is how
-    many regions the provider bears at once, UNTAKEN counts orders that were sent and that nobody has taken. An agent
-    that was not heard of for 30 seconds is away.
+    many regions the provider bears at once, UNTAKEN counts orders that were sent and that nobody has taken.
+    NAMESPACES are those that may use the lane; * is every namespace. An agent that was not heard of for 30 seconds is
+    away.
     """
     with reach(server) as client:
         write(client.lanes(), LANES, output)
@@ -102,3 +134,43 @@ def limit(
             typer.echo(
                 f"{name}: {members or 'any number of'} members in a region, {regions or 'any number of'} regions"
             )
+
+
+@app.command(short_help="Let a namespace use a lane.", epilog="Example: stead lane allow aws.us-east-1 shop")
+def allow(name: Pattern, namespace: Space, reason: Reason = "", server: Server = DEFAULT_SERVER) -> None:
+    """Let a namespace use a lane.
+
+    A namespace uses the lanes that it was given and those of its own sites, and no others. No agent has to serve the
+    lane yet. Wildcards are those that you write: 'aws.*' and '*' for lanes, '*' for namespaces.
+    """
+    with reach(server) as client:
+        answer = client.allow_lane(name, namespace, reason)
+    line(f"{_space(namespace)} may use {_lanes(name)}{'' if answer.changed else ', as before'}")
+    if answer.besides:
+        line(f"it stays denied to {', '.join(answer.besides)}")
+
+
+@app.command(short_help="Take a lane from a namespace.", epilog="Example: stead lane deny aws.us-east-1 shop")
+def deny(name: Pattern, namespace: Space, reason: Reason = "", server: Server = DEFAULT_SERVER) -> None:
+    """Take a lane from a namespace.
+
+    What is there goes on, and can be stopped and deleted; nothing new comes to the lane, and nothing there gets a new
+    spec. Where a broader grant allows the lane, the denial is recorded and outranks it.
+    """
+    with reach(server) as client:
+        answer = client.deny_lane(name, namespace, reason)
+    line(f"{_space(namespace)} may not use {_lanes(name)}{'' if answer.changed else ', as before'}")
+
+
+@app.command(short_help="Which namespaces may use which lanes.", epilog="Example: stead lane grants --namespace shop")
+def grants(
+    namespace: Annotated[str | None, typer.Option(help="Those that count for this namespace.")] = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Which namespaces may use which lanes.
+
+    A denial outranks every grant. A namespace owns the lanes of its own sites (edge.NAMESPACE.SITE) without a grant.
+    """
+    with reach(server) as client:
+        write(client.lane_grants(namespace).items, GRANTS, output)

@@ -20,6 +20,7 @@ from stead.client.errors import (
     Unreachable,
 )
 from stead.client.groups import OperationMember
+from stead.client.lanes import LaneChange, LaneGrant, LaneGrantList
 from stead.client.lasting import Lasting
 from stead.client.leases import Booked, Calendar, Host, Lateness, Lease, Moment, Notice, Reserved
 from stead.client.lifecycles import LifecycleName, RegisteredLifecycle, WholeLifecycle
@@ -71,6 +72,9 @@ __all__ = [
     "Invitation",
     "Joined",
     "Lane",
+    "LaneChange",
+    "LaneGrant",
+    "LaneGrantList",
     "Lasting",
     "Lateness",
     "Lease",

@@ -26,6 +26,7 @@ from stead.client.doctor import Doctors
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.glance import Glance
 from stead.client.groups import OperationMember, OperationMemberPage
+from stead.client.lanes import LaneGrants
 from stead.client.leases import Leases
 from stead.client.logs import Written
 from stead.client.models import (
@@ -80,7 +81,7 @@ class Wishes(TypedDict, total=False):
     on_conflict: Literal["default", "refuse", "queue"]
 
 
-class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, Systems, Streams, Doctors):
+class Client(Glance, Accesses, Agents, Audits, LaneGrants, Written, Scalings, Leases, Systems, Streams, Doctors):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(
@@ -168,10 +169,12 @@ class Client(Glance, Accesses, Agents, Audits, Written, Scalings, Leases, System
         reason: str = "",
         on_conflict: Literal["default", "refuse", "queue"] = "default",
         at: str | None = None,
+        lane: str | None = None,
     ) -> Explanation:
-        """Whether an action would be let in now, and if not, what would help; of a deploy, `at` a place."""
+        """Whether an action would be let in now, and if not, what would help; of a deploy, `at` a place; of what is
+        not there yet, on a lane."""
         query = {"path": path, "action": action, "kind": kind, "force": force, "reason": reason}
-        query |= {"on_conflict": on_conflict, "at": at}
+        query |= {"on_conflict": on_conflict, "at": at, "lane": lane}
         return await self._transport.send(Explanation, "GET", "/v1/explain", query=query)
 
     # Operations and claims

@@ -367,6 +367,8 @@ class Lane(Struct, frozen=True, kw_only=True):
     throttled_at: datetime | None = None
     """When it last did."""
     survey_at: datetime | None = None
+    namespaces: tuple[str, ...] = ()
+    """Those that may use it; `*` is every namespace."""
 
 
 class ResourcePage(Struct, frozen=True, kw_only=True):

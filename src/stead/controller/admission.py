@@ -14,6 +14,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from stead.controller.around import place_of
+from stead.controller.deploys import KIND as SYSTEM
+from stead.controller.deploys import deployed
+from stead.controller.lanes import not_allowed, uses
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.placing import found_for, places
 from stead.controller.trails import KEPT
@@ -30,7 +33,7 @@ from stead.lifecycle.snapshot import Snapshot
 from stead.origin import HERE
 from stead.store import Conflict, Row
 from stead.store.brief import snapshot_of
-from stead.store.change import Written
+from stead.store.change import LANE, Written
 from stead.store.template import Begin
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import Trail, known, note
@@ -126,11 +129,16 @@ class Admission:
             "request": {**begin.request, "queued": True},
         }
         key = {"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {}
-        answer = await self.mover.store.enqueue(wait | key)
+        used = await self.uses(wish)
+        answer = await self.mover.store.enqueue(wait | key | ({"uses": used} if used else {}))
         if isinstance(answer, int):
             return Accepted(str(begin.id), position=answer)
         if answer.kind == "key":
             return await self._repeated(answer)
+        if answer.kind == LANE:
+            refusal = not_allowed(answer.refused)
+            await self._tell(wish, refusal)
+            return refusal
         refusal = Refusal((Reason(Code.STOPPING, f"the queue of {queue} takes nothing more"),), "", retry_after=15)
         await self._tell(wish, refusal)
         return refusal
@@ -283,11 +291,38 @@ class Admission:
     async def _placed(self, wish: Wish) -> Wish:
         """With what its spec lacks and somebody has to choose."""
         lifecycle, action = self.mover.kinds[wish.kind], wish.request.action
+        if wish.kind == SYSTEM and action == "deploy" and wish.deploys is None:
+            return await self._deploys(wish)
         if not places(wish.kind, action):
             return wish
         row = wish.read or (await self.mover.store.read(wish.path) if action == "migrate" else None)
         found = await found_for(self.mover.store, lifecycle, row, action, wish.spec, wish.lane)
         return replace(wish, found=found) if found else wish
+
+    async def _deploys(self, wish: Wish) -> Wish:
+        """With the lanes that a deploy uses."""
+        system = wish.read or await self.mover.store.read(wish.path)
+        place = wish.place or place_of(self.mover.kinds[SYSTEM], "deploy", wish.path, wish.spec)
+        found = await deployed(self.mover.store, system, place, wish.spec.get("definition", {}))
+        return replace(wish, deploys=tuple(sorted(found)))
+
+    async def uses(self, wish: Wish) -> dict[str, Any] | None:
+        """The lanes that a request would use, or will when its turn has come, as the store takes them."""
+        wish = await self._placed(wish)
+        row = wish.read or await self.mover.store.read(wish.path)
+        found = uses(
+            self.mover.kinds,
+            wish.kind,
+            wish.request.action,
+            wish.path,
+            lane=row.lane if row is not None else wish.lane,
+            state=row.snapshot.state if row is not None else None,
+            spec=wish.spec,
+            old=row.spec if row is not None else None,
+            actor=wish.request.actor,
+            deploys=wish.deploys or (),
+        )
+        return found.written(wish.path) if found else None
 
     def _told(self, wish: Wish, begin: Begin) -> Told:
         return Told(
@@ -302,6 +337,7 @@ class Admission:
             facts=wish.facts,
             origin=HERE.get(),
             kind=wish.kind,
+            deploys=wish.deploys or (),
         )
 
     def _begin(self, wish: Wish, queue: str) -> Begin:

@@ -14,6 +14,7 @@ from stead.catalog import tree
 from stead.catalog.tree import Change, There
 from stead.controller.mover import Mover, Told
 from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.files.decoded import Wrong
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnFailure
 from stead.store import Row, Store
@@ -26,6 +27,21 @@ async def planned(store: Store, system: Row, place: str, definition: Mapping[str
     wanted = tree.parts(definition, place, root=place == system.path) if definition is not None else {}
     there = {r["path"]: There(r["kind"], r["state"], r["spec"], r["lane"]) for r in await store.tree(place)}
     return tree.changes(wanted, there, system.spec.get("lanes", ()))
+
+
+async def deployed(store: Store, system: Row | None, place: str, definition: Mapping[str, Any] | None) -> set[str]:
+    """The lanes on which a deploy makes or changes something; none where it cannot be, which is said elsewhere."""
+    if system is None or system.kind != KIND:
+        return set()
+    try:
+        return lanes_in(await planned(store, system, place, definition))
+    except Wrong:
+        return set()
+
+
+def lanes_in(changes: Sequence[Change]) -> set[str]:
+    """The lanes on which something is made or changed."""
+    return {change.lane for change in changes if change.action != "delete"}
 
 
 class Deploys:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from stead.controller import terms as terms_of
 from stead.controller.admission import Accepted, Admission
+from stead.controller.lanes import advice
 from stead.controller.mover import Mover
 from stead.controller.steps import CONTROLLER, Answer, Declined, Done, Failed, Requested, Waits
 from stead.controller.terms import Terms, WrongTerms, said
@@ -48,7 +49,7 @@ class Booking:
             return Declined(f"it would begin at {said(terms.start)}, and that has passed")
         booked = await self.mover.store.book(row.path, row.snapshot.fence.counter, terms.booked(), now)
         if isinstance(booked, NoRoom):
-            return Declined(no_room(booked, terms))
+            return Declined(no_room(booked, terms, row.path))
         return Done() if booked else NOBODY_WAITS
 
 
@@ -84,7 +85,7 @@ class Rebooking:
             fence = row.snapshot.fence.counter
             booked = await self.store.rebook(row.path, fence, terms.booked(), now, heals=heals)
             if isinstance(booked, NoRoom):
-                return Declined(no_room(booked, terms))
+                return Declined(no_room(booked, terms, row.path))
             if not booked:
                 return NOBODY_WAITS
             self.booked = True
@@ -130,8 +131,16 @@ class Rebooking:
             await self.store.found_lost([path])
 
 
-def no_room(answer: NoRoom, terms: Terms) -> str:
-    """Why there is no room, and when there is."""
+def no_room(answer: NoRoom, terms: Terms, path: str) -> str:
+    """Why there is no room, and when there is; hosts of lanes that the namespace may not use do not count."""
+    space = path.split("/")[1]
+    if answer.beyond and not answer.count:
+        return f"{answer.reservation} has hosts on {answer.beyond[0]}, and {advice(space, answer.beyond)}"
+    others = f"; there are such hosts on other lanes, and {advice(space, answer.beyond)}" if answer.beyond else ""
+    return _no_room(answer, terms) + others
+
+
+def _no_room(answer: NoRoom, terms: Terms) -> str:
     if answer.host:
         return f"{answer.host}, which {answer.reservation} has, is somebody else's before {said(terms.end)}"
     when = f"from {said(terms.start)} to {said(terms.end)}"

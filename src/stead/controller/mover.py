@@ -16,6 +16,7 @@ from typing import Any
 
 from stead.controller import around
 from stead.controller.kinds import live
+from stead.controller.lanes import not_allowed, used_by
 from stead.controller.notes import note_of
 from stead.controller.trails import Trails
 from stead.lifecycle.claims import ancestors
@@ -29,7 +30,7 @@ from stead.lifecycle.snapshot import FIRST, Fence, Snapshot
 from stead.origin import Origin
 from stead.store import Brief, Change, Conflict, Row, Store
 from stead.store.brief import snapshot_of
-from stead.store.change import Custody, Expansion, Written
+from stead.store.change import LANE, Custody, Expansion, Written
 from stead.store.template import Begin, Template, compiled
 from stead.telemetry import metrics
 from stead.together import Together
@@ -76,6 +77,8 @@ class Told:
     """For which lanes alone whoever says it may speak; None: for all."""
     kind: str = ""
     """Of which kind alone the resource is meant: another may have taken its place meanwhile."""
+    deploys: tuple[str, ...] = ()
+    """The lanes on which a deploy makes or changes something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +144,11 @@ class Mover:
         answers: list[Answer] = [None] * len(told)
         todo = list(range(len(told)))
         in_the_way: set[int] = set()
+        refused: dict[int, Refusal] = {}
         # Those that share a resource, a key or a claim go one after the other, each in a round of its own.
         rounds = TRIES + (len(told) if expansion is None else 0)
         for attempt in range(rounds):
-            todo = await self._round(told, todo, answers, expansion, in_the_way, first=attempt == 0)
+            todo = await self._round(told, todo, answers, expansion, in_the_way, refused, first=attempt == 0)
             if not todo:
                 break
         return answers
@@ -156,6 +160,7 @@ class Mover:
         answers: list[Answer],
         expansion: Callable[[Sequence[Answer]], Expansion] | None,
         in_the_way: set[int],
+        refused: dict[int, Refusal],
         first: bool,
     ) -> list[int]:
         """One round: whatever is still to be done afterwards came too late, or meets another that is in this round.
@@ -173,6 +178,9 @@ class Mover:
             if brief is None or brief.kind not in self.kinds or _elsewhere(said, brief):
                 answers[i] = None
                 continue
+            if i in refused:
+                answers[i] = refused[i]
+                continue
             answers[i] = Conflict("version")  # unless it comes to more
             if not taken.free(said.path):
                 later.append(i)
@@ -189,7 +197,9 @@ class Mover:
             answers[i] = Moved(brief, answer, wrote)
             if wrote:
                 places.append(i)
-                changes.append(_change(brief, answer, self._amended(brief, said, row), row))
+                said = self._amended(brief, said, row)
+                used = used_by(self.kinds, brief, said.event, said.spec, row, said.deploys)
+                changes.append(_change(brief, answer, said, row, used))
         if changes or expansion:
             widened = expansion(answers) if expansion is not None else None
             written = await self.store.commit(changes, self.clock(), widened)
@@ -198,6 +208,8 @@ class Mover:
             for place, conflict in written.conflicts.items():
                 i = places[place]
                 answers[i] = conflict
+                if conflict.kind == LANE:
+                    answers[i] = refused[i] = not_allowed(conflict.refused, changes[place].brief.state)
                 if conflict.kind == "together":
                     written.apart.append(told[i].path)
                 if conflict.kind in ("version", "lifecycle") or (conflict.kind == "claim" and i not in in_the_way):
@@ -406,7 +418,7 @@ def _unchanged(brief: Brief, answer: Template, said: Told) -> bool:
     return all(known.get(name) == value for name, value in (said.facts or {}).items())
 
 
-def _change(brief: Brief, template: Template, said: Told, row: Row | None) -> Change:
+def _change(brief: Brief, template: Template, said: Told, row: Row | None, used: Mapping[str, Any] | None) -> Change:
     new = None
     if not brief.id and row is not None:
         spec = dict(said.spec or row.spec)
@@ -423,4 +435,5 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None) -> Ch
         custody=said.custody,
         around=row.around if row is not None else None,
         origin=said.origin,
+        uses=used,
     )

@@ -21,10 +21,11 @@ from stead.bus.messages import Offers, OffersReply, Want
 from stead.catalog import infrastructure
 from stead.catalog.infrastructure import Infrastructure, Part, Shared
 from stead.controller.admission import Accepted, Admission, NotFound
+from stead.controller.lanes import LaneUse, named, not_allowed
 from stead.controller.mover import Mover, Told
 from stead.controller.steps import CONTROLLER, Answer, Done, Failed, Waits
 from stead.controller.wish import Wish
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Row
@@ -61,6 +62,7 @@ class Preparing:
         """Do what is missing."""
         try:
             wanted = infrastructure.read(row.spec)
+            await self._allowed(row)
             if not self.kinds:
                 self.kinds = await self._check(infrastructure.parts(wanted))
             needs = infrastructure.shared_by(row.path, wanted).values()
@@ -71,6 +73,13 @@ class Preparing:
         except Gone:
             return Waits("nobody waits for it any more")
         return Done()
+
+    async def _allowed(self, row: Row) -> None:
+        """Stop where a lane was denied since it was asked for: nobody there is asked anything."""
+        used = LaneUse(frozenset(named(row.kind, row.spec))).written(row.path)
+        refused = await self.mover.store.refused_lanes(used)
+        if refused is not None:
+            raise Stop(Failed(not_allowed(refused).reasons[0].says))
 
     # What is named is there
 
@@ -145,6 +154,8 @@ class Preparing:
             case Accepted():
                 self.asked[need.path] = answer.operation
                 return f"{need.kind} {need.path} is being made"
+            case Refusal() if answer.code is Code.LANE_NOT_ALLOWED:
+                raise Stop(Failed(f"{need.kind} {need.path}: {answer.reasons[0].says}"))
             case Refusal():
                 return f"{need.kind} {need.path}: {answer.reasons[0].says}"
             case NotFound():

@@ -46,6 +46,8 @@ class Wish:
     """Under which the provider knows it, where it has it already."""
     facts: Mapping[str, Any] | None = None
     """What the provider said of it."""
+    deploys: tuple[str, ...] | None = None
+    """The lanes on which a deploy makes or changes something; None where nobody has looked yet."""
 
     def fingerprint(self) -> str:
         """Two wishes under one key are the same if this is."""

@@ -137,6 +137,7 @@ class Cell:
             self._start(self.nats)
             cloud = self._cloud()
             self._server()
+            self._lanes()
             self._hosts()
             for provider, regions in {**LANES, **RACK}.items():
                 self._agent(provider, regions, cloud)
@@ -189,6 +190,17 @@ class Cell:
         words = ("server", "--open", "--database", self.postgres.dsn(DATABASE), *hooks, *self._words())
         folder = self._folder("server")
         self._start(Web("server", "/readyz", *words, folder=folder, port=self.wanted.port))
+
+    def _lanes(self) -> None:
+        """Every namespace may use the lanes of this machine, also one to come. What was said of one of them stays."""
+        url = f"http://127.0.0.1:{self.wanted.port}/v1/lane-grants"
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            said = {one["lane"] for one in json.load(answer)["items"] if one["namespace"] == "*"}
+        for lane in [lane for lane in (*lanes_of(LANES), *lanes_of(RACK), LOCAL) if lane not in said]:
+            body = json.dumps({"reason": "stead dev"}).encode()
+            kind = {"Content-Type": "application/json"}
+            request = urllib.request.Request(f"{url}/{lane}/*", body, kind, method="PUT")
+            urllib.request.urlopen(request, timeout=5).close()
 
     def _hosts(self) -> None:
         """Those that are not there yet; what became of the others is left as it is."""

@@ -46,6 +46,8 @@ class Code(StrEnum):
     """The action, or this report, belongs to another actor than the one that came with it."""
     NOT_PERMITTED = "not-permitted"
     """The policies do not let the caller ask for it."""
+    LANE_NOT_ALLOWED = "lane-not-allowed"
+    """The namespace may not use a lane that it would be on, or that its spec names."""
     WRONG_STATE = "wrong-state"
     """The action does not start in the state that the resource is in."""
     MOVING = "moving"

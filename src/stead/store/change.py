@@ -14,6 +14,9 @@ from stead.store.brief import Brief
 from stead.store.row import holder_of
 from stead.store.template import Begin, Template
 
+LANE = "lane"
+"""The conflict of a namespace that may not use a lane."""
+
 
 @dataclass(frozen=True, slots=True)
 class Custody:
@@ -46,6 +49,8 @@ class Change:
     """What has to be so around the resource, where it takes a claim."""
     origin: Origin | None = None
     """Where the request came from."""
+    uses: Mapping[str, Any] | None = None
+    """Lanes that its namespace has to be allowed to use: `{"of": namespace, "on": lanes}`."""
 
     def common(self, at: float) -> dict[str, Any]:
         """What it shares with whoever has the same template."""
@@ -81,6 +86,8 @@ class Change:
         if self.new is not None:
             extra |= {**self.new, "path": self.brief.path}
             change["spec"] = self.new["spec"]
+        if self.uses is not None:
+            extra["uses"] = self.uses
         if self.template.respec == "set":
             extra["next"] = dict(self.spec or {})
         if self.template.takes:
@@ -116,7 +123,7 @@ class Conflict:
     """`version`: read again and decide again. `claim`: see the holder. `key`: the same request was made before.
     `queue`: others wait before it. `gone`: it does not wait any more. `stopping`: the queue takes nothing more.
     `together`: it would not go together with what else there is. `changed`: it was planned on something else.
-    `lifecycle`: that is another by now.
+    `lifecycle`: that is another by now. `lane`: its namespace may not use a lane.
     """
     holder: Holder | None = None
     operation: str = ""
@@ -124,6 +131,8 @@ class Conflict:
     """With `key`: it was the same request."""
     says: str = ""
     """With `together`: what does not."""
+    refused: Mapping[str, Any] = field(default_factory=dict)
+    """With `lane`: the namespace, the `lanes` that it may not use, and some `allowed` ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,4 +198,5 @@ def conflict_of(path: str, answer: Mapping[str, Any]) -> Conflict:
         holder_of(answer.get("holder"), path),
         answer.get("operation") or "",
         answer.get("same", True),
+        refused=answer if answer["conflict"] == LANE else {},
     )

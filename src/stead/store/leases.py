@@ -27,6 +27,8 @@ class NoRoom:
     """When there are, at the earliest, in seconds since the epoch; None: not in sight."""
     host: str = ""
     """The one that is in the way, where it is one that has been handed over."""
+    beyond: Sequence[str] = ()
+    """Lanes that have such hosts, and that the namespace may not use."""
 
 
 class Leases(Statements):

@@ -19,11 +19,12 @@ from stead.store.access import Accesses
 from stead.store.attachments import Attachments
 from stead.store.audit import Audits
 from stead.store.brief import Brief, brief_of
-from stead.store.change import Change, Conflict, Expansion, Written, conflict_of
+from stead.store.change import LANE, Change, Conflict, Expansion, Written, conflict_of
 from stead.store.days import Days
 from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
+from stead.store.lanes import LaneGrants
 from stead.store.leases import Leases
 from stead.store.lifecycles import Lifecycles
 from stead.store.nodes import Nodes
@@ -56,7 +57,10 @@ OTHERWISE = "ST004"
 
 DEADLOCK = "40P01"
 
-CONFLICTS = {TOO_LATE: "version", DEADLOCK: "version", APART: "together", OTHERWISE: "lifecycle"}
+NOT_ALLOWED = "ST005"
+"""What it says where a row would get a lane that its namespace may not use."""
+
+CONFLICTS = {TOO_LATE: "version", DEADLOCK: "version", APART: "together", OTHERWISE: "lifecycle", NOT_ALLOWED: LANE}
 """What became of a change, by what the database says."""
 
 KEYS = "idempotency_keys_pkey"
@@ -92,6 +96,7 @@ class Store(
     Quotas,
     Leases,
     Lifecycles,
+    LaneGrants,
 ):
     """All statements, on a pool of connections."""
 
@@ -282,13 +287,13 @@ class Store(
             )
         except asyncpg.PostgresError as error:
             known = error.constraint_name == KEYS
-            if (known or error.sqlstate == APART) and len(changes) > 1 and expansion is None:
+            if (known or error.sqlstate in (APART, NOT_ALLOWED)) and len(changes) > 1 and expansion is None:
                 return await self._one_by_one(changes, at)
             kind = "version" if known else CONFLICTS.get(error.sqlstate or "")
             if kind is None:
                 raise
-            conflict = Conflict(kind, says=error.args[0])
-            return Written(dict.fromkeys(range(len(changes)), conflict), [], [], late=expansion is not None)
+            refused = _not_written(len(changes), kind, error)
+            return Written(refused, [], [], late=expansion is not None)
         answer = {"orders": [], "recount": [], **answer}
         conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
         del answer["conflicts"]
@@ -397,6 +402,16 @@ class Store(
     async def past(self, path: str, until: datetime) -> list[Mapping[str, Any]]:
         """Everything that the journal has of one path up to a time, refusals apart."""
         return [dict(r) for r in await self.fetch("read_past", path, until)]
+
+
+def _not_written(count: int, kind: str, error: asyncpg.PostgresError) -> dict[int, Conflict]:
+    """What became of changes of which none was written: those on lanes that are not allowed are told apart."""
+    refused = json.loads(error.detail) if error.sqlstate == NOT_ALLOWED and error.detail else {}
+    found = dict.fromkeys(range(count), Conflict(kind, says=error.args[0], refused=refused))
+    if error.sqlstate == TOO_LATE and error.detail:
+        lanes = [told for told in json.loads(error.detail) if told["conflict"] == LANE]
+        found |= {told["n"] - 1: conflict_of("", told) for told in lanes}
+    return found
 
 
 def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:

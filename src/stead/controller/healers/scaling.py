@@ -18,7 +18,7 @@ from stead.access.caller import Caller
 from stead.access.policies import Thing, labels_of
 from stead.catalog import scaling
 from stead.catalog.demand import HELD_BACK, Act, Code, Figure, Instance, Standing, Verdict, judge
-from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST
+from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST, lane_of
 from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.kinds import Made, actions_of
 from stead.controller.view.permission import Permission
@@ -120,7 +120,8 @@ class Scaling:
             if row is None or scaling.made_by(row.spec) != maker:
                 return ""  # it is gone already, or somebody has made it theirs
             spec = dict(row.spec)
-        refusal = await self._forbidden(kept, request.action, Thing(path, APPINST.kind, labels_of(spec)))
+        thing = Thing(path, APPINST.kind, labels_of(spec), (lane_of(path),))
+        refusal = await self._forbidden(kept, request.action, thing)
         answer = refusal or await self.admission.ask(wish)
         if isinstance(answer, Refusal):
             return "; ".join(reason.says for reason in answer.reasons)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from stead.access.caller import Caller
 from stead.controller.admission import Accepted, Admission, NotFound
+from stead.controller.lanes import ADOPT, LOST
 from stead.controller.looks import Looks
 from stead.controller.view.things import Missing, Unfit
 from stead.controller.wish import Wish
@@ -16,9 +17,7 @@ from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 
-ADOPT, REMOVE = "adopt", "remove"
-LOST = "/orphans"
-"""Where what is only adopted to be removed is on record."""
+REMOVE = "remove"
 
 
 async def adopt(

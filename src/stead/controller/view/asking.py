@@ -145,6 +145,20 @@ def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
     )
 
 
+def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
+    """An explanation for something whose namespace may not use a lane, whatever else speaks for it or against it."""
+    remedy = Remedy("lane", "have an admin allow the lane to the namespace, or name one that it may use")
+    return replace(
+        found,
+        allowed=False,
+        joins=False,
+        idle=False,
+        waits=False,
+        reasons=(*found.reasons, *refusal.reasons),
+        remedies=(*found.remedies, remedy),
+    )
+
+
 async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...]:
     """Everybody who is in the way: whoever has claims, or the resource's own operation."""
     if refusal.holder is None:

@@ -76,6 +76,13 @@ def with_lane(asked: Asked) -> Asked:
     return replace(asked, lane=f"{provider}.{region}")
 
 
+def lane_of(asked: Asked) -> str:
+    """The lane that what is asked for would be on, as far as that can be said before anything else is looked at."""
+    if asked.kind in EDGE:
+        return edge.lane_of(asked.path) if asked.path.count("/") > 1 else ""
+    return with_lane(asked).lane
+
+
 def _lease(asked: Asked, now: float) -> Asked | Unfit:
     """A lease lies in a namespace; what it says is kept in one way. What is left out of an update stays."""
     if len(asked.path.split("/")) != 3:

@@ -21,6 +21,7 @@ from stead.access.policies import (
     EXAMINE,
     FOR_ADMINS,
     HOSTS,
+    LANES,
     LIFECYCLES,
     LIMIT,
     NAMESPACE,
@@ -32,6 +33,7 @@ from stead.access.policies import (
     Verdict,
     labels_of,
 )
+from stead.controller.lanes import asked_on, lanes_on
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decision import Code, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -51,6 +53,7 @@ IN_WORDS = {
     HOSTS: "saying which hosts can be booked",
     LIFECYCLES: "registering kinds",
     EXAMINE: "examining what it runs on",
+    LANES: "saying which namespaces may use which lanes",
     SCALING: "saying how demand is followed",
     DEMAND: "telling demand",
 }
@@ -111,7 +114,8 @@ class Permission:
         asks, member = self._members(row.kind, action)
         if self.access is None or caller.open or not asks or self.access.policies.looks_at <= {"namespace"}:
             return None
-        for thing in [Thing(row.path, member, labels_of(row.spec)), *await self._within(row, member)]:
+        first = Thing(row.path, member, labels_of(row.spec), lanes_on(row.kind, row.lane, row.spec))
+        for thing in [first, *await self._within(row, member)]:
             for word in {action, asks} if thing.kind != member else {asks}:
                 admin = self._for_admins(thing.kind, word)
                 verdict = self.judge(caller, word, thing, force=force, dry_run=dry_run, admin=admin)
@@ -135,7 +139,10 @@ class Permission:
             for path in await self.store.paths(kind.kind, f"{row.path}/", "", MOST_WITHIN)
         ]
         found = [thing_of(group) for group in (await self.store.read_many(paths)).values()] if paths else []
-        if "labels" in self.access.policies.looks_at:
+        if "lane" in self.access.policies.looks_at:
+            kinds = await self.store.lanes_below(member, row.path)
+            found += [Thing(path, member, labels_of(spec), (lane,)) for path, lane, spec in kinds]
+        elif "labels" in self.access.policies.looks_at:
             sets = await self.store.labels_below(member, row.path, MOST_WITHIN)
             found += [Thing(path, member, labels_of(spec)) for path, spec in sets]
         return found
@@ -154,26 +161,29 @@ class Permission:
             return list(items)
         looks = self.access.policies.looks_at
         rows: Mapping[str, Row] = {}
-        if "labels" in looks or ("kind" in looks and kind is None):
+        if {"labels", "lane"} & looks or ("kind" in looks and kind is None):
             rows = await self.store.read_many(list({path(item) for item in items}))
         return [item for item in items if self.sees(caller, _thing(path(item), kind(item) if kind else "", rows))]
 
 
 def thing_of(row: Row) -> Thing:
     """A resource as policies see it."""
-    return Thing(row.path, row.kind, labels_of(row.spec))
+    return Thing(row.path, row.kind, labels_of(row.spec), lanes_on(row.kind, row.lane, row.spec))
 
 
 def _thing(path: str, kind: str, rows: Mapping[str, Row]) -> Thing:
     row = rows.get(path)
     if row is None:
         return Thing(path, kind or (NAMESPACE if path.count("/") == 1 else ""))
-    return Thing(path, kind or row.kind, labels_of(row.spec))
+    return replace(thing_of(row), kind=kind or row.kind)
 
 
-def asked_thing(path: str, kind: str, spec: Mapping[str, Any], row: Row | None) -> Thing:
-    """What a request is about: what is there, or what would be."""
-    return thing_of(row) if row is not None else Thing(path, kind, labels_of(spec))
+def asked_thing(
+    path: str, kind: str, spec: Mapping[str, Any], row: Row | None, action: str = "", lane: str = ""
+) -> Thing:
+    """What a request is about: what is there, or what would be, on every lane that it names."""
+    lanes = asked_on(kind, action, row, lane, spec)
+    return replace(thing_of(row), lanes=lanes) if row is not None else Thing(path, kind, labels_of(spec), lanes)
 
 
 def refused(what: str, path: str, verdict: Verdict) -> Refusal:

@@ -392,7 +392,8 @@ def _lane(record: Mapping[str, Any]) -> Lane:
         Serving(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"])) for a in record["agents"]
     )
     plain = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at", "survey_at")
-    return Lane(record["name"], agents, record["most"], **{name: record[name] for name in plain})
+    namespaces = tuple(record["namespaces"])
+    return Lane(record["name"], agents, record["most"], **{n: record[n] for n in plain}, namespaces=namespaces)
 
 
 def _line(record: Mapping[str, Any]) -> Line:

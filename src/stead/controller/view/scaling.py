@@ -11,8 +11,9 @@ from typing import Any
 from stead.access.caller import Caller
 from stead.access.policies import DEMAND, NAMESPACE, SCALING, Thing, labels_of
 from stead.catalog import scaling
-from stead.catalog.edge import APPINST
+from stead.catalog.edge import APPINST, lane_of
 from stead.catalog.scaling import Told
+from stead.controller.lanes import LaneUse, not_allowed
 from stead.controller.view.service import Service
 from stead.controller.view.things import Listed, Missing, Unfit
 from stead.lifecycle.decision import Refusal
@@ -87,11 +88,14 @@ class Followers:
             return Unfit(field, says, tuple(more))
         labels = labels_of(scaling.spec_of(policy, scaling.principal(namespace, name)))
         for place in policy.places:
-            thing = Thing(f"{place}/{policy.app}-1", APPINST.kind, labels)
+            thing = Thing(f"{place}/{policy.app}-1", APPINST.kind, labels, (lane_of(place),))
             for action in ("create", "delete"):
                 may = self.service.permission.acting(caller, action, thing)
                 if isinstance(may, Refusal):
                     return may
+        used = LaneUse(frozenset(map(lane_of, policy.places))).written(f"/{namespace}")
+        if refused := await self.service.view.store.refused_lanes(used):
+            return not_allowed(refused)
         figures = [ALL] if policy.demand is Told.TOTAL else policy.places
         kept = scaling.written(policy)
         await self.service.view.store.put_scaling(namespace, name, kept, policy.places, figures, caller.name)

@@ -18,6 +18,7 @@ from stead import __version__
 from stead.access.caller import Caller
 from stead.access.policies import EXAMINE, NAMESPACE, VIEW, Thing, labels_of
 from stead.controller.doctor import Doctor, Examination
+from stead.controller.lanes import lanes_on
 from stead.controller.view.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
 from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
@@ -58,7 +59,8 @@ class Seen:
     caller: Caller
 
     def _sees(self, found: Resource) -> bool:
-        return self.service.permission.sees(self.caller, Thing(found.path, found.kind, labels_of(found.spec)))
+        lanes = lanes_on(found.kind, found.lane, found.spec)
+        return self.service.permission.sees(self.caller, Thing(found.path, found.kind, labels_of(found.spec), lanes))
 
     async def _sees_path(self, path: str, kind: str = "") -> bool:
         """Whether something is there for the caller, whatever is there."""
@@ -111,7 +113,9 @@ class Seen:
         self.caller.judged = True
         if found is None:
             return None
-        thing = Thing(found.path, found.kind, labels_of(found.spec))
+        row = await self.service.view.store.read(path)
+        lanes = lanes_on(found.kind, row.lane if row is not None else "", found.spec)
+        thing = Thing(found.path, found.kind, labels_of(found.spec), lanes)
         return found if self.service.permission.sees(self.caller, thing) else None
 
     async def logs(self, path: str, lines: int, since: str) -> Written | Silent | None:

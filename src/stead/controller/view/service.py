@@ -16,11 +16,12 @@ from stead.controller.gauges import Gauges
 from stead.controller.grants import Grants
 from stead.controller.identities import Identities, Member, member_of
 from stead.controller.kinds import Kinds, Registered
+from stead.controller.lanes import ADOPT, not_allowed
 from stead.controller.looks import Looks
 from stead.controller.registering import Registry, Rejected
-from stead.controller.view.adopting import ADOPT, REMOVE, adopt, remove
-from stead.controller.view.asking import explain, not_permitted, placed, rehearse, request_of
-from stead.controller.view.fitting import fitted
+from stead.controller.view.adopting import REMOVE, adopt, remove
+from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse, request_of
+from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
 from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
@@ -148,7 +149,7 @@ class Service:
         self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
     ) -> Caller | Refusal | Missing:
         """The caller as who they may act; or that they may not, which is in the journal; or that it is not there."""
-        thing = asked_thing(asked.path, asked.kind, asked.spec, row)
+        thing = asked_thing(asked.path, asked.kind, asked.spec, row, asked.action, lane_of(asked))
         may = self.permission.acting(caller, asked.action, thing, force=asked.force, dry_run=dry_run)
         if isinstance(may, Caller):
             group = {"force": asked.force, "dry_run": dry_run}
@@ -238,7 +239,7 @@ class Service:
     async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
         """Whether an action would be let in, and if not, what would help."""
         row = await self._read(asked)
-        thing = asked_thing(asked.path, asked.kind, asked.spec, row)
+        thing = asked_thing(asked.path, asked.kind, asked.spec, row, asked.action, lane_of(asked))
         if not self.permission.sees(caller, thing):
             return Missing(f"there is nothing at {asked.path}")
         may = self.permission.acting(caller, asked.action, thing, force=asked.force)
@@ -250,6 +251,8 @@ class Service:
             return found
         others = [action for action in found.allowed_actions if self._may(caller, action, thing)]
         found = replace(found, allowed_actions=tuple(others))
+        if refusal := await self._lanes(asked, caller, row):
+            found = lane_refused(found, refusal)
         return found if isinstance(may, Caller) else not_permitted(found, may)
 
     def _may(self, caller: Caller, action: str, thing: Thing) -> bool:
@@ -257,12 +260,26 @@ class Service:
 
     async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
         """What an action would do, without doing it."""
-        may = await self._permitted(asked, caller, await self._read(asked), dry_run=True)
+        row = await self._read(asked)
+        may = await self._permitted(asked, caller, row, dry_run=True)
         if not isinstance(may, Caller):
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
-        return fit if isinstance(fit, Unfit | Missing) else await rehearse(self.view, fit, caller)
+        found = fit if isinstance(fit, Unfit | Missing) else await rehearse(self.view, fit, caller)
+        if isinstance(found, Rehearsal) and not (found.joins or found.idle):
+            return await self._lanes(asked, caller, row) or found
+        return found
+
+    async def _lanes(self, asked: Asked, caller: Caller, row: Row | None) -> Refusal | None:
+        """That its namespace may not use a lane that it would use; it is asked for what would be committed."""
+        fit = await fitted(self.view.store, self.kinds, asked)
+        kind = row.kind if row is not None else asked.kind
+        if not isinstance(fit, Asked) or kind not in self.kinds:
+            return None
+        used = await self.admission.uses(_wish(fit, caller, kind, row))
+        refused = await self.view.store.refused_lanes(used) if used is not None else None
+        return None if refused is None else not_allowed(refused, row.snapshot.state if row is not None else "")
 
     async def plan(self, asked: Asked, caller: Caller) -> SystemPlan | Refusal | Missing | Unfit:
         """What a deploy of a system would do, with things as they are."""
@@ -273,7 +290,9 @@ class Service:
         fit = await fitted(self.view.store, self.kinds, asked)
         if row is None or row.kind != SYSTEM:
             return Missing(f"there is no system {asked.path}")
-        return fit if isinstance(fit, Unfit | Missing) else await plan(self.view.store, row, fit)
+        if isinstance(fit, Unfit | Missing):
+            return fit
+        return await self._lanes(asked, caller, row) or await plan(self.view.store, row, fit)
 
     async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
         """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
@@ -390,7 +409,8 @@ class Service:
 
 def _wish(asked: Asked, caller: Caller, kind: str, row: Row | None = None) -> Wish:
     request = request_of(asked, caller)
-    return Wish(kind, asked.path, request, caller.name, asked.spec, asked.lane, asked.key, plan=asked.plan, read=row)
+    wish = Wish(kind, asked.path, request, caller.name, asked.spec, asked.lane, asked.key, plan=asked.plan, read=row)
+    return wish if asked.deploys is None else replace(wish, deploys=asked.deploys)
 
 
 def _answer(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:

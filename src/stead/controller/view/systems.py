@@ -10,7 +10,7 @@ from uuid import UUID
 
 from stead.catalog import tree
 from stead.catalog.tree import Change
-from stead.controller.deploys import planned
+from stead.controller.deploys import lanes_in, planned
 from stead.controller.view.things import Asked, Missing, Unfit
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.files.decoded import NAME, Wrong
@@ -126,7 +126,10 @@ async def fit(store: Store, asked: Asked) -> Asked | Unfit | Missing:
     if inside:
         return Unfit("spec.path", f"{inside[0]} is no branch: nothing can be below it")
     found = await plan(store, row, asked)
-    return found if isinstance(found, Unfit) else replace(asked, spec={**asked.spec, "path": f"/{path.strip('/')}"})
+    if isinstance(found, Unfit):
+        return found
+    spec = {**asked.spec, "path": f"/{path.strip('/')}"}
+    return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(found.changes))))
 
 
 def founded(asked: Asked) -> Asked | Unfit:

@@ -25,6 +25,8 @@ class Asked:
     """Without it: the provider and the region of the spec."""
     plan: Mapping[str, Any] = field(default_factory=dict)
     """What the spec comes to with things as they are now; the caller does not say it."""
+    deploys: tuple[str, ...] | None = None
+    """The lanes on which a deploy makes or changes something; the caller does not say it."""
     force: bool = False
     reason: str = ""
     hold: bool = False
@@ -272,6 +274,8 @@ class Lane:
     """When it last did."""
     survey_at: datetime | None
     """When its full state is wanted next; None where nobody has ever served it."""
+    namespaces: tuple[str, ...] = ()
+    """Those that may use it; `*` is every namespace, those apart to which it is denied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 -- A page of the lanes that somebody has served or that orders stand on: what they bear, what is under way and what waits
--- on each, who serves them, and when their full state is wanted next.
+-- on each, who serves them, which namespaces may use them, and when their full state is wanted next.
 WITH page AS (
     SELECT name FROM (SELECT name FROM lanes UNION SELECT lane FROM orders) known
      WHERE name > $1 ORDER BY name LIMIT $2
@@ -10,6 +10,11 @@ WITH page AS (
       FROM agents a, unnest(a.lanes) lane GROUP BY lane
 )
 SELECT page.name, coalesce(l.members, p.members) AS most, p.regions, coalesce(served.agents, '[]') AS agents, l.survey_at,
+       ARRAY(SELECT g.namespace FROM lane_grants g
+              WHERE g.allowed AND g.lane = ANY (lane_patterns(page.name)) AND may_use(g.namespace, page.name)
+             UNION SELECT space FROM split_part(page.name, '.', 2) space
+                    WHERE owns_lane(space, page.name) AND may_use(space, page.name)
+             ORDER BY 1) AS namespaces,
        coalesce(l.throttled, 0) AS throttled, l.throttled_at, standing.*
   FROM page
   LEFT JOIN lanes l ON l.name = page.name

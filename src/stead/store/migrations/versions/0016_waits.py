@@ -10,10 +10,11 @@ down_revision = "0015"
 
 
 def upgrade() -> None:
-    """The functions that count members know of these from now on, whichever controller calls them."""
+    """The functions that count members know of these from now on, whichever controller calls them.
+
+    The function that commits is replaced by the next revision, which its text needs."""
     run_files(
         "migrations/versions/0016_waits.sql",
         "sql/functions/operations.sql",
         "sql/functions/systems.sql",
-        "sql/functions/commit.sql",
     )

@@ -22,6 +22,7 @@ DECLARE
     m         record;
     stands    jsonb;
     taking    jsonb;
+    using_    jsonb[];
     numbers   bigint[];
     granted   bigint[] := '{}';
     recount   text[] := '{}';
@@ -48,14 +49,28 @@ BEGIN
     SELECT jsonb_agg(taken) INTO taking
       FROM unnest(which, extras) AS u (t, extra), jsonb_array_elements(u.extra -> 'take') taken
      WHERE (ts[u.t]).claim IN ('take', 'beside', 'over');
+    -- Lanes: whoever takes one away from a namespace waits for this lock, so what is found here holds until the end.
+    SELECT array_agg(DISTINCT e -> 'uses') INTO using_ FROM unnest(extras) e WHERE e ? 'uses';
+    IF using_ IS NOT NULL THEN
+        taking := coalesce(taking, '[]') || (
+            SELECT jsonb_agg(jsonb_build_object('path', '/' || (u ->> 'of'), 'mode', 'i')) FROM unnest(using_) u);
+    END IF;
     IF taking IS NOT NULL THEN
         PERFORM lock_paths(taking);
+    END IF;
+    IF using_ IS NOT NULL THEN
+        FOR m IN SELECT u.uses, r.refused FROM unnest(using_) AS u (uses), LATERAL (SELECT refused_lanes(u.uses)) AS r (refused)
+                  WHERE r.refused IS NOT NULL
+        LOOP
+            SELECT conflicts || jsonb_agg(m.refused || jsonb_build_object('n', n)), bad || array_agg(n) INTO conflicts, bad
+              FROM unnest(extras) WITH ORDINALITY AS e (extra, n) WHERE extra -> 'uses' = m.uses;
+        END LOOP;
     END IF;
     FOR m IN
         SELECT u.n, u.extra, x.begins, x.claim, coalesce(r.hidden, r.operation) AS own
           FROM unnest(which, ids, extras) WITH ORDINALITY AS u (t, id, extra, n)
           JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = u.t LEFT JOIN resources r ON r.id = u.id
-         WHERE x.claim IN ('take', 'beside', 'over') OR x.begins ?| ARRAY['key', 'queue']
+         WHERE (x.claim IN ('take', 'beside', 'over') OR x.begins ?| ARRAY['key', 'queue']) AND u.n <> ALL (bad)
     LOOP
         stands := meets(m.begins, CASE WHEN m.claim <> 'hands' THEN m.extra -> 'take' END, m.own, m.extra -> 'around',
                         m.claim = 'over');

@@ -24,7 +24,14 @@ $$;
 -- It looks further and further ahead. A host can begin at any moment of a gap that leaves enough of it; where enough of
 -- such spans lie over each other, there is room.
 CREATE OR REPLACE FUNCTION next_slot(wants jsonpath, many integer, from_ timestamptz, long_ interval) RETURNS timestamptz
-    LANGUAGE plpgsql STABLE SET jit = off AS $$
+    LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN next_slot_of(NULL, wants, many, from_, long_);
+END $$;
+
+-- The same on lanes that a namespace may use; null: on any.
+CREATE OR REPLACE FUNCTION next_slot_of(space text, wants jsonpath, many integer, from_ timestamptz, long_ interval)
+    RETURNS timestamptz LANGUAGE plpgsql STABLE SET jit = off AS $$
 DECLARE
     l      text;
     until_ timestamptz;
@@ -33,7 +40,9 @@ DECLARE
     looked bigint;
     most   constant bigint := 100000;  -- bookings that are looked at
 BEGIN
-    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants GROUP BY h.lane HAVING count(*) >= many LOOP
+    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants
+              GROUP BY h.lane HAVING count(*) >= many AND (space IS NULL OR may_use(space, h.lane))
+    LOOP
         FOR i IN 1 .. 7 LOOP
             until_ := CASE WHEN i < 7 THEN from_ + greatest(long_, interval '1 hour') * (2 * 4 ^ i) ELSE 'infinity' END;
             WITH host AS (
@@ -91,13 +100,20 @@ BEGIN
     RETURN found;
 END $$;
 
-CREATE OR REPLACE FUNCTION no_room(said jsonb, when_ tstzrange, from_ timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+-- Why there is no room, when there is, and on which lanes there are such hosts that the namespace may not use.
+CREATE OR REPLACE FUNCTION no_room(lease text, said jsonb, when_ tstzrange, from_ timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     long_ interval := upper(when_) - lower(when_);
+    space text := split_part(lease, '/', 2);
+    wants jsonpath := (said ->> 'wants')::jsonpath;
+    many  integer := (said ->> 'count')::integer;
 BEGIN
     RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
-        'reservation', said ->> 'name', 'count', said -> 'count',
-        'next', extract(epoch FROM next_slot((said ->> 'wants')::jsonpath, (said ->> 'count')::integer, from_, long_)))::text;
+        'reservation', said ->> 'name', 'count', many,
+        'next', extract(epoch FROM next_slot_of(space, wants, many, from_, long_)),
+        'beyond', (SELECT coalesce(jsonb_agg(lane ORDER BY lane), '[]') FROM (
+            SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ wants
+             GROUP BY h.lane HAVING count(*) >= many AND NOT may_use(space, h.lane) LIMIT 5) b))::text;
 END $$;
 
 CREATE OR REPLACE FUNCTION names_of(found bigint[]) RETURNS jsonb LANGUAGE sql STABLE AS $$
@@ -114,14 +130,14 @@ DECLARE
     spec_ jsonb;
 BEGIN
     FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-              GROUP BY h.lane HAVING count(*) >= many ORDER BY h.lane
+              GROUP BY h.lane HAVING count(*) >= many AND may_use(split_part(lease, '/', 2), h.lane) ORDER BY h.lane
     LOOP
         found := allocate(mine, l, (said ->> 'wants')::jsonpath, many, many, when_, '{}');
         EXIT WHEN cardinality(found) = many;
         found := NULL;
     END LOOP;
     IF found IS NULL THEN
-        PERFORM no_room(said, when_, lower(when_));
+        PERFORM no_room(lease, said, when_, lower(when_));
     END IF;
     spec_ := said || jsonb_build_object('hosts', names_of(found));
     INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
@@ -197,6 +213,13 @@ BEGIN
             PERFORM book_one(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
             CONTINUE;
         END IF;
+        -- On a lane that was denied since, what is booked stays, and may end sooner; it does not get longer.
+        IF NOT heals AND NOT may_use(split_part(of_lease, '/', 2), r.lane) AND EXISTS (
+               SELECT FROM allocations a WHERE a.reservation = r.path AND NOT a.leaving
+                  AND NOT a.during @> tstzrange(starts, ends)) THEN
+            RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
+                'reservation', said ->> 'name', 'beyond', jsonb_build_array(r.lane))::text;
+        END IF;
         many := (said ->> 'count')::integer;
         had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path AND NOT leaving ORDER BY host);
         -- All hosts are locked before any is given away, in one order for everybody.
@@ -222,13 +245,13 @@ BEGIN
          WHERE reservation = r.path AND host <> ALL (kept) AND r.state <> 'pending';
         DELETE FROM allocations WHERE reservation = r.path AND host <> ALL (kept) AND r.state = 'pending';
         now_ := kept;
-        IF cardinality(kept) < many THEN
+        IF cardinality(kept) < many AND may_use(split_part(of_lease, '/', 2), r.lane) THEN
             now_ := kept || allocate(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
                                      CASE WHEN heals THEN 1 ELSE many - cardinality(kept) END,
                                      tstzrange(starts, ends), kept);
         END IF;
         IF cardinality(now_) < many AND NOT heals THEN
-            PERFORM no_room(said, tstzrange(starts, ends), greatest(starts, to_timestamp(at)));
+            PERFORM no_room(of_lease, said, tstzrange(starts, ends), greatest(starts, to_timestamp(at)));
         END IF;
         -- A host that failed stays booked until there is another: it may come back.
         IF cardinality(now_) < many THEN

@@ -14,10 +14,14 @@ $$;
 -- The last of its queue from now on. The row of the queue is locked first, so turns are given in the order of arrival.
 CREATE OR REPLACE FUNCTION enqueue(what jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-    stops boolean;
-    known idempotency_keys%ROWTYPE;
-    mine  queued%ROWTYPE;
+    stops   boolean;
+    refused jsonb := CASE WHEN what ? 'uses' THEN refused_lanes(what -> 'uses') END;
+    known   idempotency_keys%ROWTYPE;
+    mine    queued%ROWTYPE;
 BEGIN
+    IF refused IS NOT NULL THEN
+        RETURN refused;
+    END IF;
     INSERT INTO queues (path) VALUES (what ->> 'queue')
     ON CONFLICT (path) DO UPDATE SET path = EXCLUDED.path RETURNING stopping INTO stops;
     IF stops THEN

@@ -1,0 +1,114 @@
+"""Which namespaces may use which lanes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi import Path as InPath
+from pydantic import ConfigDict, Field
+
+from stead.api.identity import Judged, Who
+from stead.api.models import SEGMENT, Wire
+from stead.api.problems import trouble
+from stead.controller.view import Service
+from stead.controller.view.lanes import LaneGrants
+from stead.controller.view.things import Unfit
+
+PATTERN = r"^(\*|[A-Za-z0-9][A-Za-z0-9._-]{0,99}(\.\*)?)$"
+LanePattern = Annotated[
+    str,
+    InPath(
+        pattern=PATTERN,
+        max_length=102,
+        examples=["aws.us-east-1"],
+        description="A lane; `aws.*` for every lane that begins with `aws.`, `*` for every lane.",
+    ),
+]
+Space = Annotated[
+    str,
+    InPath(pattern=rf"^({SEGMENT}|\*)$", max_length=100, description="A namespace; `*` for all, also those to come."),
+]
+MOST_REASON = 1000
+
+
+class LaneGrant(Wire):
+    """A lane that a namespace may use, or may not."""
+
+    lane: str
+    namespace: str
+    """`*`: every namespace."""
+    allowed: bool
+    """False: a denial, which outranks every grant."""
+    reason: str
+    changed_by: str
+    changed_at: datetime
+
+
+class LaneGrantList(Wire):
+    """Grants and denials, in order of namespace and lane."""
+
+    items: list[LaneGrant]
+
+
+class LaneReason(Wire):
+    """Why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: Annotated[str, Field(max_length=MOST_REASON)] = ""
+    """It is kept with the grant, and in the journal."""
+
+
+class LaneChange(Wire):
+    """What became of a grant or a denial."""
+
+    lane: str
+    namespace: str
+    allowed: bool
+    changed: bool
+    """False where it was so already."""
+    taken: list[str]
+    """Of a denial: the grants that are gone, each as `LANE NAMESPACE`."""
+    outranks: bool
+    """Of a denial: something broader allows the lane, and the denial is recorded beside it."""
+    besides: list[str]
+    """Of a grant to all: namespaces to which the lane stays denied."""
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of grants of lanes."""
+    routes = APIRouter(tags=["access"], route_class=Judged)
+    grants = LaneGrants(service)
+
+    @routes.get("/v1/lane-grants")
+    async def list_lane_grants(
+        caller: Who,
+        namespace: Annotated[
+            str | None, Query(pattern=f"^{SEGMENT}$", max_length=100, description="Those that count for it.")
+        ] = None,
+    ) -> LaneGrantList:
+        """Which namespaces may use which lanes. A namespace owns those of its sites without a grant."""
+        found = await grants.all(namespace, caller)
+        return LaneGrantList(items=[LaneGrant.model_validate(each) for each in found])
+
+    @routes.put("/v1/lane-grants/{lane}/{namespace}")
+    async def allow_lane(caller: Who, lane: LanePattern, namespace: Space, body: LaneReason) -> LaneChange:
+        """Let a namespace use a lane. No agent has to be there yet."""
+        answer = await grants.allow(lane, namespace, body.reason, caller)
+        if isinstance(answer, Unfit):
+            raise trouble(answer)
+        return LaneChange.model_validate(answer)
+
+    @routes.delete("/v1/lane-grants/{lane}/{namespace}")
+    async def deny_lane(
+        caller: Who,
+        lane: LanePattern,
+        namespace: Space,
+        reason: Annotated[str, Query(max_length=MOST_REASON, description="Why; it is kept in the journal.")] = "",
+    ) -> LaneChange:
+        """Take a lane away from a namespace. What is there goes on; nothing new or changed comes to the lane."""
+        return LaneChange.model_validate(await grants.deny(lane, namespace, reason, caller))
+
+    return routes

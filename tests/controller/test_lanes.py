@@ -1,0 +1,216 @@
+"""No kind, no field and no way of asking brings a namespace to a lane that it was not given.
+
+What is tried is taken from the catalog and from the schemas: a new kind is tried by itself, and a new field that
+looks like a lane fails here until it is said how it is guarded.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from stead.api.app import openapi
+from stead.catalog import KINDS, infrastructure, scaling, tree
+from stead.controller import terms
+from stead.controller.admission import Accepted, Admission
+from stead.controller.lanes import named
+from stead.controller.mover import Mover
+from stead.controller.wish import Wish
+from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.document import load
+from stead.lifecycle.events import Request
+from stead.lifecycle.rows import Actor
+from stead.store import Store
+
+OTHERS = "edge.b.berlin"
+MINE = "edge.a.one"
+OWN = """
+kind: kiosk
+says: Something of an operator's own.
+states:
+  - {name: Absent, class: absent, says: There is none.}
+  - {name: Making, class: moving, says: It is being made., deadline: 10m}
+  - {name: Open, class: settled, says: It is open.}
+  - {name: Broken, class: settled, says: It is broken., seen: ''}
+actions:
+  - {name: create, says: Make it., starts: Absent, through: Making, ends: Open, fails: Broken}
+"""
+ALL = {**KINDS, "kiosk": load(OWN)}
+BOOKED = {"reservation"}
+"""Kinds that nothing but a booking makes."""
+
+
+@pytest.fixture
+async def door(strict: str) -> AsyncIterator[Admission]:
+    async with Store.open(strict, connections=3) as store:
+        yield Admission(Mover(store, ALL, time.time))
+
+
+def beginnings(lifecycle: Lifecycle) -> Iterator[tuple[str, Actor]]:
+    """The actions that make something of the kind, each with an actor that may ask for it."""
+    for action in lifecycle.actions:
+        if (
+            lifecycle.initial.name in action.starts
+            and action.by
+            and not (lifecycle.presence and action.name != "create")
+        ):
+            yield action.name, Actor(action.by[0])
+
+
+MAKING = [(kind, action, actor) for kind in sorted(ALL) for action, actor in beginnings(ALL[kind])]
+
+
+async def surrounded(door: Admission, kind: str) -> tuple[str, dict[str, Any]]:
+    """The path and the spec of something whose surroundings are there."""
+    path, spec, lifecycle = "/a", dict[str, Any](), ALL[kind]
+    for place, need in enumerate(reversed(lifecycle.needs)):
+        at = f"/a/by{place}" if need.named else f"{path}/in{place}"
+        spec |= {need.named: at} if need.named else {}
+        path = path if need.named else at
+        insert = "INSERT INTO resources (path, kind, state, token) VALUES ($1, $2, $3, gen_random_uuid())"
+        await door.mover.store._pool.execute(insert, at, need.kind, need.states[0])
+    return f"{path}/x", spec
+
+
+async def asked(door: Admission, wish: Wish) -> Code | None:
+    """Why it was rejected."""
+    answer = await door.ask(wish)
+    if isinstance(answer, Accepted):
+        return None
+    assert isinstance(answer, Refusal), answer
+    return answer.code
+
+
+@pytest.mark.parametrize(("kind", "action", "actor"), MAKING)
+async def test_every_kind_is_made_on_no_lane_but_an_allowed_one(
+    door: Admission, kind: str, action: str, actor: Actor
+) -> None:
+    path, spec = await surrounded(door, kind)
+    wish = Wish(kind, path, Request(action, actor), "ann", spec, OTHERS)
+    assert await asked(door, wish) is Code.LANE_NOT_ALLOWED
+    assert await door.mover.store.read(path) is None
+    if kind not in BOOKED:
+        assert await asked(door, Wish(kind, path, Request(action, actor), "ann", spec, MINE)) is None
+
+
+FIELDS: Mapping[str, Any] = {
+    "lane": OTHERS,
+    "lanes": [OTHERS],
+    "provider": {"provider": "edge.b", "region": "berlin"},
+}
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, *_ in MAKING}))
+@pytest.mark.parametrize("field", sorted(FIELDS))
+async def test_every_kind_is_made_with_no_spec_that_names_another_lane(
+    door: Admission, kind: str, field: str
+) -> None:
+    action, actor = next(beginnings(ALL[kind]))
+    path, spec = await surrounded(door, kind)
+    named = FIELDS[field] if isinstance(FIELDS[field], dict) else {field: FIELDS[field]}
+    wish = Wish(kind, path, Request(action, actor), "ann", spec | named, MINE)
+    assert await asked(door, wish) is Code.LANE_NOT_ALLOWED
+    assert await door.mover.store.read(path) is None
+
+
+LIKE_A_LANE = re.compile(r"lane|region|provider|connection|place|zone|site", re.IGNORECASE)
+
+GUARDED = {
+    "tree.Leaf.lane": "test_operator_names_lane_of_another_tenants_site_is_rejected",
+    "infrastructure.Common.provider": "test_infrastructure_names_what_its_parts_are_on",
+    "infrastructure.Common.region": "the same",
+    "infrastructure.Subgroup.provider": "the same",
+    "infrastructure.Subgroup.region": "the same",
+    "scaling.Policy.places": "its places are clusters of its own namespace, whose lanes follow from their paths",
+    "scaling.Policy.minimum_at_place": "a number",
+    "scaling.Policy.maximum_at_place": "a number",
+}
+"""Every field of a schema that looks as if it could name a lane, and what guards it."""
+
+BODIES = {
+    "Ask.lane": "test_every_kind_is_made_on_no_lane_but_an_allowed_one",
+    "SubGroupRequest.connectionName": "test_dialects_reject_like_the_interface_itself: it is provider and region",
+    "SubGroupRequest.provider": "the same",
+    "SubGroupRequest.region": "the same",
+    "ScalingPolicy.places": "see above",
+    "ScalingPolicy.minimum_at_place": "a number",
+    "ScalingPolicy.maximum_at_place": "a number",
+    "DemandFigure.place": "one of the policy's",
+    "HostChange.lane": "an admin's: test_booking_takes_hosts_of_allowed_lanes_alone",
+    "BlazarHostRequest.lane": "the same",
+    "Invite.lanes": "an admin's, who says where an agent works",
+    "ProviderLimits.regions": "a number, an admin's",
+}
+"""The same of every body that a request may have."""
+
+
+def test_every_schema_field_like_a_lane_is_guarded() -> None:
+    found = set()
+    for module in (infrastructure, scaling, terms, tree):
+        for name, struct in vars(module).items():
+            made_here = isinstance(struct, type) and struct.__module__ == module.__name__
+            if made_here and issubclass(struct, msgspec.Struct) and name not in ("Part", "Shared"):
+                fields = [field.name for field in msgspec.structs.fields(struct)]
+                found |= {f"{module.__name__.rpartition('.')[2]}.{name}.{f}" for f in fields if LIKE_A_LANE.search(f)}
+    assert found == GUARDED.keys()
+
+
+def test_every_request_body_field_like_a_lane_is_guarded() -> None:
+    described = openapi()
+    schemas, found, known = described["components"]["schemas"], set[str](), set[str]()
+
+    def walk(node: Any, name: str) -> None:
+        if isinstance(node, list):
+            for each in node:
+                walk(each, name)
+        if not isinstance(node, Mapping):
+            return
+        below = str(node.get("$ref", "")).rpartition("/")[2]
+        if below and below not in known:
+            known.add(below)
+            walk(schemas[below], below)
+        found.update(f"{name}.{word}" for word in node.get("properties", {}) if LIKE_A_LANE.search(word))
+        for each in node.values():
+            walk(each, name)
+
+    for methods in described["paths"].values():
+        for method in methods.values():
+            walk(method.get("requestBody", {}), "")
+    assert found == BODIES.keys()
+
+
+def test_infrastructure_names_what_its_parts_are_on() -> None:
+    spec = {
+        "defaults": {"provider": "aws", "region": "east", "spec": "s", "image": "i"},
+        "subgroups": [
+            {"name": "a"},
+            {"name": "b", "region": "west"},
+            {"name": "c", "provider": "gcp", "region": "x"},
+        ],
+    }
+    parts = infrastructure.parts(infrastructure.read(spec))
+    assert named("mci", spec) == {part.lane for part in parts} == {"aws.east", "aws.west", "gcp.x"}
+
+
+GRANTS = """
+INSERT INTO lane_grants (namespace, lane, allowed, changed_by)
+SELECT 'a', 'sim.' || n, true, 'a test' FROM generate_series(1, $1) n
+"""
+
+
+@pytest.mark.parametrize("grants", [1, 1000])
+async def test_admission_takes_two_statements_however_many_grants_there_are(strict: str, grants: int) -> None:
+    async with Store.open(strict, connections=1) as store:
+        await store._pool.execute(GRANTS, grants)
+        door, ran = Admission(Mover(store, KINDS, time.time)), list[str]()
+        assert await asked(door, Wish("vm", "/a/m/g/1", Request("create"), "ann", {}, "sim.1")) is None
+        async with store._pool.acquire() as connection:
+            connection.add_query_logger(lambda record: ran.append(record.query))
+        assert await asked(door, Wish("vm", "/a/m/g/2", Request("create"), "ann", {}, "sim.1")) is None
+        assert len(ran) == 2, ran

@@ -1,0 +1,145 @@
+"""Which lanes a namespace may use, in the database: what a grant stands for, what a denial outranks, an upgrade."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from stead.store import Store
+from stead.store.migrate import migrate
+
+
+@pytest.fixture
+async def store(strict: str) -> AsyncIterator[Store]:
+    async with Store.open(strict, connections=3) as one:
+        yield one
+
+
+async def may(store: Store, namespace: str, *lanes: str) -> list[str]:
+    """Those of some lanes that a namespace may use."""
+    refused = await store.refused_lanes({"of": namespace, "on": lanes})
+    return [lane for lane in lanes if lane not in (refused or {}).get("lanes", ())]
+
+
+LANES = ("aws.us-east-1", "aws.us-west-1", "awsome.x", "edge.a.one", "edge.b.one", "local")
+
+
+async def test_nothing_is_allowed_but_what_was_given_and_own_sites(store: Store) -> None:
+    assert await may(store, "a", *LANES) == ["edge.a.one"]
+    assert await may(store, "a.b", "edge.a.b", "edge.a.b.c", "edge.a") == []
+    assert await may(store, "edge", "edge.edge.", "edge.edge.x.y") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "allowed"),
+    [
+        ("aws.us-east-1", ["aws.us-east-1"]),
+        ("aws.*", ["aws.us-east-1", "aws.us-west-1"]),
+        ("edge.b.*", ["edge.b.one"]),
+        ("local", ["local"]),
+        ("aws", []),
+        ("*", [*LANES]),
+    ],
+)
+async def test_grant_stands_for_what_it_says_and_no_more(store: Store, pattern: str, allowed: list[str]) -> None:
+    await store.allow_lane(pattern, "a", "ann")
+    assert await may(store, "a", *LANES) == sorted({*allowed, "edge.a.one"}, key=LANES.index)
+    assert await may(store, "z", *LANES) == []
+
+
+async def test_grant_to_all_counts_for_namespaces_to_come_and_a_denial_outranks_it(store: Store) -> None:
+    await store.allow_lane("aws.*", "*", "ann")
+    assert await may(store, "new", "aws.x") == ["aws.x"]
+    assert (await store.deny_lane("aws.x", "new", "ann"))["outranks"]
+    assert await may(store, "new", "aws.x", "aws.y") == ["aws.y"]
+    assert await may(store, "other", "aws.x") == ["aws.x"]
+    assert (await store.allow_lane("aws.*", "*", "ann"))["except"] == ["new"]
+    await store.allow_lane("aws.x", "new", "ann")
+    assert await may(store, "new", "aws.x") == ["aws.x"]
+
+
+async def test_denial_takes_every_grant_within_it(store: Store) -> None:
+    for lane, namespace in (("aws.x", "a"), ("aws.*", "b"), ("aws.x", "*"), ("gcp.x", "a")):
+        await store.allow_lane(lane, namespace, "ann")
+    await store.deny_lane("aws.x", "*", "ann")
+    for namespace in ("a", "b", "c"):
+        assert await may(store, namespace, "aws.x") == []
+    assert await may(store, "b", "aws.y") == ["aws.y"]
+    assert await may(store, "a", "gcp.x") == ["gcp.x"]
+    assert (await store.allow_lane("aws.x", "a", "ann"))["denied"] == {"namespace": "*", "lane": "aws.x"}
+    assert await may(store, "a", "aws.x") == []
+
+
+async def test_denial_waits_for_whoever_commits_a_use_and_holds_for_whoever_comes_later(store: Store) -> None:
+    await store.allow_lane("aws.x", "a", "ann")
+    async with store._pool.acquire() as other, other.transaction():
+        await other.execute("""SELECT lock_paths('[{"path": "/a/m/g/1", "mode": "x"}]')""")
+        denying = asyncio.create_task(store.deny_lane("aws.x", "a", "ann"))
+        waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        async with asyncio.timeout(10):
+            while not await other.fetchval(waits):
+                await asyncio.sleep(0.01)
+        assert not denying.done()
+    await asyncio.wait_for(denying, 10)
+    assert await may(store, "a", "aws.x") == []
+
+
+async def test_row_gets_no_lane_that_its_namespace_may_not_use_whoever_writes_it(store: Store) -> None:
+    insert = "INSERT INTO resources (path, kind, state, lane, token) VALUES ($1, 'thing', 'x', $2, gen_random_uuid())"
+    async with store._pool.acquire() as connection:
+        with pytest.raises(asyncpg.PostgresError, match=r"namespace a may not use the lane aws\.x") as caught:
+            await connection.execute(insert, "/a/x", "aws.x")
+        assert caught.value.sqlstate == "ST005"
+        await connection.execute(insert, "/a/y", "edge.a.one")
+
+
+ROW = "INSERT INTO resources (path, kind, state, lane, token, spec) VALUES ($1, $2, 'x', $3, gen_random_uuid(), $4)"
+IN_USE = [
+    ("/a/m/g/1", "vm", "aws.x", "{}"),
+    ("/a/m/g/2", "vm", "aws.x", "{}"),
+    ("/a-b/m/g/1", "vm", "aws.x", "{}"),
+    ("/a.c/m/g/1", "vm", "aws.y", "{}"),
+    ("/b/berlin/c", "clusterinst", "edge.b.berlin", "{}"),
+    ("/c/sys", "system", "", '{"lanes": ["local.one", "edge.b.berlin"]}'),
+    ("/d/web", "mci", "", '{"defaults": {"provider": "gcp"}, "subgroups": [{"region": "r1"}, {"region": "r2"}]}'),
+    ("/e/rack/1", "node", "rack.a", "{}"),
+    ("/f/none", "account", "", "{}"),
+]
+
+
+async def test_upgrade_grants_what_is_in_use_and_nothing_else(database: str) -> None:
+    await migrate(database, "0015")
+    connection = await asyncpg.connect(database)
+    try:
+        await connection.executemany(ROW, IN_USE)
+        await connection.execute(
+            "INSERT INTO queued (operation, queue, path, kind, action, principal, actor, request) VALUES "
+            "(gen_random_uuid(), '/g', '/g/m', 'vm', 'create', 'ann', 'user', $1)",
+            '{"lane": "sim.a", "spec": {"cpu": 1}}',
+        )
+        await connection.execute(
+            "INSERT INTO operations (id, action, kind, path, principal, request) VALUES "
+            "(gen_random_uuid(), 'deploy', 'system', '/h/sys', 'ann', $1)",
+            '{"place": "/h/sys", "spec": {"definition": {"a": {"b": {"command": ["x"], "lane": "local.two"}}}}}',
+        )
+        await migrate(database)
+        found = await connection.fetch("SELECT namespace, lane FROM lane_grants WHERE allowed ORDER BY 1, 2")
+        told = await connection.fetchval("SELECT count(*) FROM journal WHERE kind = 'lane' AND principal = 'upgrade'")
+    finally:
+        await connection.close()
+    assert [tuple(row) for row in found] == [
+        ("a", "aws.x"),
+        ("a-b", "aws.x"),
+        ("a.c", "aws.y"),
+        ("c", "edge.b.berlin"),
+        ("c", "local.one"),
+        ("d", "gcp.r1"),
+        ("d", "gcp.r2"),
+        ("e", "rack.a"),
+        ("g", "sim.a"),
+        ("h", "local.two"),
+    ]
+    assert told == len(found)

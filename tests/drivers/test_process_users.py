@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -22,6 +23,7 @@ from stead.drivers.base import Driver, Member
 from stead.drivers.process import processes, spec
 from stead.drivers.process.driver import APP, ProcessDriver
 from stead.drivers.process.ending import end
+from stead.drivers.process.keeper.program import VERSION
 from stead.drivers.process.site import JOB
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.conformance import eventually, known, look, until
@@ -353,14 +355,12 @@ class TestApart:
 
     async def test_link_in_tmp_leads_no_mount_elsewhere(self, driver: ProcessDriver, world: ProcessWorld) -> None:
         """The root is below `/tmp`, of which the program has one of its own."""
-        treasure = world.folder.parent / "treasure"
-        treasure.mkdir()
-        (cluster,) = await make(driver, world.cluster())
-        first = world.folder.parent.name
-        (world.root.cluster(cluster.path).tmp / first).symlink_to(treasure)
-        (failed,) = await act(driver, "create", [world.app(cluster, restart="never")])
-        assert (failed.ok, "cannot be run" in failed.error) == (False, True)
-        assert [*treasure.iterdir()] == []
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as treasure:
+            (cluster,) = await make(driver, world.cluster())
+            (world.root.cluster(cluster.path).tmp / world.folder.parent.name).symlink_to(treasure)
+            (failed,) = await act(driver, "create", [world.app(cluster, restart="never")])
+            assert (failed.ok, "cannot be run" in failed.error) == (False, True)
+            assert [*Path(treasure).iterdir()] == []
 
     async def test_lock_in_a_working_folder_ends_no_process(self, driver: ProcessDriver, world: ProcessWorld) -> None:
         (service,) = await make_services(driver, world.service(1))
@@ -389,7 +389,7 @@ class TestUpgrade:
         with monkeypatch.context() as patched:
             patched.setattr("stead.drivers.process.machine.make_users", lambda *_, **__: None)
             old = world.driver(timeout=4, **settings)
-        monkeypatch.setattr(processes, "VERSION", processes.VERSION + 1)
+        monkeypatch.setattr(processes, "VERSION", VERSION + 1)
         yield old
         await old.close()
 
@@ -411,12 +411,14 @@ class TestUpgrade:
         for member in members:
             fresh = {"env": {**member.spec["env"], "NEW": "1"}} if verb == "update" else {}
             new = changed(member, spec={**member.spec, **fresh}, revision=2)
+            keeper = world.keeper(member)
             known([member], await act(driver, verb, [new]))
-            await holds(lambda member=member: world.processes(member))
+            await holds(partial(world.processes, member))
+            assert world.keeper(member) != keeper, "an older keeper cannot hand a folder over"
             for one in world.processes(member):
                 assert status(int(one.split(":")[0]))["Uid"] == [str(FIRST)] * 4
             file = world.place(member).work / "deep" / "file"
-            await holds(lambda file=file: file.read_text() == "1\n1\n")
+            await eventually(partial(asyncio.to_thread, file.read_text), "1\n1\n".__eq__)
             assert (file.stat().st_uid, file.parent.stat().st_uid) == (FIRST, FIRST)
         assert len(world.keepers()) == 2 + 1
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import asyncpg
 import pytest
 from hypothesis import settings
 
 from stead.dev.engines import Nats, Postgres
+from stead.drivers.process import user_ids
 from tests.databases import Databases
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.plugins import optional, tiers
@@ -47,6 +49,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tiers.select(config, items)
     items[:] = spread(items, getattr(config, "workerinput", {}).get("workercount", 1))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def uid_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user ids of namespaces, for agents of this run that are root: the machine's own are left alone."""
+    file = tmp_path_factory.mktemp("users") / "ids.json"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(user_ids.VARIABLE, str(file))
+        yield file
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,15 @@ class TestApart:
         told = await lines(driver, app, lambda told: len(told) == 6)
         assert told[:3] == ["2", name, str(world.place(app).work)]
         assert int(told[3]) <= 6  # its keeper, itself, and what it runs to count them
-        assert told[4].split() == ["APP_PATH", "HOME", "PATH", "PWD", "TEST_SITE"]  # nothing of the agent's own
+        assert told[4].split() == [
+            "APP_PATH",
+            "HOME",
+            "LOGNAME",
+            "PATH",
+            "PWD",
+            "TEST_SITE",
+            "USER",
+        ]  # nothing of the agent's own
         assert told[5] == name  # and nobody else
         assert not Path("/tmp/mine").exists()
         assert (world.root.cluster(cluster.path).tmp / "mine").read_text() == "mine\n"
@@ -138,11 +146,13 @@ class TestApart:
         assert wider.ok
         assert int(in_group(trees, group, "pids", "pids.max", "pids.max")) == 50
 
-    async def test_an_app_runs_as_another_user(self, driver: ProcessDriver, world: ProcessWorld) -> None:
+    async def test_an_app_runs_as_another_user(self, world: ProcessWorld) -> None:
+        driver = world.driver(allowed_users="1234")
         (cluster,) = await make(driver, world.cluster())
         (app,) = await make(driver, world.app(cluster, command=shell("id -u; > file; exec sleep 1000"), user=1234))
         assert await lines(driver, app, bool) == ["1234"]
         await holds((world.place(app).work / "file").exists)
+        await driver.close()
 
     def test_a_place_without_control_groups_refuses_limits(self) -> None:
         assert cgroups.found("none / ext4 rw 0 0") is None

@@ -61,7 +61,8 @@ class City:
             self.server = self._start(Web("server", "/readyz", *words, port=free_port()))
             self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stead-city-")))
             self.folder.chmod(0o755)  # services look there whether they may be up
-            stack.callback(end, self.folder)
+            for lane in LANES:
+                stack.callback(end, self.folder / lane)
             self.agents = {lane: self._agent(lane, bus) for lane in LANES}
             self.client = stack.enter_context(SyncClient(self.server.url))
             _until(lambda: self._served() == set(LANES), "agents to serve all lanes")
@@ -129,7 +130,7 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
         assert (down.outcome, city.states()) == ("done", {})
         story.add("torn down")
         city.client.wait(_id(city.client.ask(SYSTEM, "delete")), PATIENCE)
-        assert end(city.folder) == 0, "somebody was left running"
+        assert sum(end(city.folder / lane) for lane in LANES) == 0, "somebody was left running"
         story.add("deleted, and no process is left")
     return story
 

@@ -14,6 +14,8 @@ VARIABLES: Mapping[str, str] = {
     "`XDG_DATA_HOME` or in `~/.local/share`; for root `/var/lib/stead-dev`.",
     "STEAD_POSTGRES": "The folder with the programs of the PostgreSQL that `stead dev` is to run. Without it: one "
     "that is installed, the newest first, or the one that came with Stead.",
+    "STEAD_UID_FILE": "The file in which agents that run as root keep which namespace has which user ids, for all of "
+    "this machine. Without it: `/var/lib/stead-users/ids.json`; the drivers' setting `uid_file` goes before it.",
     "STEAD_TOKEN": "What all commands show a server to say who asks: a token. Without it: the login that "
     "`stead login` has kept.",
     "STEAD_CLIENT_SECRET": "Of the client that `stead server` is to its issuer, where that wants a secret.",

@@ -10,6 +10,7 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any
 
 import msgspec
@@ -22,10 +23,14 @@ from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper import health
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import READY, Frame, Sight
+from stead.drivers.process.users import User, account, number
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 SOON = 5.0
 """Seconds in which podman has restarted what it restarts."""
+
+BLOCK = 65_536
+"""User ids of each namespace: as many as images use."""
 
 _RESTART = {"always": "always", "on-failure": "on-failure", "never": "no"}
 
@@ -60,12 +65,27 @@ class Containers:
             raise Permanent(f"a grace of more than {self._longest_grace:g} s needs a longer timeout of the driver")
         return asked
 
+    def user(self, path: str, named: int | str | None) -> User | None:
+        """One of the namespace's ids, as the machine knows it; or a user of the machine that the operator allowed."""
+        users = self._machine.users
+        if users is None:
+            return None
+        uid = 0 if named is None else number(named)
+        if named is not None and uid in users.allowed:
+            return account(uid, users.first(path))
+        if uid is None or (isinstance(named, str) and not named.isdecimal()):
+            raise Permanent(users.rejection(named))
+        if uid >= BLOCK:
+            raise Permanent(f"user {uid}: a container has the users 0 to {BLOCK - 1}")
+        first = users.first(path)
+        return User(uid=first + uid, gid=first, namespace_gid=first, name="")
+
     def room(self, wanted: Wanted) -> float:
         """What was there is stopped before that."""
         return float(wanted.run["stop_grace"]) + 3
 
     def run(self, place: App, frame: Frame, asked: spec.App) -> dict[str, Any]:
-        """All words for podman."""
+        """All words for podman but those of its user, which are those of the day on which it starts."""
         assert isinstance(asked, Asked)
         if frame.net and asked.health is not None and asked.health.command is None:
             raise Permanent("in a network of its own, health is checked by a command")
@@ -80,7 +100,7 @@ class Containers:
         words += ["--log-driver", "k8s-file", "--log-opt", f"max-size={self._machine.log_size}b"]
         if self._machine.cgroups is not None:
             words += ["--cgroup-parent", f"/{self._machine.group(self._machine.group_name(place.above))}"]
-        said = {"cpus": asked.cpu, "memory": asked.bytes, "pids-limit": asked.pids, "user": asked.user}
+        said = {"cpus": asked.cpu, "memory": asked.bytes, "pids-limit": asked.pids}
         words += [f"--{name}={value}" for name, value in said.items() if value is not None]
         return {
             "words": [*self._options, *words, asked.image, *asked.command],
@@ -117,7 +137,7 @@ class Containers:
         end = time.monotonic() + within
         self._remove(place, wanted.run["stop_grace"])
         (place.folder / "proven").unlink(missing_ok=True)
-        self._engine.call("run", "--detach", *wanted.run["words"], within=end - time.monotonic())
+        self._engine.call("run", "--detach", *self._words(wanted), within=end - time.monotonic())
         (place.folder / "begun").write_text(wanted.digest)
 
     def heed(self, place: App) -> None:
@@ -149,6 +169,29 @@ class Containers:
         stamped = [line.partition(" ") for line in text.splitlines()]
         fresh = [(at, said) for at, _, said in stamped if at > since]
         return Tail(lines=[said for _, said in fresh][-lines:], position=fresh[-1][0] if fresh else since)
+
+    def _words(self, wanted: Wanted) -> list[str]:
+        """All words for podman, of which an earlier version of the agent may have written some."""
+        words: list[str] = wanted.run["words"]
+        end = len(words) - 1 - len(wanted.spec.get("command") or [])
+        options = [word for word in words[:end] if not word.startswith("--user=")]
+        own_net = any(option == "--network" and of.startswith("ns:") for option, of in pairwise(options))
+        return [*options, *self._user_words(wanted, own_net=own_net), *words[end:]]
+
+    def _user_words(self, wanted: Wanted, *, own_net: bool) -> list[str]:
+        """In a user namespace the container's root is an ordinary user of the machine. Podman sets up none in a
+        network that exists already: there the container runs as such a user at once, and can gain no privileges."""
+        named = wanted.spec.get("user")
+        user = self.user(wanted.path, named)
+        if user is None:
+            return [] if named is None else [f"--user={named}"]
+        if not user.confined:
+            return [f"--user={user.uid}:{user.gid}"]
+        if own_net:
+            return [f"--user={user.uid}:{user.gid}", "--cap-drop=all", "--security-opt=no-new-privileges"]
+        ids = f"0:{user.namespace_gid}:{BLOCK}"
+        words = [f"--uidmap={ids}", f"--gidmap={ids}"]
+        return words if named is None else [*words, f"--user={named}"]
 
     def _running(self, place: App, wanted: Wanted, found: Container) -> Sight:
         age = time.time() - found.state.started_at.timestamp()

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from stead.drivers import settings
-from stead.drivers.podman.containers import Containers
+from stead.drivers.podman.containers import BLOCK, Containers
 from stead.drivers.podman.engine import Engine
-from stead.drivers.process.machine import machine_at
+from stead.drivers.process.machine import Owners, machine_at
 from stead.drivers.process.site import MARGIN, SiteDriver
 
 
@@ -33,6 +33,14 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Words for every call, such as `--runtime runc --cgroup-manager cgroupfs`."""
     run_options: str = ""
     """Words for every container, such as `--pull never`."""
+    uids: str = "1950000000-2015535999"
+    """The user ids that namespaces get, 65,536 each, where the agent runs as root. Nothing else may use them."""
+    allowed_users: str = ""
+    """Users of the machine, by name or number and with commas, that a spec's `user` may name; such a container has no
+    user namespace. Without it none, and not root."""
+    uid_file: str = ""
+    """The file that says which namespace has which ids, for all agents of the machine; if not said,
+    `/var/lib/stead-users/ids.json`."""
     log_size: Annotated[int, Meta(ge=1000, le=2**30)] = 2**20
     """Bytes of what an app wrote, after which podman begins anew."""
     patience: Annotated[float, Meta(ge=0)] = 2.0
@@ -54,7 +62,12 @@ class PodmanDriver(SiteDriver):
 
     def __init__(self, config: Config) -> None:
         machine = machine_at(
-            config.root, isolation=True, patience=config.patience, log_size=config.log_size, log_files=1
+            config.root,
+            Owners(uids=config.uids, allowed_users=config.allowed_users, uid_file=config.uid_file, count=BLOCK),
+            isolation=True,
+            patience=config.patience,
+            log_size=config.log_size,
+            log_files=1,
         )
         engine = Engine(config.program, shlex.split(config.options))
         grace = config.timeout - MARGIN - 3

@@ -14,6 +14,7 @@ from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wan
 from stead.drivers.process.leading import Leader
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import READY, Frame, Runner, Sight
+from stead.drivers.process.users import User, marked
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 KIND = "appinst"
@@ -31,6 +32,7 @@ class Apps:
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Create, update and restore: it runs afterwards, as the spec says, or is on its way to that."""
         asked = self._runner.read(member.spec)
+        user = self._runner.user(member.path, asked.user)
         above = member.path.rstrip("/").rpartition("/")[0]
         place = self._root.app(member.path)
         with (
@@ -40,7 +42,7 @@ class Apps:
             cluster = self._root.cluster(above)
             if cluster.wanted() is None:
                 raise Permanent(f"there is no cluster {above} here")
-            wanted = self._want(verb, place, member, order, asked, cluster)
+            wanted = self._want(verb, place, member, order, asked, user, cluster)
             facts = {"id": identity(place, wanted.token)}
             sight = self._runner.look(place, wanted)
             if verb == "create" and sight.failed and not sight.fresh:
@@ -117,7 +119,16 @@ class Apps:
             raise Permanent("it is not there")
         return self._runner.tail(place, lines, since)
 
-    def _want(self, verb: str, place: App, member: Member, order: str, asked: spec.App, cluster: Cluster) -> Wanted:
+    def _want(
+        self,
+        verb: str,
+        place: App,
+        member: Member,
+        order: str,
+        asked: spec.App,
+        user: User | None,
+        cluster: Cluster,
+    ) -> Wanted:
         """What is wanted from now on, written down."""
         there = place.wanted()
         digest = spec.digest(member.spec)
@@ -127,7 +138,7 @@ class Apps:
             if self._root.is_spent(member.token):
                 raise Permanent(REMOVED)
             if there is not None:
-                if digest not in (there.first, there.digest):
+                if digest not in (there.first, spec.digest(there.spec)):
                     raise Permanent(OTHER_SPEC)
                 return there
         first = digest if there is None else there.first
@@ -135,7 +146,7 @@ class Apps:
         frame = Frame(
             path=member.path,
             token=member.token,
-            digest=digest,
+            digest=marked(digest, user),
             env={"APP_PATH": member.path},
             host=place.folder.name,
             tmp=str(cluster.tmp),
@@ -145,14 +156,14 @@ class Apps:
             token=member.token,
             path=member.path,
             revision=member.revision,
-            digest=digest,
+            digest=frame.digest,
             first=first,
             spec=dict(member.spec),
             order=order,
             run=self._runner.run(place, frame, asked),
         )
         place.write(wanted)
-        place.furnish(asked.user)
+        place.furnish(user)
         return wanted
 
     def _sight(self, place: App, there: Wanted, view: object = None) -> Sight:

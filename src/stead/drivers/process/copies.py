@@ -170,7 +170,7 @@ class Copies:
             self._begun = True
             if wanted != copy.there:
                 place.write(wanted)
-                place.furnish(self._runner.read(wanted.spec).user)
+                place.furnish(self._runner.user(wanted.path, wanted.spec.get("user")))
             self._leader.begin(place, wanted, until)
         except Permanent as error:
             raise Permanent(f"copy {copy.number}: {error.message}") from error

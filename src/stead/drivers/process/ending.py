@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from stead.drivers.process.folders import App
+from stead.drivers.process.folders import Root
 from stead.drivers.process.processes import has_keeper, tell
 
 GRACE = 5.0
@@ -19,8 +19,8 @@ GRACE = 5.0
 
 def end(root: Path) -> int:
     """End all keepers; how many there were."""
-    apps = [App(lock.parent) for lock in root.rglob("keeper.lock")]
-    kept = [app for app in apps if has_keeper(app)]
+    # Only where keepers are: a program can put files of the same names into its working folder.
+    kept = [app for app in Root(root).apps() if has_keeper(app)]
     for word in (signal.SIGTERM, signal.SIGKILL):
         for app in kept:
             tell(app, word)

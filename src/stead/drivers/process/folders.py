@@ -34,6 +34,7 @@ import msgspec
 from msgspec import Struct
 
 from stead.drivers.base import Member, Permanent, TryAgain
+from stead.drivers.process.users import User
 
 CLUSTERS, SERVICES, JOBS = "clusters", "services", "jobs"
 
@@ -112,11 +113,19 @@ class App(Place):
         """The folder of the cluster, service or job that it is in."""
         return self.folder.parent.parent
 
-    def furnish(self, user: int | None) -> None:
-        """Where it begins."""
-        self.work.mkdir(exist_ok=True)
+    def furnish(self, user: User | None) -> None:
+        """Where it begins.
+
+        The program owns its working folder and nothing else here: its keeper, who is root, works on all the other
+        files. A working folder that was another user's, the keeper hands over while nothing of the program runs.
+        """
+        with contextlib.suppress(FileExistsError):
+            self.work.mkdir(mode=0o755 if user is None else 0o700)
+            if user is not None:
+                os.chown(self.work, user.uid, user.gid)
         if user is not None:
-            os.chown(self.work, user, user)
+            for folder in (self.above, self.folder.parent, self.folder):
+                _let_through(folder, user.namespace_gid)
 
 
 class Cluster(Place):
@@ -187,6 +196,24 @@ class Root:
     def groups(self, kind: str) -> list[Group]:
         """All that are there."""
         return [Group(folder) for folder in _folders(self.folder / kind)]
+
+    def apps(self) -> list[App]:
+        """Every place of a program: of apps, of copies of services, and of jobs."""
+        groups = [group for kind in (SERVICES, JOBS) for group in self.groups(kind)]
+        copies = [group.copy(number) for group in groups for number in group.copies()]
+        return [*(app for cluster in self.clusters() for app in cluster.apps()), *copies]
+
+    def open_to_users(self) -> None:
+        """Users of programs may pass through to their own folders, and list none."""
+        for folder in (self.folder / kind for kind in (CLUSTERS, SERVICES, JOBS)):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o711)
+        self.folder.chmod(self.folder.stat().st_mode & 0o7777 | 0o011)
+
+    def groups_in_use(self) -> set[int]:
+        """The groups that may pass through folders of namespaces."""
+        folders = (folder for kind in (CLUSTERS, SERVICES, JOBS) for folder in _folders(self.folder / kind))
+        return {folder.stat().st_gid for folder in folders}
 
     @contextlib.contextmanager
     def hold(self, kind: str, path: str, until: float, *, shared: bool = False) -> Iterator[None]:
@@ -284,6 +311,14 @@ def _locked(lock: Path) -> int | None:
         pass
     os.close(fd)
     return None
+
+
+def _let_through(folder: Path, gid: int) -> None:
+    """The folder is root's; one group may pass through it, and nobody else."""
+    found = folder.stat()
+    if (found.st_gid, found.st_mode & 0o7777) != (gid, 0o710):
+        os.chown(folder, 0, gid)
+        folder.chmod(0o710)
 
 
 def _folders(inside: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from stead.drivers.process.folders import JOBS, OTHER_SPEC, REMOVED, App, Group,
 from stead.drivers.process.leading import UNHEARD, Leader
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import READY, Frame, Runner, Sight
+from stead.drivers.process.users import User
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 KIND = "job"
@@ -36,9 +37,10 @@ class Jobs:
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Run it, if that has not been done; afterwards it has ended, or is on its way."""
         asked = self._runner.read(_once(member.spec))
+        user = self._runner.user(member.path, asked.user)
         group, place = self._places(member.path)
         with self._root.alone(KIND, member.path, until):
-            wanted = self._want(group, place, member, order, asked)
+            wanted = self._want(group, place, member, order, asked, user)
             sight = self._lead(place, wanted, until)
         facts = {"id": identity(place, wanted.token)}
         state = _state(sight)
@@ -115,7 +117,9 @@ class Jobs:
         group = self._root.group(JOBS, path)
         return group, group.copy(1)
 
-    def _want(self, group: Group, place: App, member: Member, order: str, asked: spec.App) -> Wanted:
+    def _want(
+        self, group: Group, place: App, member: Member, order: str, asked: spec.App, user: User | None
+    ) -> Wanted:
         """The run that is wanted from now on, written down."""
         there = place.wanted()
         digest = spec.digest(member.spec)
@@ -149,7 +153,7 @@ class Jobs:
         )
         group.furnish()
         place.write(wanted)
-        place.furnish(asked.user)
+        place.furnish(user)
         return wanted
 
     def _lead(self, place: App, wanted: Wanted, until: float) -> Sight:

@@ -11,6 +11,7 @@ from stead.drivers.process import cgroups
 from stead.drivers.process.cgroups import Cgroups
 from stead.drivers.process.folders import CLUSTERS, App, Root
 from stead.drivers.process.spec import Limits
+from stead.drivers.process.users import Users, make_users
 
 
 class Machine(Struct, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class Machine(Struct, frozen=True, kw_only=True):
     log_size: int
     log_files: int
     patience: float
+    users: Users | None
+    """The users that programs run as; None where the agent does not run as root, and all of them run as itself."""
 
     def limit(self, group: str, limits: Limits) -> list[str]:
         """Hold a group to limits; the files through which one enters it. Without limits there may be none."""
@@ -53,14 +56,33 @@ class Machine(Struct, frozen=True, kw_only=True):
         return above.name if above.parent.name == CLUSTERS else f"{above.parent.name}@{above.name}"
 
 
-def machine_at(root: str, *, isolation: bool, patience: float, log_size: int, log_files: int) -> Machine:
+class Owners(Struct, frozen=True, kw_only=True):
+    """Settings of an agent that say which users programs run as."""
+
+    uids: str
+    allowed_users: str
+    uid_file: str
+    count: int = 1
+    """Ids of each namespace."""
+
+
+def machine_at(
+    root: str, owners: Owners, *, isolation: bool, patience: float, log_size: int, log_files: int
+) -> Machine:
     """The machine, with a folder for all that is made on it."""
     folder = Path(root)
     if not folder.is_absolute():
         raise ValueError(f"root is a whole path, which {root} is not")
     folder.mkdir(parents=True, exist_ok=True, mode=0o711)
+    place = Root(folder.resolve())
+    users = make_users(
+        owners.uids, owners.allowed_users, owners.uid_file, count=owners.count, in_use=place.groups_in_use
+    )
+    if users is not None:
+        place.open_to_users()
     return Machine(
-        root=Root(folder.resolve()),
+        root=place,
+        users=users,
         cgroups=cgroups.found(),
         isolation=isolation,
         log_size=log_size,

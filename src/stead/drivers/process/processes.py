@@ -24,9 +24,20 @@ import stead
 from stead.drivers.base import MOVING, Permanent, Tail, TryAgain
 from stead.drivers.process import logs, spec
 from stead.drivers.process.folders import App, Wanted
-from stead.drivers.process.keeper.program import ALONE, ENDED, FAILED, FAILING, STARTED, STOPPED, TAKEN, UP
+from stead.drivers.process.keeper.program import (
+    ALONE,
+    ENDED,
+    FAILED,
+    FAILING,
+    STARTED,
+    STOPPED,
+    TAKEN,
+    UP,
+    VERSION,
+)
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import READY, Frame, Sight
+from stead.drivers.process.users import User
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -49,6 +60,8 @@ class State(Struct, frozen=True):
     digest: str
     error: str = ""
     starts: int = 0
+    version: int = 0
+    """Of the keeper, which may be older than the agent."""
 
 
 _DECODER = msgspec.json.Decoder(State)  # made here, since threads must not be the first to use a type
@@ -67,6 +80,14 @@ class Processes:
         """An app is a command."""
         return spec.app(said)
 
+    def user(self, path: str, named: int | str | None) -> User | None:
+        """Its namespace's own, or one that the operator has allowed."""
+        if self._machine.users is not None:
+            return self._machine.users.program(path, named)
+        if named is not None:
+            raise Permanent(f"user {named}: only an agent that runs as root runs programs as another user")
+        return None
+
     def room(self, wanted: Wanted) -> float:
         """What keepers stop, they stop after that."""
         return 1.0
@@ -74,17 +95,16 @@ class Processes:
     def run(self, place: App, frame: Frame, asked: spec.App) -> dict[str, Any]:
         """What a keeper has to know, without knowing specs."""
         machine = self._machine
-        if os.geteuid() != 0 and asked.user is not None:
-            raise Permanent("only an agent that is root runs apps as somebody else")
+        user = self.user(frame.path, asked.user)
         return {
             "command": asked.command,
-            "env": {"PATH": _PATH, "HOME": str(place.work), **frame.env, **asked.env},
+            "env": {"PATH": _PATH, "HOME": str(place.work), **_names(user), **frame.env, **asked.env},
             "root": str(self._root.folder),
             "work": str(place.work),
             "tmp": frame.tmp,
             "net": frame.net,
             "host": frame.host,
-            "user": asked.user,
+            **_ids(user),
             "namespaces": machine.isolation,
             "cgroups": machine.limit(machine.group_of(place), asked),
             "health": msgspec.to_builtins(asked.health),
@@ -130,9 +150,11 @@ class Processes:
 
     def start(self, place: App, wanted: Wanted, within: float) -> None:
         """Start a keeper. Where there is one already, nothing happens."""
+        wanted = self._under_its_user(place, wanted)
         place.state.unlink(missing_ok=True)
         said = place.folder / "keeper.log"
         with said.open("wb") as file:
+            os.fchmod(file.fileno(), 0o600)
             try:
                 starter = subprocess.run(
                     [*PROGRAM, str(place.folder)],
@@ -154,8 +176,14 @@ class Processes:
             raise TryAgain(f"its keeper cannot be started: {lines[-1] if lines else starter.returncode}")
 
     def heed(self, place: App) -> None:
-        """Its keeper reads what is wanted."""
-        tell(place, signal.SIGHUP)
+        """Its keeper reads what is wanted.
+
+        One of an earlier version does not know how to run a program under its namespace's id: it is ended, and the
+        next call starts another.
+        """
+        said, wanted = read(place), place.wanted()
+        old = said is not None and said.version < VERSION and self._machine.users is not None
+        tell(place, signal.SIGTERM if old and wanted is not None and not wanted.absent else signal.SIGHUP)
 
     def end(self, place: App) -> None:
         """Its keeper stops it."""
@@ -171,6 +199,30 @@ class Processes:
     def tail(self, place: App, lines: int, since: str) -> Tail:
         """From the files of its keeper."""
         return logs.tail(place, lines, since)
+
+    def _under_its_user(self, place: App, wanted: Wanted) -> Wanted:
+        """What is wanted, under the user that it runs as today: an earlier version of the agent may have written it,
+        or one with other settings."""
+        user = self.user(wanted.path, wanted.spec.get("user"))
+        ids = _ids(user)
+        if any(wanted.run.get(name) != value for name, value in ids.items()):
+            env = {**wanted.run["env"], **_names(user), **wanted.spec.get("env", {})}
+            wanted = msgspec.structs.replace(wanted, run={**wanted.run, **ids, "env": env})
+            place.write(wanted)
+            place.furnish(user)
+        return wanted
+
+
+def _ids(user: User | None) -> dict[str, Any]:
+    """What a keeper has to know of the user."""
+    if user is None:
+        return {"user": None}
+    return {"user": user.uid, "group": user.gid, "groups": user.groups, "confined": user.confined}
+
+
+def _names(user: User | None) -> dict[str, str]:
+    """What a program is told of its user."""
+    return {} if user is None else {"USER": user.name, "LOGNAME": user.name}
 
 
 def has_keeper(app: App) -> bool:

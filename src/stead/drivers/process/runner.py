@@ -10,6 +10,7 @@ from msgspec import Struct
 from stead.drivers.base import Tail
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.spec import App as Asked
+from stead.drivers.process.users import User
 
 READY = "Ready"
 
@@ -53,6 +54,10 @@ class Runner(Protocol):
 
     def read(self, spec: Mapping[str, Any]) -> Asked:
         """What an app's spec says. Raises `Permanent` where it makes no sense."""
+
+    def user(self, path: str, named: int | str | None) -> User | None:
+        """The user that a program runs as, where its spec names this one; None: the agent's own. Raises `Permanent`
+        where the spec may not name it, or no id is left for the namespace."""
 
     def room(self, wanted: Wanted) -> float:
         """Seconds that a start may take."""

@@ -14,6 +14,7 @@ from stead.drivers.process.folders import OTHER_SPEC, REMOVED, SERVICES, Group, 
 from stead.drivers.process.logs import together
 from stead.drivers.process.machine import Machine
 from stead.drivers.process.runner import READY, Runner
+from stead.drivers.process.users import User, marked
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 KIND = "service"
@@ -37,9 +38,10 @@ class Services:
     def make(self, verb: str, member: Member, order: str, until: float) -> Result:
         """Create, update, scale and restore: afterwards there are as many copies as the spec says, and as it says."""
         asked = self._runner.read(spec.copy(member.spec, 1))
+        user = self._runner.user(member.path, asked.user)
         place = self._root.group(SERVICES, member.path)
         with self._root.alone(KIND, member.path, until):
-            wanted = self._want(verb, place, member, order, asked.__struct_fields__)
+            wanted = self._want(verb, place, member, order, asked.__struct_fields__, user)
             copies = self._copies(place, wanted)
             facts = {"id": identity(place, wanted.token), "copies": copies.count}
             try:
@@ -110,7 +112,9 @@ class Services:
         named = there.run["count"] > 1
         return together({n: place.copy(n) for n in numbers}, self._runner.tail, lines, since, named=named)
 
-    def _want(self, verb: str, place: Group, member: Member, order: str, known: tuple[str, ...]) -> Wanted:
+    def _want(
+        self, verb: str, place: Group, member: Member, order: str, known: tuple[str, ...], user: User | None
+    ) -> Wanted:
         """What is wanted from now on, written down."""
         there = place.wanted()
         digest = spec.digest(member.spec)
@@ -132,7 +136,7 @@ class Services:
             first=digest if there is None else there.first,
             spec=dict(member.spec),
             order=order,
-            run={"count": spec.service(member.spec).count, "digest": spec.digest(of_one)},
+            run={"count": spec.service(member.spec).count, "digest": marked(spec.digest(of_one), user)},
         )
         place.write(wanted)
         place.furnish()

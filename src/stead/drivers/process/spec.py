@@ -127,8 +127,9 @@ class App(Limits, frozen=True, kw_only=True):
     stop: Stop = Stop()
     settle: Seconds = 0.5
     """Time for which an app without a health check must live before it counts as up."""
-    user: Annotated[int, Meta(ge=0, le=2**31)] | None = None
-    """The number of the user that it runs as; nothing said: the agent's."""
+    user: Annotated[int, Meta(ge=0, le=2**31)] | str | None = None
+    """The user that it runs as, by number or name, which the operator must have allowed. Nothing said: the
+    namespace's own, where the agent is root."""
 
 
 class Service(Struct, frozen=True, kw_only=True):

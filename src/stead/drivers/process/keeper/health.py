@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 
-from stead.drivers.process.keeper.launch import become
+from stead.drivers.process.keeper.launch import become, drop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # reading `typing` takes longer than most of what a keeper does
@@ -102,6 +102,7 @@ class Checks:
             try:
                 if self.health.get("command"):
                     become(run, self.health["command"], writes)
+                drop(run)
                 os.write(writes, (why := check(self.health)).encode()[:500])
                 code = 1 if why else 0
             finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 
 from stead.drivers.process.keeper import isolation
 
@@ -12,8 +13,11 @@ if TYPE_CHECKING:  # reading `typing` takes longer than most of what a keeper do
     from typing import Any
 
 
-def become(run: dict[str, Any], command: list[str], output: int) -> None:
-    """The process is the app from now on; it does not come back."""
+def become(run: dict[str, Any], command: list[str], output: int, *, first: bool = False) -> None:
+    """The process is the app from now on; it does not come back.
+
+    The first process of an app gets what is in its working folder; nothing of the app runs at that time.
+    """
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
@@ -23,21 +27,53 @@ def become(run: dict[str, Any], command: list[str], output: int) -> None:
         os.dup2(output, 1)
         os.dup2(output, 2)
         isolation.join(run["cgroups"])
+        if run["user"] is not None:
+            if first:
+                hand_over(run["work"], run["user"], run["group"])
+            os.fchown(output, run["user"], run["group"])  # or it could not open /dev/stdout
         if run["namespaces"]:
             isolation.furnish(run["root"], run["work"], run["tmp"])
         else:
-            isolation.die_with_parent()
-        os.chdir(run["work"])
-        if run["user"] is not None:
-            os.setgroups([])
-            os.setgid(run["user"])
-            os.setuid(run["user"])
+            os.chdir(run["work"])
+        drop(run)
+        if not run["namespaces"]:
+            isolation.die_with_parent()  # after that: the kernel forgets it when the user changes
         run_program(command, run["env"])
     except Exception as error:
         why = getattr(error, "strerror", None) or repr(error)
         os.write(2, f"stead: {command[0]} cannot be run: {why}\n".encode(errors="replace"))
     finally:
         os._exit(127)
+
+
+def drop(run: dict[str, Any]) -> None:
+    """Be the app's user from now on, if that is not the keeper's own."""
+    if run["user"] is None:
+        return
+    os.setgroups(run["groups"])
+    os.setgid(run["group"])
+    os.setuid(run["user"])
+    if run["confined"]:
+        isolation.gain_nothing()
+
+
+def hand_over(work: str, user: int, group: int) -> None:
+    """Give a working folder that belonged to another user, with what that user had in it.
+
+    Links are not followed. A file that has another name elsewhere stays as it is, as does what belongs to others.
+    """
+    before = os.stat(work, follow_symlinks=False).st_uid  # noqa: PTH116
+    if before == user:
+        return
+    for _, folders, files, fd in os.fwalk(work, topdown=False, follow_symlinks=False):
+        for name in (*folders, *files):
+            found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+            once = stat.S_ISDIR(found.st_mode) or found.st_nlink == 1
+            special = stat.S_ISBLK(found.st_mode) or stat.S_ISCHR(found.st_mode)
+            if found.st_uid == before and once and not special:
+                os.chown(name, user, group, dir_fd=fd, follow_symlinks=False)
+    os.chown(work, user, group, follow_symlinks=False)  # last: who is interrupted begins anew
+    os.chmod(work, 0o700)  # noqa: PTH101
 
 
 def run_program(command: list[str], env: dict[str, str]) -> None:

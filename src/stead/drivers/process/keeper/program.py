@@ -49,6 +49,9 @@ FAILING = "failing"
 ENDED, FAILED, STOPPED = "ended", "failed", "stopped"
 """The last words of a keeper: it finished its work; it will not run; somebody wanted it to end."""
 
+VERSION = 1
+"""Of keepers: those from 1 on run programs under a user of their own, and give it the working folder."""
+
 STARTED = "started, with revision"
 """How a keeper's own line in what an app wrote begins, at every start."""
 
@@ -123,7 +126,7 @@ class Keeper:
         became, becoming = os.pipe()  # closed by the kernel as soon as the fork is the app, or gone
         self.main = os.fork()
         if self.main == 0:
-            become(self.run, self.run["command"], self.output.writes)
+            become(self.run, self.run["command"], self.output.writes, first=True)
         os.close(becoming)
         select.select([became], [], [], BECOMES)
         os.close(became)
@@ -255,9 +258,11 @@ class Keeper:
             "code": self.code,
             "error": error,
             "since": time.time(),
+            "version": VERSION,
         }
         fresh = f"{self.folder}/state.new"
-        with open(fresh, "w", encoding="utf-8") as file:  # noqa: PTH123
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
             json.dump(said, file)
         os.rename(fresh, f"{self.folder}/state.json")  # noqa: PTH104
 
@@ -303,7 +308,8 @@ def main(arguments: list[str]) -> int:
     run = wanted["run"]
     if run["namespaces"]:
         try:
-            isolation.leave(run["net"])
+            groups = [run["group"], *run["groups"]] if run["user"] is not None else []
+            isolation.leave(run["net"], run["user"], groups)
         except PermissionError:
             return ALONE
     ready, going = os.pipe()

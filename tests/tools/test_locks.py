@@ -23,11 +23,11 @@ COMPILED = {"requirements-libvirt.lock": "libvirt-python"}
 def test_lock_installs_without_compiling(lock: str, tmp_path: Path) -> None:
     if lock in COMPILED and not (shutil.which("pkg-config") and shutil.which("gcc")):
         pytest.skip("gcc and pkg-config are not installed")
-    uv = Path(sys.executable).with_name("uv")
-    python = tmp_path / "env" / "bin" / "python"
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "env"], check=True)
+    uv = str(Path(sys.executable).with_name("uv"))
+    environment = str(tmp_path / "env")
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, environment], check=True)
     built = [*SOURCE_ONLY, *([COMPILED[lock]] if lock in COMPILED else [])]
     sources = [word for name in built for word in ("--no-binary", name)]
-    install = [uv, "pip", "install", "--python", python, "--only-binary", ":all:", *sources, "--require-hashes"]
-    done = subprocess.run([*install, "-r", ROOT / lock], capture_output=True, text=True, check=False)
+    install = [uv, "pip", "install", "--python", environment, "--only-binary", ":all:", *sources, "--require-hashes"]
+    done = subprocess.run([*install, "-r", str(ROOT / lock)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_short_run_says_what_it_found() -> None:
     words = [sys.executable, "-m", "bench", "--small", "--only", "settle", "--only", "dispatch"]
     done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True, timeout=120)

@@ -77,6 +77,7 @@ def test_who_else_runs_the_same_program_is_not_told_from_the_memory(tmp_path: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 async def test_a_cell_at_half_of_what_it_can_loses_nothing(tmp_path: Path) -> None:
     told: list[str] = []

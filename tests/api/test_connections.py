@@ -229,6 +229,7 @@ async def crowd(port: int) -> AsyncIterator[list[asyncio.StreamWriter]]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 async def test_a_thousand_slow_connections_starve_nobody(server: Stead) -> None:
     await latencies(server.port, 1)

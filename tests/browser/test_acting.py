@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from tests.browser.looking import PATIENCE, Looking
 from tests.dev.trial import Trial, trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 AWS = {"provider": "aws", "region": "us-east-1"}
 FILE = """

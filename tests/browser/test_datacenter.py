@@ -13,7 +13,7 @@ from tests.browser.looking import Looking
 from tests.dev.trial import Trial
 from tests.integration.test_processes import Stead
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 @pytest.fixture

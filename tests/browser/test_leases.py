@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Route, expect
 from tests.browser.looking import PATIENCE, Looking
 from tests.dev.trial import Trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LANE = "rack.lab"
 WHY = "its fan stands still"

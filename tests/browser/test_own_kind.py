@@ -9,7 +9,7 @@ from tests.browser.looking import PATIENCE, Looking
 from tests.controller.test_kinds import NOTE
 from tests.dev.trial import Trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LATER = NOTE.replace(
     "  - {name: delete",

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from tests.browser.looking import Looking
 from tests.dev.trial import Trial, trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 PAGES = {
     "overview": ("/", "counts", "vm"),

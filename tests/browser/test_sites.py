@@ -16,6 +16,7 @@ from tests.integration.test_processes import Stead
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(os.geteuid() != 0, reason="apps have namespaces of their own, which takes root"),
 ]
 

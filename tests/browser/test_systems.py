@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Route, expect
 from tests.browser.looking import PATIENCE, Looking
 from tests.dev.trial import Trial
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 LANE = "local.one"
 Definition = dict[str, Any]

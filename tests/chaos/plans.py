@@ -54,6 +54,20 @@ REPLICATED = Plan(
 )
 """On three nodes each, which share the machine with everybody else."""
 
+BRIEF = Plan(
+    seconds=8,
+    seed=7,
+    vms=24,
+    rate=12,
+    every=1.0,
+    quiet=1,
+    kinds=("controller-killed", "agent-killed", "bus-killed", "database-restarted"),
+    fleet=40,
+    people=1,
+    tenants=0,
+)
+"""For every push: each part of a cell is killed while some dozens of operations are in progress."""
+
 SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8, fleet=150, people=2)
 
 PLANTED = {

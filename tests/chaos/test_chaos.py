@@ -1,4 +1,4 @@
-"""The short version of the chaos run: everything is struck once at least, and nothing lost."""
+"""The brief version of the chaos run, for every push, and the short one: everything is struck at least once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.chaos.cell import AGENTS, LANES, lanes_of
 from tests.chaos.faults import KINDS
-from tests.chaos.plans import PLANTED, SHORT
+from tests.chaos.plans import BRIEF, PLANTED, SHORT
 from tests.chaos.planted import BUGS
 from tests.chaos.run import run
 from tests.drivers import libvirt_server
@@ -21,6 +21,17 @@ def struck(kind: str) -> str:
 
 
 @pytest.mark.slow
+async def test_brief_run_loses_nothing_when_each_part_is_killed() -> None:
+    told: list[str] = []
+    result = await run(BRIEF, told.append)
+    assert result.verdict.lost == [], "\n".join(told)
+    assert result.verdict.violations == [], "\n".join(told)
+    assert result.operations >= 30
+    assert result.line.endswith("0 lost, 0 violations")
+
+
+@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 async def test_nothing_is_lost_whatever_is_killed() -> None:
     told: list[str] = []

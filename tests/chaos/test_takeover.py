@@ -19,6 +19,7 @@ FIRST_MOVE = 8.0
 """Seconds after the kill within which things go on."""
 
 
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.req("S1-08")
 async def test_another_controller_finishes_what_a_killed_one_had_begun() -> None:

@@ -74,6 +74,7 @@ def listens(port: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_agents_safely_is_true(tmp_path: Path, strict: str) -> None:
     terminal = Starting(tmp_path, strict)
     try:

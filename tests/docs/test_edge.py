@@ -61,6 +61,7 @@ def terminal(tmp_path: Path, strict: str) -> Iterator[AtSite]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="the page's apps have namespaces of their own, which takes root")
 @pytest.mark.parametrize(("page", "site"), [("edge.md", "berlin"), ("leaf.md", "bonn")])
 def test_a_page_about_sites_is_true(terminal: AtSite, page: str, site: str) -> None:

@@ -43,6 +43,7 @@ def terminal(tmp_path: Path) -> Iterator[InLab]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S3-06", "S3-07", "S3-08", "S3-09")
 def test_the_page_about_booking_hosts_is_true(terminal: InLab) -> None:
     terminal.follow(DOCS / "how-to" / "leases.md")

@@ -35,6 +35,7 @@ def terminal(tmp_path: Path, strict: str) -> Iterator[InDatacenter]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S2-05", "S2-08", "S2-09", "S2-11")
 def test_the_page_about_the_private_cloud_is_true(terminal: InDatacenter) -> None:
     terminal.follow(DOCS / "how-to" / "private-cloud.md")

@@ -39,6 +39,7 @@ def terminal(tmp_path: Path) -> Iterator[InTown]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S4-04", "S4-05", "S4-06", "S4-07")
 def test_the_page_about_systems_is_true(terminal: InTown) -> None:
     terminal.follow(DOCS / "how-to" / "systems.md")

@@ -41,6 +41,7 @@ def terminal(tmp_path: Path) -> Iterator[WithAgent]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not (shutil.which("jq") and shutil.which("openssl")), reason="no jq or openssl is installed")
 def test_the_page_about_a_kind_of_ones_own_is_true(terminal: WithAgent) -> None:
     terminal.follow(DOCS / "how-to" / "your-own-kind.md")

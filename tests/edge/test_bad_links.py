@@ -22,6 +22,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.req("S1-03", "S1-08", "S1-09")
 @needs_links
@@ -36,6 +37,7 @@ def test_sites_and_cell_agree_whatever_was_cut_and_killed() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @needs_links
 def test_a_planted_bug_is_caught() -> None:

@@ -36,11 +36,13 @@ def test_bad_files_and_words_are_read_or_refused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_bad_messages_on_the_bus_end_nobody(running: Ground) -> None:
     no_failures(bad_on_the_bus(running, 3000, SEED))
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_bad_requests_have_an_answer(running: Ground) -> None:
     no_failures(bad_requests(running, 700, SEED))
 

@@ -173,6 +173,7 @@ def part(name: str, when: tuple[str, ...]) -> object:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.req("X-04", "S1-03", "S2-10")
 @pytest.mark.parametrize(("name", "when"), [part(*one) for one in PARTS])

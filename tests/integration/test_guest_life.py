@@ -15,6 +15,7 @@ from tests.integration.guest_life import Life
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.req("S2-06", "S2-07", "S2-08", "S2-11")
 async def test_the_life_of_a_guest(migrated: str, nats_server: Nats, tmp_path: Path) -> None:

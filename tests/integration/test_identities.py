@@ -170,6 +170,7 @@ def test_who_was_revoked_stays_so_when_the_bus_forgets(cell: Cell) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.parametrize("lifetime", ["16s"])
 def test_an_identity_is_renewed_while_the_agent_works(cell: Cell) -> None:

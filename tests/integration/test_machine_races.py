@@ -17,6 +17,7 @@ COUNT = int(os.environ.get("STEAD_RACES", "500"))
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.req("S2-04", "S2-05")
 async def test_every_race_has_one_winner_and_the_other_hears_who(migrated: str, nats_server: Nats) -> None:

@@ -8,6 +8,7 @@ from tests.leases.year import Plan, run
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S3-04", "S3-06", "S3-09")
 async def test_no_moment_is_lost_or_comes_twice_and_no_host_is_booked_twice() -> None:
     said: list[str] = []

@@ -34,6 +34,7 @@ async def at(dsn: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.alone
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.long)])
 async def test_nobody_waits_a_second_while_much_is_brought_up_to_date(database: str, count: int) -> None:

@@ -8,7 +8,8 @@ from tests.systems.city import run
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S4-02", "S4-04", "S4-05")
-@pytest.mark.parametrize("services", [30, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("services", [30, 200])
 def test_a_system_is_deployed_changed_broken_mended_and_taken_down(services: int) -> None:
     assert len(run(services, print).lines) == 7

@@ -16,7 +16,7 @@ import pytest
 from stead.drivers import registry
 from stead.drivers.base import Member
 from stead.drivers.podman.driver import Config, PodmanDriver
-from stead.drivers.podman.engine import PATH, SITE
+from stead.drivers.podman.engine import PATH, SITE, Engine
 from stead.lifecycle.rows import BROKEN
 from tests.drivers.conformance import eventually, known, look
 from tests.drivers.edge_conformance import READY, EdgeConformance, act, changed, furnished, make
@@ -109,8 +109,9 @@ def world(podman: Podman, tmp_path: Path) -> Iterator[PodmanWorld]:
     place = PodmanWorld(tmp_path / "site", podman)
     yield place
     mine = podman("ps", "--all", "--quiet", "--filter", f"label={SITE}={place.root.mark}").split()
-    if mine:
-        podman("rm", "--force", "--time", "0", *mine)
+    engine = Engine("podman", shlex.split(podman.options))
+    for one in mine:
+        engine.remove(one, 0)  # podman may refuse once, where it still cleans up after a container that ended
     place.clean()
 
 

@@ -190,12 +190,12 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
         assert (listed.code, listed.rows) == (
             Code.DONE,
             [
-                ["LANE", "LIMIT", "IN", "FLIGHT", "WAITING", "THROTTLED", "AGENTS"],
+                ["LANE", "LIMIT", "IN", "FLIGHT", "WAITING", "THROTTLED", "NAMESPACES", "AGENTS"],
                 [w.lane, "30", "1", "0", "-", "*", "a1,", "a2", "(away)"],
-                ["edge.1", "-", "0", "0", "-", "a2", "(away)"],
+                ["edge.1", "-", "0", "0", "-", "*", "a2", "(away)"],
             ],
         )
-        wide = (await w.stead("lane", "list", "-o", "wide")).rows[0][7:]
+        wide = (await w.stead("lane", "list", "-o", "wide")).rows[0][8:]
         assert wide == ["REGIONS", "UNTAKEN", "LAST", "THROTTLED", "SURVEY"]
         found = json.loads((await w.stead("lane", "list", "-o", "json")).out)
         assert [(a["name"], a["there"]) for a in found[0]["agents"]] == [("a1", True), ("a2", False)]

@@ -12,6 +12,8 @@ CREATE TABLE lane_grants (
 CREATE TRIGGER resources_lanes AFTER INSERT ON resources REFERENCING NEW TABLE AS made
     FOR EACH STATEMENT EXECUTE FUNCTION guard_lanes();
 
+SET LOCAL jit = off;  -- to compile what follows takes longer than to run it
+
 -- What is in use is granted: the lanes of resources, found by jumping from one namespace of a lane to the next; those that
 -- the specs of systems and infrastructures name; and those of requests that wait their turn or are under way, deploys with
 -- what they define among them.

@@ -16,7 +16,7 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "3c075a3279b2ac080ea6f132850539a9756ade8f138a95d05cfd3a94889f49be"
+DIGEST = "5c61f00a9708dccf783bbd09a34515f0e2b8a902fb5cd96392bd2f279e39b22d"
 EXPLORED = {
     "vm": Size(130_968, 986_670),
     "subgroup": Size(302, 27_133),

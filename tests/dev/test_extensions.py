@@ -77,7 +77,9 @@ def _link(source: str, target: str) -> None:
 
 def stead(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "stead", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **env})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **env}
+    )
 
 
 def test_dev_and_doctor_name_missing_extension_server_and_remedy(lacking: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi import Path as InPath
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from stead.api.identity import Judged, Who
-from stead.api.models import SEGMENT, Wire
+from stead.api.models import SEGMENT, Wire, storable
 from stead.api.problems import trouble
 from stead.controller.view import Service
 from stead.controller.view.lanes import LaneGrants
@@ -30,7 +30,8 @@ Space = Annotated[
     str,
     InPath(pattern=rf"^({SEGMENT}|\*)$", max_length=100, description="A namespace; `*` for all, also those to come."),
 ]
-MOST_REASON = 1000
+MAX_REASON = 1000
+"""Characters."""
 
 
 class LaneGrant(Wire):
@@ -57,7 +58,7 @@ class LaneReason(Wire):
 
     model_config = ConfigDict(extra="forbid")
 
-    reason: Annotated[str, Field(max_length=MOST_REASON)] = ""
+    reason: Annotated[str, Field(max_length=MAX_REASON), AfterValidator(storable)] = ""
     """It is kept with the grant, and in the journal."""
 
 
@@ -106,7 +107,9 @@ def router(service: Service) -> APIRouter:
         caller: Who,
         lane: LanePattern,
         namespace: Space,
-        reason: Annotated[str, Query(max_length=MOST_REASON, description="Why; it is kept in the journal.")] = "",
+        reason: Annotated[
+            str, Query(max_length=MAX_REASON, description="Why; it is kept in the journal."), AfterValidator(storable)
+        ] = "",
     ) -> LaneChange:
         """Take a lane away from a namespace. What is there goes on; nothing new or changed comes to the lane."""
         return LaneChange.model_validate(await grants.deny(lane, namespace, reason, caller))

@@ -107,10 +107,14 @@ def test_missing_extension_is_found_without_pg_config(tmp_path: Path, share: str
 
 @pytest.fixture(scope="module")
 def lacking_server(lacking: Path) -> Iterator[Postgres]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engines, "postgres_binary", lambda name: lacking / name)
-        with Postgres(fsync=False) as server:
-            yield server
+    server = Postgres(fsync=False)
+    try:
+        with pytest.MonkeyPatch.context() as patch:  # only for its start: other servers are started later
+            patch.setattr(engines, "postgres_binary", lambda name: lacking / name)
+            server.start()
+        yield server
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize(

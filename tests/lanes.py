@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+import asyncpg
+
 from stead.access.direct import allow_lane
 from stead.store.migrate import migrate
 
@@ -16,6 +18,9 @@ async def with_every_lane(dsn: str) -> None:
     """Bring a database up to date, and allow every lane to every namespace."""
     await migrate(dsn)
     await allow_lane(dsn, "*", "*", "a test")
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("DELETE FROM journal WHERE kind = 'lane'")  # a test's journal begins with what it does
+    await connection.close()
 
 
 def every_lane(dsn: str) -> None:

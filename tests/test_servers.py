@@ -44,11 +44,29 @@ async def value(dsn: str, query: str) -> object:
         await connection.close()
 
 
+@pytest.fixture(scope="module")
+def seen() -> set[str]:
+    """The databases that earlier tests had."""
+    return set()
+
+
+async def names(postgres: Postgres) -> list[str]:
+    connection = await asyncpg.connect(postgres.dsn())
+    try:
+        return [str(row["datname"]) for row in await connection.fetch("SELECT datname FROM pg_database")]
+    finally:
+        await connection.close()
+
+
 @pytest.mark.parametrize("_time", ["first", "second"])
 async def test_a_database_is_empty_and_ones_own_and_gone_afterwards(
-    database: str, postgres: Postgres, _time: str
+    database: str, postgres: Postgres, _time: str, seen: set[str]
 ) -> None:
-    assert await value(postgres.dsn(), "SELECT count(*) FROM pg_database WHERE datname LIKE 'test%'") == 1
+    assert database not in seen
+    there = {postgres.dsn(name) for name in await names(postgres)}
+    assert database in there
+    assert not there & seen  # the first is gone
+    seen.add(database)
     tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
     assert await value(database, tables) == 0
     await execute(database, "CREATE TABLE t ()")

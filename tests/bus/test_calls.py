@@ -26,6 +26,7 @@ async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:
     assert await other.renew(renew()) == RenewReply(False, 5.0, ["/shop/front/web-1"])
 
 
+@pytest.mark.long
 async def test_with_no_controller_there_is_a_typed_timeout(bus: Bus) -> None:
     with pytest.raises(NoAnswer, match="nobody listens") as caught:
         await bus.take(take(), timeout=10)

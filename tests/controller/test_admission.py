@@ -126,6 +126,7 @@ async def test_a_single_action_takes_at_most_three_statements(migrated: str, key
     assert len([a for a in asked if "pg_advisory_unlock_all" not in a]) == most, asked
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.req("S2-05")
 @pytest.mark.req("S4-03")

@@ -65,6 +65,7 @@ def test_installed_wheel_with_packaged_postgres_runs_what_it_prints_and_leaves_n
     assert [*Path(env["TMPDIR"]).iterdir()] == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_is_kept_is_there_the_next_time(open_folder: Path) -> None:
     with trial(open_folder, "--keep") as one:

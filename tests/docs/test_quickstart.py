@@ -69,11 +69,13 @@ def test_the_quickstart_is_true(terminal: Beside) -> None:
     terminal.follow(DOCS / "quickstart.md", codes)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_scripts_are_true(terminal: Beside) -> None:
     terminal.follow(DOCS / "scripts.md", {"stead explain ci/run17 resume -o name": Code.REFUSED})
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_own_lifecycles_are_true(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)

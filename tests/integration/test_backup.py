@@ -218,6 +218,7 @@ def life(postgres: Postgres, template: str, nats_server: Nats, world: SimWorld, 
     one.close()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.req("X-04")
 async def test_nothing_accepted_before_a_backup_is_missing_after_a_restore(

@@ -65,6 +65,7 @@ async def cell(migrated: str, nats_server: Nats, world: SimWorld) -> AsyncIterat
         yield cell
 
 
+@pytest.mark.long
 async def test_what_hangs_is_cancelled_and_tried_again(cell: Cell) -> None:
     await cell.world.fault(kind="hang", verb="suspend")
     id = await cell.begin("suspend")
@@ -78,6 +79,7 @@ async def test_what_hangs_is_cancelled_and_tried_again(cell: Cell) -> None:
     assert await cell.state() == "Suspended"
 
 
+@pytest.mark.long
 async def test_what_was_done_all_the_same_is_done(cell: Cell) -> None:
     """The cloud does it at once, and says so only after everybody has given up."""
     await cell.world.fault(kind="late", verb="suspend", seconds=60)

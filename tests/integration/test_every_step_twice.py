@@ -205,7 +205,9 @@ def lose_the_next_report(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.req("X-04", "S1-03")
-@pytest.mark.parametrize("name", KINDS_OF_STEPS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "everything" else pytest.mark.long) for name in KINDS_OF_STEPS]
+)
 async def test_every_step_twice(grounds: Grounds, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     double, expected = KINDS_OF_STEPS[name]
     seen: Counter[str] = Counter()

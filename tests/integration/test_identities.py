@@ -119,6 +119,7 @@ def cell(migrated: str, tmp_path: Path, lifetime: str) -> Iterator[Cell]:
         yield Cell(f"http://127.0.0.1:{server.port}", nats, cloud, server, tmp_path, stack)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_infrastructure_over_a_safe_bus_and_an_agent_revoked_at_work(cell: Cell) -> None:
     one, two, third = cell.join("a1", ONE), cell.join("a2", TWO), cell.join("a3", ONE)
@@ -152,6 +153,7 @@ def test_an_infrastructure_over_a_safe_bus_and_an_agent_revoked_at_work(cell: Ce
     assert revoked.log.read_bytes().count(b"the bus is connected") == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_who_was_revoked_stays_so_when_the_bus_forgets(cell: Cell) -> None:
     folder = cell.join("a1", ONE)
@@ -196,6 +198,7 @@ def test_an_identity_is_renewed_while_the_agent_works(cell: Cell) -> None:
     assert agent.log.read_bytes().count(b"holds until") >= 3
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_token_holds_once_for_one_name_and_for_its_time(cell: Cell, tmp_path: Path) -> None:
     token = cell.invite("a1", ONE)
@@ -244,6 +247,7 @@ class Tls(Stead):
             return False
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_who_joins_knows_whom_it_shows_its_token_to(cell: Cell, migrated: str) -> None:
     pki = cell.nats.founded.folder

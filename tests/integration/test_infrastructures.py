@@ -319,6 +319,7 @@ async def test_what_is_terminated_is_done_with_what_it_shared(grounds: Grounds) 
         assert await here.vms("web") == {"Running": 2}
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-03")
 async def test_a_creation_that_is_cancelled_while_it_is_prepared_leaves_nothing(grounds: Grounds) -> None:
     async with place(grounds) as here:

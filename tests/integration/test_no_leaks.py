@@ -396,6 +396,7 @@ async def search(world: World, heard: Sequence[tuple[str, bytes]]) -> Search:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_no_credential_is_found_anywhere(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(children, "PATIENCE", 90.0)  # seven processes start at once, and others may be at work

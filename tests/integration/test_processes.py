@@ -68,6 +68,7 @@ def stead(address: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.long
 def test_a_vm_by_command(address: str) -> None:
     place = ("--provider", "aws", "--region", "us-east-1")
     made = stead(address, "vm", "create", "shop/web/front/1", *place)
@@ -85,6 +86,7 @@ def children(server: Stead) -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
 
 
+@pytest.mark.long
 def test_what_carries_on_beside_a_server_is_started_again_when_it_dies(address: str, tmp_path: Path) -> None:
     (server,) = beside
     (first,) = children(server)

@@ -55,6 +55,7 @@ async def collect(client: Client, id: str, begun: asyncio.Event) -> list[int]:
     return positions
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.req("S1-13")
 async def test_progress_is_followed_through_the_death_of_the_server(processes: Processes) -> None:

@@ -81,6 +81,7 @@ async def test_a_server_speaks_https_to_those_who_trust_its_authority(secure: Se
     assert "/nowhere/ca.pem cannot be read: No such file" in nowhere.stderr
 
 
+@pytest.mark.long
 def test_a_certificate_that_cannot_be_used_is_told_at_once(authority: Authority) -> None:
     certificate, key = authority.issue("server")
     _, other = authority.issue("other")

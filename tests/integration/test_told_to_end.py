@@ -28,6 +28,7 @@ def answers(url: str) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_a_server_its_controller_and_an_agent(migrated: str, nats_server: Nats) -> None:
     with house(migrated, nats_server) as one:
         wait_until(lambda: answers(one.metrics), "the agent")

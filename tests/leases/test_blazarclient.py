@@ -182,6 +182,7 @@ async def test_a_token_is_shown_as_such_clients_show_it(lab: Lab) -> None:
         assert (code, "create of /lab/mine is not for you" in says) == (403, True)
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-10")
 async def test_the_commands_of_the_page(lab: Lab, tmp_path: Path) -> None:
     block = re.search(r"```console\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -236,6 +236,7 @@ def test_a_lifecycle_with_a_lone_state_can_be_drawn(format: Format) -> None:
     assert "Broken" in render(Lifecycle("x", "X.", LAMP.states, ()), format)
 
 
+@pytest.mark.long
 def test_the_same_lifecycle_gives_the_same_bytes_in_every_process() -> None:
     code = "from stead.catalog import KINDS; from stead.lifecycle.diagram import render\n"
     code += "print(*(render(kind, detail=detail) for kind in KINDS.values() for detail in (False, True)))"

@@ -250,6 +250,7 @@ def wild(dice: random.Random, fence: Fence, lane: str) -> bytes:
     return data
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_whatever_is_said_everything_else_is_as_it_was(

@@ -160,6 +160,7 @@ async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
             assert claims[UUID(holder.id)] == path
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(steps=st.lists(st.lists(st.integers(0, 997), min_size=AT_ONCE, max_size=AT_ONCE), min_size=12, max_size=12))
 @settings(

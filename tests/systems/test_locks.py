@@ -212,6 +212,7 @@ near = st.tuples(st.integers(0, CONTROLLERS - 1), st.integers(0, len(KINDS) - 1)
 """Near the root, where they meet."""
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.req("S4-03", "S4-04", "S4-06")
 @given(

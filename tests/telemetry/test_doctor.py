@@ -66,6 +66,7 @@ def _begun(one: House) -> bool:
     return {found.get(what) for what in ("bus", "healers", "agents")} == {"ok"}
 
 
+@pytest.mark.long
 async def test_it_tells_the_truth_of_a_cell_that_is_broken_and_mended(dsn: str, nats: Nats) -> None:
     with house(dsn, nats) as one:
         settled(one)
@@ -194,6 +195,7 @@ def test_what_looks_like_a_secret_is_taken_out(text: str) -> None:
     assert "***" in clean(text)
 
 
+@pytest.mark.long
 def test_a_bundle_has_what_helps_and_no_secret(dsn: str, nats_server: Nats, tmp_path: Path) -> None:
     log, to = tmp_path / "server.log", tmp_path / "bundle.tar.gz"
     log.write_text("it began\nconnecting to nats://u:busword77@bus:4222\n")

@@ -17,6 +17,8 @@ from tests.telemetry.collector import Collector, collector
 from tests.telemetry.house import House, house
 from tests.telemetry.test_processes import VM
 
+pytestmark = pytest.mark.long
+
 REQUEST = "mine-4711"
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

@@ -58,9 +58,15 @@ class Leftovers:
 
 def _processes() -> list[str]:
     deadline = time.monotonic() + GRACE_SECONDS
-    while (left := [pid for pid in descendants(os.getpid()) if command_line(pid)]) and time.monotonic() < deadline:
+    while (left := [pid for pid in descendants(os.getpid()) if _counts(pid)]) and time.monotonic() < deadline:
         time.sleep(0.05)
     return [f"process {pid}: {command_line(pid)[:200]}" for pid in left]
+
+
+def _counts(pid: int) -> bool:
+    """Whether a process should have ended; Python's own tracker of shared resources ends with the interpreter."""
+    command = command_line(pid)
+    return bool(command) and "multiprocessing.resource_tracker" not in command
 
 
 def _namespaces() -> set[str]:

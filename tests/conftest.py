@@ -28,6 +28,10 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+# Every client of httpx otherwise reads all certificates of the world, whether or not it will ever need one.
+os.environ.setdefault("SSL_CERT_DIR", "/etc/ssl/certs")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     tiers.add_option(parser)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,9 @@ class Podman:
 
     def __call__(self, *words: str, **more: Any) -> str:
         command = ["podman", *shlex.split(self.options), *words]
-        done: subprocess.CompletedProcess[bytes] = subprocess.run(command, check=True, capture_output=True, **more)
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(command, capture_output=True, check=False, **more)
+        if done.returncode != 0:
+            raise RuntimeError(f"podman {' '.join(words)} ended with {done.returncode}: {done.stderr.decode()}")
         return done.stdout.decode()
 
     def furnish(self) -> None:
@@ -89,7 +93,14 @@ class PodmanWorld(ProcessWorld):
 
     async def wreck(self, app: Member) -> None:
         one, *_ = await self.running(app)
-        self.podman("rm", "--force", "--time", "0", one.split()[0])
+        id = one.split()[0]
+        # It can fail while podman still unmounts what the container had.
+        for _ in range(20):
+            with suppress(RuntimeError):
+                self.podman("rm", "--force", "--ignore", "--time", "0", id)
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"container {id} cannot be removed")
 
 
 @pytest.fixture(scope="session")

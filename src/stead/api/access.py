@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
 from fastapi import Path as InPath
+from fastapi import Query
 from pydantic import ConfigDict, Field
 
 from stead.access.access import Access, NotGiven
 from stead.access.caller import EVERYWHERE, Caller
 from stead.access.policies import ACCESS, NAMESPACE, BadPolicy, Thing
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.login import RoleAt
 from stead.api.models import SEGMENT, Wire
 from stead.api.problems import FieldError, Trouble
+from stead.api.routing import ServiceDep, router
 from stead.controller.view import Service
 from stead.controller.view.permission import THE_CELL
 
@@ -128,103 +129,114 @@ class PolicyText(Wire):
     text: Annotated[str, Field(min_length=1, max_length=100_000)]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of access."""
-    routes = APIRouter(tags=["access"], route_class=Judged)
+routes = router("access")
 
-    def may(caller: Caller, namespaces: Iterable[str]) -> bool:
-        """Whether somebody says who may what in all of some namespaces."""
-        judged = [service.permission.judge(caller, ACCESS, _place(where), admin=True) for where in namespaces]
-        return all(verdict.allowed for verdict in judged)
 
-    def require(caller: Caller, namespaces: Iterable[str]) -> Access:
-        for where in namespaces:
-            service.permission.require(caller, ACCESS, _place(where))
-        if service.access is None or service.access.open:
-            raise Trouble("invalid", "nobody is asked who they are here: there is nothing to give")
-        return service.access
+def _may(service: Service, caller: Caller, namespaces: Iterable[str]) -> bool:
+    """Whether somebody says who may what in all of some namespaces."""
+    judged = [service.permission.judge(caller, ACCESS, _place(where), admin=True) for where in namespaces]
+    return all(verdict.allowed for verdict in judged)
 
-    @routes.get("/v1/tokens")
-    async def list_tokens(caller: Who) -> Tokens:
-        """Tokens for programs, of the namespaces in which one says who may what."""
-        caller.judged = True
-        found = await service.view.store.tokens()
-        theirs = [token for token in found if may(caller, [where for _, where in token["roles"]])]
-        return Tokens(items=[Token(**{**token, "roles": _roles(token["roles"])}) for token in theirs])
 
-    @routes.post("/v1/tokens", status_code=201)
-    async def create_token(body: TokenAsk, caller: Who) -> NewToken:
-        """Make a token for a program. Its secret is in the answer, and nowhere else."""
-        access = require(caller, [role.namespace for role in body.roles])
-        wanted = [(role.role, role.namespace) for role in body.roles]
-        try:
-            made = await access.create_token(body.name, wanted, timedelta(seconds=body.lasts), caller.name)
-        except NotGiven as error:
-            raise _invalid("body", str(error)) from None
-        log.info("%s made the token %s with %s", caller.name, body.name, wanted)
-        return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
+def _require(service: Service, caller: Caller, namespaces: Iterable[str]) -> Access:
+    for where in namespaces:
+        service.permission.require(caller, ACCESS, _place(where))
+    if service.access is None or service.access.open:
+        raise Trouble("invalid", "nobody is asked who they are here: there is nothing to give")
+    return service.access
 
-    @routes.delete("/v1/tokens/{name}", status_code=204)
-    async def revoke_token(name: Named, caller: Who) -> None:
-        """Revoke a token: within a second it lets nobody in any more, at any server."""
-        caller.judged = True
-        found = next((token for token in await service.view.store.tokens() if token["name"] == name), None)
-        if found is None or not may(caller, [where for _, where in found["roles"]]):
-            raise Trouble("not-found", f"there is no token {name}")
-        await service.view.store.remove_token(name, caller.name)
-        log.info("%s revoked the token %s", caller.name, name)
 
-    @routes.get("/v1/grants")
-    async def list_grants(caller: Who) -> Grants:
-        """Who has which role where, in the namespaces in which one says who may what."""
-        caller.judged = True
-        found = [grant for grant in await service.view.store.grants() if may(caller, [grant["namespace"]])]
-        return Grants(items=[Grant(**grant) for grant in found])
+@routes.get("/v1/tokens")
+async def list_tokens(service: ServiceDep, caller: Who) -> Tokens:
+    """Tokens for programs, of the namespaces in which one says who may what."""
+    caller.judged = True
+    found = await service.view.store.tokens()
+    theirs = [token for token in found if _may(service, caller, [where for _, where in token["roles"]])]
+    return Tokens(items=[Token(**{**token, "roles": _roles(token["roles"])}) for token in theirs])
 
-    @routes.put("/v1/grants", status_code=204)
-    async def give_role(caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE) -> None:
-        """Give a person or a group a role."""
-        access = require(caller, [namespace])
-        try:
-            await access.grant(subject, role, namespace, caller.name)
-        except NotGiven as error:
-            raise _invalid("query", str(error)) from None
-        log.info("%s gave %s the role %s in %s", caller.name, subject, role, namespace)
 
-    @routes.delete("/v1/grants", status_code=204)
-    async def take_role(caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE) -> None:
-        """Take a role from a person or a group."""
-        access = require(caller, [namespace])
-        if not await access.store.remove_grant(subject, role, namespace, caller.name):
-            raise Trouble("not-found", f"{subject} is not {role} in {namespace}")
-        log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
+@routes.post("/v1/tokens", status_code=201)
+async def create_token(service: ServiceDep, body: TokenAsk, caller: Who) -> NewToken:
+    """Make a token for a program. Its secret is in the answer, and nowhere else."""
+    access = _require(service, caller, [role.namespace for role in body.roles])
+    wanted = [(role.role, role.namespace) for role in body.roles]
+    try:
+        made = await access.create_token(body.name, wanted, timedelta(seconds=body.lasts), caller.name)
+    except NotGiven as error:
+        raise _invalid("body", str(error)) from None
+    log.info("%s made the token %s with %s", caller.name, body.name, wanted)
+    return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
 
-    @routes.get("/v1/policies")
-    async def list_policies(caller: Who) -> Policies:
-        """The operator's own policies, beside the roles."""
-        service.permission.require(caller, ACCESS)
-        found = await service.access.all_policies() if service.access is not None else []
-        return Policies(items=[Policy(**policy) for policy in found])
 
-    @routes.put("/v1/policies/{name}", status_code=204)
-    async def put_policy(name: Named, body: PolicyText, caller: Who) -> None:
-        """Make a policy, or put another in its place. It is in force at every server within a second."""
-        access = require(caller, [EVERYWHERE])
-        try:
-            await access.put_policy(name, body.text, caller.name)
-        except BadPolicy as error:
-            raise _invalid("body.text", str(error)) from None
-        log.info("%s put the policy %s in force", caller.name, name)
+@routes.delete("/v1/tokens/{name}", status_code=204)
+async def revoke_token(service: ServiceDep, name: Named, caller: Who) -> None:
+    """Revoke a token: within a second it lets nobody in any more, at any server."""
+    caller.judged = True
+    found = next((token for token in await service.view.store.tokens() if token["name"] == name), None)
+    if found is None or not _may(service, caller, [where for _, where in found["roles"]]):
+        raise Trouble("not-found", f"there is no token {name}")
+    await service.view.store.remove_token(name, caller.name)
+    log.info("%s revoked the token %s", caller.name, name)
 
-    @routes.delete("/v1/policies/{name}", status_code=204)
-    async def remove_policy(name: Named, caller: Who) -> None:
-        """Take a policy away."""
-        access = require(caller, [EVERYWHERE])
-        if not await access.store.remove_policy(name, caller.name):
-            raise Trouble("not-found", f"there is no policy {name}, or it is in a file of the server's")
-        log.info("%s took the policy %s away", caller.name, name)
 
-    return routes
+@routes.get("/v1/grants")
+async def list_grants(service: ServiceDep, caller: Who) -> Grants:
+    """Who has which role where, in the namespaces in which one says who may what."""
+    caller.judged = True
+    found = [grant for grant in await service.view.store.grants() if _may(service, caller, [grant["namespace"]])]
+    return Grants(items=[Grant(**grant) for grant in found])
+
+
+@routes.put("/v1/grants", status_code=204)
+async def give_role(
+    service: ServiceDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
+) -> None:
+    """Give a person or a group a role."""
+    access = _require(service, caller, [namespace])
+    try:
+        await access.grant(subject, role, namespace, caller.name)
+    except NotGiven as error:
+        raise _invalid("query", str(error)) from None
+    log.info("%s gave %s the role %s in %s", caller.name, subject, role, namespace)
+
+
+@routes.delete("/v1/grants", status_code=204)
+async def take_role(
+    service: ServiceDep, caller: Who, subject: Subject, role: Role, namespace: Where = EVERYWHERE
+) -> None:
+    """Take a role from a person or a group."""
+    access = _require(service, caller, [namespace])
+    if not await access.store.remove_grant(subject, role, namespace, caller.name):
+        raise Trouble("not-found", f"{subject} is not {role} in {namespace}")
+    log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
+
+
+@routes.get("/v1/policies")
+async def list_policies(service: ServiceDep, caller: Who) -> Policies:
+    """The operator's own policies, beside the roles."""
+    service.permission.require(caller, ACCESS)
+    found = await service.access.all_policies() if service.access is not None else []
+    return Policies(items=[Policy(**policy) for policy in found])
+
+
+@routes.put("/v1/policies/{name}", status_code=204)
+async def put_policy(service: ServiceDep, name: Named, body: PolicyText, caller: Who) -> None:
+    """Make a policy, or put another in its place. It is in force at every server within a second."""
+    access = _require(service, caller, [EVERYWHERE])
+    try:
+        await access.put_policy(name, body.text, caller.name)
+    except BadPolicy as error:
+        raise _invalid("body.text", str(error)) from None
+    log.info("%s put the policy %s in force", caller.name, name)
+
+
+@routes.delete("/v1/policies/{name}", status_code=204)
+async def remove_policy(service: ServiceDep, name: Named, caller: Who) -> None:
+    """Take a policy away."""
+    access = _require(service, caller, [EVERYWHERE])
+    if not await access.store.remove_policy(name, caller.name):
+        raise Trouble("not-found", f"there is no policy {name}, or it is in a file of the server's")
+    log.info("%s took the policy %s away", caller.name, name)
 
 
 def _place(namespace: str) -> Thing:

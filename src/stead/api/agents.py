@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field
 
 from stead.access.policies import AGENTS, VIEW
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import FieldError, Trouble
+from stead.api.routing import ServiceDep, router
 from stead.controller.view import Identities, NameTaken, NotInvited, Service
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -83,63 +84,64 @@ class Joined(Wire):
     """The certificate of whoever vouches for the servers of the bus."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of agents."""
-    routes = APIRouter(tags=["agents"], route_class=Judged)
+routes = router("agents")
 
-    def identities() -> Identities:
-        if service.identities is None:
-            raise Trouble("no-identities", "this server runs without an identity: its bus lets everybody in")
-        return service.identities
 
-    @routes.get("/v1/agents")
-    async def list_agents(caller: Who) -> Agents:
-        """All agents that have an identity, and all that were heard of."""
-        service.permission.require(caller, VIEW)
-        return Agents(items=[Agent.model_validate(member) for member in await service.agents()])
+def _identities(service: Service) -> Identities:
+    if service.identities is None:
+        raise Trouble("no-identities", "this server runs without an identity: its bus lets everybody in")
+    return service.identities
 
-    @routes.post("/v1/agents/invitations", status_code=201)
-    async def invite_agent(invite: Invite, caller: Who) -> Invitation:
-        """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
-        service.permission.require(caller, AGENTS)
-        try:
-            made = await identities().invite(invite.name, invite.lanes, invite.seconds, caller.name)
-        except NameTaken as error:
-            raise Trouble("has-identity", str(error)) from None
-        except ValueError as error:
-            raise _invalid("lanes", error) from None
-        return Invitation.model_validate(made)
 
-    @routes.post("/v1/agents/join")
-    async def join_agent(join: Join) -> Joined:
-        """Become an agent. The token is all that is asked for; it holds once, and private keys are never sent."""
-        try:
-            made = await identities().join(join.token, join.name, join.user_key, join.request, join.proof)
-        except NotInvited as error:
-            raise Trouble("not-invited", str(error)) from None
-        except ValueError as error:
-            raise _invalid("request", error) from None
-        issued = made.issued
-        return Joined(
-            name=made.name,
-            cell=made.cell,
-            lanes=list(made.lanes),
-            bus=list(made.bus),
-            jwt=issued.jwt,
-            certificate=issued.certificate,
-            authority=issued.authority,
-        )
+@routes.get("/v1/agents")
+async def list_agents(service: ServiceDep, caller: Who) -> Agents:
+    """All agents that have an identity, and all that were heard of."""
+    service.permission.require(caller, VIEW)
+    return Agents(items=[Agent.model_validate(member) for member in await service.agents()])
 
-    @routes.post("/v1/agents/{name}/revoke")
-    async def revoke_agent(name: AgentName, caller: Who) -> Agent:
-        """The agent is nobody from now on: its connections end, and it cannot come back."""
-        service.permission.require(caller, AGENTS)
-        gone = await identities().revoke(name, caller.name)
-        if gone is None:
-            raise Trouble("not-found", f"there is no agent {name} that could be revoked")
-        return Agent.model_validate(gone)
 
-    return routes
+@routes.post("/v1/agents/invitations", status_code=201)
+async def invite_agent(service: ServiceDep, invite: Invite, caller: Who) -> Invitation:
+    """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
+    service.permission.require(caller, AGENTS)
+    try:
+        made = await _identities(service).invite(invite.name, invite.lanes, invite.seconds, caller.name)
+    except NameTaken as error:
+        raise Trouble("has-identity", str(error)) from None
+    except ValueError as error:
+        raise _invalid("lanes", error) from None
+    return Invitation.model_validate(made)
+
+
+@routes.post("/v1/agents/join")
+async def join_agent(service: ServiceDep, join: Join) -> Joined:
+    """Become an agent. The token is all that is asked for; it holds once, and private keys are never sent."""
+    try:
+        made = await _identities(service).join(join.token, join.name, join.user_key, join.request, join.proof)
+    except NotInvited as error:
+        raise Trouble("not-invited", str(error)) from None
+    except ValueError as error:
+        raise _invalid("request", error) from None
+    issued = made.issued
+    return Joined(
+        name=made.name,
+        cell=made.cell,
+        lanes=list(made.lanes),
+        bus=list(made.bus),
+        jwt=issued.jwt,
+        certificate=issued.certificate,
+        authority=issued.authority,
+    )
+
+
+@routes.post("/v1/agents/{name}/revoke")
+async def revoke_agent(service: ServiceDep, name: AgentName, caller: Who) -> Agent:
+    """The agent is nobody from now on: its connections end, and it cannot come back."""
+    service.permission.require(caller, AGENTS)
+    gone = await _identities(service).revoke(name, caller.name)
+    if gone is None:
+        raise Trouble("not-found", f"there is no agent {name} that could be revoked")
+    return Agent.model_validate(gone)
 
 
 def _invalid(field: str, error: ValueError) -> Trouble:

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 
 from stead import __version__
 from stead.api import (
@@ -41,10 +40,12 @@ from stead.api import (
     tumblebug,
 )
 from stead.api.codes import TITLES
-from stead.api.identity import Identify, anybody, by_access, unguarded
+from stead.api.feed import Feed
+from stead.api.identity import Identify, anybody, by_access
 from stead.api.limits import Bounded, Limits
 from stead.api.problems import MEDIA, Problem
 from stead.api.requests import RequestIds
+from stead.api.routing import unguarded
 from stead.controller.view import Service
 
 SUMMARY = """
@@ -63,6 +64,38 @@ OPEN = {
 """The routes that everybody may use: whether the server lives, the files of the console, and the ways in, of people
 and of agents, who show something of another kind."""
 
+ROUTES = [
+    *resources.routes.routes,
+    *standing.routes.routes,
+    *explain.routes.routes,
+    *operations.routes.routes,
+    *progress.routes.routes,
+    *stuck.routes.routes,
+    *queues.routes.routes,
+    *quotas.routes.routes,
+    *leases.routes.routes,
+    *systems.routes.routes,
+    *scaling.routes.routes,
+    *agents.routes.routes,
+    *audit.routes.routes,
+    *journal.routes.routes,
+    *truth.routes.routes,
+    *logs.routes.routes,
+    *overview.routes.routes,
+    *lifecycles.routes.routes,
+    *login.routes.routes,
+    *access.routes.routes,
+    *lanes.routes.routes,
+    *health.routes.routes,
+    *metrics.routes.routes,
+    *doctor.routes.routes,
+    *tumblebug.routes,
+    *blazar.routes,
+    *site.routes.routes,
+]
+"""Made once, for all apps of a process: that takes longer than any request."""
+assert set(unguarded(ROUTES)) <= OPEN, "a route asks nobody who they are"
+
 
 def create_app(
     service: Service, *, identify: Identify | None = None, heartbeat: float = 15.0, limits: Limits | None = None
@@ -78,44 +111,18 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/v1/openapi.json",
-        generate_unique_id_function=_name,
         redirect_slashes=False,
     )
     known = service.access
+    app.state.service = service
+    app.state.feed = Feed(service.view)
+    app.state.heartbeat = heartbeat
     app.state.identify = identify or (anybody if known is None else by_access(known))
     app.state.limits = limits or Limits()
-    app.state.kinds = service.kinds
     app.add_middleware(Bounded, limits=app.state.limits)
     app.add_middleware(RequestIds)
     problems.install(app, service.refusals)
-    app.include_router(resources.router(service))
-    app.include_router(standing.router(service))
-    app.include_router(explain.router(service))
-    app.include_router(operations.router(service))
-    app.include_router(progress.router(service, heartbeat))
-    app.include_router(stuck.router(service))
-    app.include_router(queues.router(service))
-    app.include_router(quotas.router(service))
-    app.include_router(leases.router(service))
-    app.include_router(systems.router(service))
-    app.include_router(scaling.router(service))
-    app.include_router(agents.router(service))
-    app.include_router(audit.router(service))
-    app.include_router(journal.router(service, heartbeat))
-    app.include_router(truth.router(service))
-    app.include_router(logs.router(service))
-    app.include_router(overview.router(service))
-    app.include_router(lifecycles.router(service))
-    app.include_router(login.router(service))
-    app.include_router(access.router(service))
-    app.include_router(lanes.router(service))
-    app.include_router(health.router(service))
-    app.include_router(metrics.router(service))
-    app.include_router(doctor.router(service))
-    app.include_router(tumblebug.router(service))
-    app.include_router(blazar.router(service))
-    app.include_router(site.router())
-    assert set(unguarded(app.routes)) <= OPEN, "a route asks nobody who they are"
+    app.router.routes += ROUTES
     setattr(app, "openapi", lambda: _described(app))  # noqa: B010 - the one way to change what the app says of itself
     return app
 
@@ -131,10 +138,6 @@ class _Nothing:
 
     def __getattr__(self, name: str) -> Any:
         return {} if name == "checks" else _Nothing()
-
-
-def _name(route: APIRoute) -> str:
-    return route.name
 
 
 def _description() -> str:

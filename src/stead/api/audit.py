@@ -9,14 +9,15 @@ import hashlib
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import ConfigDict, Field
 
 from stead.access.policies import ACCESS, VIEW
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import AskedTime, Wire
 from stead.api.problems import Trouble
-from stead.controller.view import NotArchived, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import NotArchived
 
 MEDIA = "application/jsonl"
 
@@ -91,82 +92,83 @@ class ArchiveAsk(Wire):
     sha256: Hash
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of the audit trail."""
-    routes = APIRouter(tags=["journal"], route_class=Judged)
-    store = service.view.store
+routes = router("journal")
 
-    @routes.get("/v1/journal/head")
-    async def read_head(
-        caller: Who,
-        before: Annotated[
-            AskedTime | None, Query(description="A time, to be told the last position of lines from before it.")
-        ] = None,
-    ) -> Head:
-        """How far the chain of hashes has come. Whoever keeps position and hash elsewhere can tell later whether
-        anything up to there has become different."""
-        service.permission.require(caller, VIEW)
-        found = await store.head()
-        return Head(
-            position=found["position"],
-            hash=found["hash"].hex(),
-            after=found["after"],
-            began_at=found["began_at"],
-            end=found["last_position"],
-            archives=[_archive(record) for record in await store.archives()],
-            before=await store.last_before(before) if before is not None else None,
-        )
 
-    @routes.get(
-        "/v1/journal/export",
-        response_class=Response,
-        responses={200: {"content": {MEDIA: {"schema": {"type": "string"}}}}},
+@routes.get("/v1/journal/head")
+async def read_head(
+    service: ServiceDep,
+    caller: Who,
+    before: Annotated[
+        AskedTime | None, Query(description="A time, to be told the last position of lines from before it.")
+    ] = None,
+) -> Head:
+    """How far the chain of hashes has come. Whoever keeps position and hash elsewhere can tell later whether
+    anything up to there has become different."""
+    service.permission.require(caller, VIEW)
+    found = await service.view.store.head()
+    return Head(
+        position=found["position"],
+        hash=found["hash"].hex(),
+        after=found["after"],
+        began_at=found["began_at"],
+        end=found["last_position"],
+        archives=[_archive(record) for record in await service.view.store.archives()],
+        before=await service.view.store.last_before(before) if before is not None else None,
     )
-    async def export_journal(
-        caller: Who,
-        after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=5000, description="At most so many, but for ties.")] = 1000,
-    ) -> Response:
-        """The journal as it is hashed: a JSON object in each line, with `hash` and, last, `line`.
 
-        The hash is the SHA-256 of the hash of the line before, in 32 bytes, followed by the bytes of `line`.
-        It is for those who may see the whole cell.
-        """
-        service.permission.require(caller, VIEW)
-        lines = await store.trail(after, limit)
-        body = "".join(f'{{"hash":{_quoted(x.hash)}{_times(x.times)},"line":{x.text}}}\n' for x in lines)
-        return Response(body, media_type=MEDIA)
 
-    @routes.get("/v1/journal/archives/next")
-    async def next_archive(
-        caller: Who, before: Annotated[AskedTime, Query(description="Lines from before this time.")]
-    ) -> NextArchives:
-        """What could be archived next. Lines go by days, a day at a time, and never those of today."""
-        service.permission.require(caller, ACCESS)
-        found = await store.next_archive(before)
-        if found is None or found["last"] is None or found["last"] < found["first"]:
-            return NextArchives(next=None)
-        return NextArchives(
-            next=NextArchive(first=found["first"], last=found["last"], until=found["until"], waits=found["missing"])
-        )
+@routes.get(
+    "/v1/journal/export",
+    response_class=Response,
+    responses={200: {"content": {MEDIA: {"schema": {"type": "string"}}}}},
+)
+async def export_journal(
+    service: ServiceDep,
+    caller: Who,
+    after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000, description="At most so many, but for ties.")] = 1000,
+) -> Response:
+    """The journal as it is hashed: a JSON object in each line, with `hash` and, last, `line`.
 
-    @routes.post("/v1/journal/archives", status_code=201)
-    async def archive_journal(body: ArchiveAsk, caller: Who) -> Archive:
-        """Take lines out of the journal that are in a file: `stead journal archive` writes it first.
+    The hash is the SHA-256 of the hash of the line before, in 32 bytes, followed by the bytes of `line`.
+    It is for those who may see the whole cell.
+    """
+    service.permission.require(caller, VIEW)
+    lines = await service.view.store.trail(after, limit)
+    body = "".join(f'{{"hash":{_quoted(x.hash)}{_times(x.times)},"line":{x.text}}}\n' for x in lines)
+    return Response(body, media_type=MEDIA)
 
-        They go only if the digest is that of what is in the database. The same once more is answered alike.
-        """
-        service.permission.require(caller, ACCESS)
-        start = bytes.fromhex(body.previous) if body.previous is not None else genesis(body.first - 1)
-        what = body.model_dump(mode="json", exclude={"digest"}) | {"by": caller.name}
-        try:
-            await store.archive(what, bytes.fromhex(body.digest), start)
-        except NotArchived as error:
-            raise Trouble("not-archived", str(error)) from None
-        (found,) = [record for record in await store.archives() if record["first"] == body.first]
-        return _archive(found)
 
-    return routes
+@routes.get("/v1/journal/archives/next")
+async def next_archive(
+    service: ServiceDep, caller: Who, before: Annotated[AskedTime, Query(description="Lines from before this time.")]
+) -> NextArchives:
+    """What could be archived next. Lines go by days, a day at a time, and never those of today."""
+    service.permission.require(caller, ACCESS)
+    found = await service.view.store.next_archive(before)
+    if found is None or found["last"] is None or found["last"] < found["first"]:
+        return NextArchives(next=None)
+    return NextArchives(
+        next=NextArchive(first=found["first"], last=found["last"], until=found["until"], waits=found["missing"])
+    )
+
+
+@routes.post("/v1/journal/archives", status_code=201)
+async def archive_journal(service: ServiceDep, body: ArchiveAsk, caller: Who) -> Archive:
+    """Take lines out of the journal that are in a file: `stead journal archive` writes it first.
+
+    They go only if the digest is that of what is in the database. The same once more is answered alike.
+    """
+    service.permission.require(caller, ACCESS)
+    start = bytes.fromhex(body.previous) if body.previous is not None else genesis(body.first - 1)
+    what = body.model_dump(mode="json", exclude={"digest"}) | {"by": caller.name}
+    try:
+        await service.view.store.archive(what, bytes.fromhex(body.digest), start)
+    except NotArchived as error:
+        raise Trouble("not-archived", str(error)) from None
+    (found,) = [record for record in await service.view.store.archives() if record["first"] == body.first]
+    return _archive(found)
 
 
 def genesis(after: int) -> bytes:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from fastapi import APIRouter
-
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Wire
-from stead.controller.view import Service
+from stead.api.routing import ServiceDep, router
 
 
 class Finding(Wire):
@@ -33,13 +31,10 @@ class Examination(Wire):
     findings: list[Finding]
 
 
-def router(service: Service) -> APIRouter:
-    """The route of the doctor."""
-    routes = APIRouter(tags=["health"], route_class=Judged)
+routes = router("health")
 
-    @routes.get("/v1/doctor")
-    async def examine(caller: Who) -> Examination:
-        """Database, schema, bus, controller, work, agents, identities: how each is, and what to do. For admins."""
-        return Examination.model_validate(await service.seen(caller).examination())
 
-    return routes
+@routes.get("/v1/doctor")
+async def examine(service: ServiceDep, caller: Who) -> Examination:
+    """Database, schema, bus, controller, work, agents, identities: how each is, and what to do. For admins."""
+    return Examination.model_validate(await service.seen(caller).examination())

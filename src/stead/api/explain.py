@@ -4,51 +4,50 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import StringConstraints
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Explanation, Name, Path
 from stead.api.problems import trouble
-from stead.controller.view import Asked, Missing, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Asked, Missing
 
 LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
-def router(service: Service) -> APIRouter:
-    """The route of explanations."""
-    routes = APIRouter(tags=["resources"], route_class=Judged)
+routes = router("resources")
 
-    @routes.get("/v1/explain")
-    async def explain(
-        caller: Who,
-        path: Annotated[Path, Query(description="Of the resource, also of one that is not there yet.")],
-        action: Annotated[Name, Query(description="Which action.")],
-        kind: Annotated[Name | None, Query(description="Needed where there is no resource yet.")] = None,
-        lane: Annotated[LaneName | None, Query(description="If it were to be made on this lane.")] = None,
-        force: Annotated[bool, Query(description="If it were forced.")] = False,
-        reason: Annotated[str, Query(description="With this reason.")] = "",
-        on_conflict: Annotated[
-            Literal["default", "refuse", "queue"], Query(description="If something else is under way.")
-        ] = "default",
-        at: Annotated[
-            Path | None, Query(description="Of what runs beside others: the place below the resource it is for.")
-        ] = None,
-    ) -> Explanation:
-        """Whether an action would be let in now, why, who is in the way, and what would help. Nothing is done."""
-        asked = Asked(
-            path=path,
-            action=action,
-            kind=kind or "",
-            spec={} if at is None else {"path": at},
-            lane=lane or "",
-            force=force,
-            reason=reason,
-            on_conflict=on_conflict,
-        )
-        answer = await service.explain(asked, caller)
-        if isinstance(answer, Missing):
-            raise trouble(answer)
-        return Explanation.model_validate(answer)
 
-    return routes
+@routes.get("/v1/explain")
+async def explain(
+    service: ServiceDep,
+    caller: Who,
+    path: Annotated[Path, Query(description="Of the resource, also of one that is not there yet.")],
+    action: Annotated[Name, Query(description="Which action.")],
+    kind: Annotated[Name | None, Query(description="Needed where there is no resource yet.")] = None,
+    lane: Annotated[LaneName | None, Query(description="If it were to be made on this lane.")] = None,
+    force: Annotated[bool, Query(description="If it were forced.")] = False,
+    reason: Annotated[str, Query(description="With this reason.")] = "",
+    on_conflict: Annotated[
+        Literal["default", "refuse", "queue"], Query(description="If something else is under way.")
+    ] = "default",
+    at: Annotated[
+        Path | None, Query(description="Of what runs beside others: the place below the resource it is for.")
+    ] = None,
+) -> Explanation:
+    """Whether an action would be let in now, why, who is in the way, and what would help. Nothing is done."""
+    asked = Asked(
+        path=path,
+        action=action,
+        kind=kind or "",
+        spec={} if at is None else {"path": at},
+        lane=lane or "",
+        force=force,
+        reason=reason,
+        on_conflict=on_conflict,
+    )
+    answer = await service.explain(asked, caller)
+    if isinstance(answer, Missing):
+        raise trouble(answer)
+    return Explanation.model_validate(answer)

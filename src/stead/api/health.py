@@ -6,11 +6,12 @@ import asyncio
 import logging
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import PlainTextResponse
 
 from stead import __version__
-from stead.controller.view import Check, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Check
 
 log = logging.getLogger(__name__)
 
@@ -18,35 +19,34 @@ PATIENCE = 3.0
 """Seconds that a check may take."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of health."""
-    routes = APIRouter(tags=["health"])
+routes = router("health")
+
+
+@routes.get("/livez", response_class=PlainTextResponse)
+async def livez() -> str:
+    """The process answers. Whether anything it depends on does is not asked."""
+    return "ok\n"
+
+
+@routes.get(
+    "/readyz",
+    response_class=PlainTextResponse,
+    responses={503: {"description": "Not ready", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def readyz(
+    service: ServiceDep,
+    verbose: Annotated[str | None, Query(description="A line for each check, and the version.")] = None,
+) -> PlainTextResponse:
+    """Requests can be taken: everything that is needed for that answers."""
     checks = {"database": service.view.ping, **service.checks}
-
-    @routes.get("/livez", response_class=PlainTextResponse)
-    async def livez() -> str:
-        """The process answers. Whether anything it depends on does is not asked."""
-        return "ok\n"
-
-    @routes.get(
-        "/readyz",
-        response_class=PlainTextResponse,
-        responses={503: {"description": "Not ready", "content": {"text/plain": {"schema": {"type": "string"}}}}},
-    )
-    async def readyz(
-        verbose: Annotated[str | None, Query(description="A line for each check, and the version.")] = None,
-    ) -> PlainTextResponse:
-        """Requests can be taken: everything that is needed for that answers."""
-        names = list(checks)
-        well = dict(zip(names, await asyncio.gather(*(_well(n, checks[n]) for n in names)), strict=True))
-        lines = [f"[{'+' if ok else '-'}] {name} {'ok' if ok else 'failed'}" for name, ok in well.items()]
-        ready = all(well.values())
-        if verbose is not None:
-            lines.append(f"version {__version__}")
-        shown = lines if verbose is not None or not ready else []
-        return PlainTextResponse("\n".join([*shown, "ok" if ready else "not ready", ""]), 200 if ready else 503)
-
-    return routes
+    names = list(checks)
+    well = dict(zip(names, await asyncio.gather(*(_well(n, checks[n]) for n in names)), strict=True))
+    lines = [f"[{'+' if ok else '-'}] {name} {'ok' if ok else 'failed'}" for name, ok in well.items()]
+    ready = all(well.values())
+    if verbose is not None:
+        lines.append(f"version {__version__}")
+    shown = lines if verbose is not None or not ready else []
+    return PlainTextResponse("\n".join([*shown, "ok" if ready else "not ready", ""]), 200 if ready else 503)
 
 
 async def _well(name: str, check: Check) -> bool:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
-from fastapi.responses import Response
-from fastapi.routing import APIRoute
 
 from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller, anonymous
@@ -96,7 +94,8 @@ def _from_here(request: Request) -> None:
         raise Trouble("foreign-page", "a page of another address has sent this")
 
 
-async def _caller(request: Request) -> Caller:
+async def find_caller(request: Request) -> Caller:
+    """Who asks, within the rate that they may ask at."""
     identify: Identify = request.app.state.identify
     caller = await identify(request)
     request.state.caller = caller
@@ -105,7 +104,7 @@ async def _caller(request: Request) -> Caller:
     return caller
 
 
-Who = Annotated[Caller, Depends(_caller)]
+Who = Annotated[Caller, Depends(find_caller)]
 """Whoever asks. Somebody has to ask whether they may, or there is no answer."""
 
 
@@ -116,34 +115,3 @@ async def _known(caller: Who) -> Caller:
 
 Known = Annotated[Caller, Depends(_known)]
 """Whoever asks, where it is for everybody who is known."""
-
-
-class Judged(APIRoute):
-    """A route whose answer is sent only if somebody has asked whether the caller may have it."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handler(request: Request) -> Response:
-            try:
-                answer = await handle(request)
-            except LookupError:
-                # A kind that was registered at another server a moment ago: nothing else is looked for in vain.
-                if not (request.method in SAFE and await request.app.state.kinds.fresh()):
-                    raise
-                answer = await handle(request)
-            caller: Caller | None = getattr(request.state, "caller", None)
-            if caller is not None and not caller.judged:
-                raise RuntimeError(f"nobody asked whether {self.name} is for the caller")
-            return answer
-
-        return handler
-
-
-def unguarded(routes: Sequence[Any]) -> list[str]:
-    """The names of routes that ask nobody who they are."""
-    return [route.name for route in routes if isinstance(route, APIRoute) and not _asks(route.dependant)]
-
-
-def _asks(dependant: Any) -> bool:
-    return any(inner.call is _caller or _asks(inner) for inner in dependant.dependencies)

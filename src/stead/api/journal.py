@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from stead.api.feed import Feed
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Below, Line, Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.requests import Limit
-from stead.controller.view import Seen, Service, not_after
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Seen, not_after
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""
@@ -31,65 +32,65 @@ class Journal(Wire):
     """Lines up to this position are in files, and most of them only there; 0 where none are."""
 
 
-def router(service: Service, heartbeat: float) -> APIRouter:
-    """The routes of the journal."""
-    routes = APIRouter(tags=["journal"], route_class=Judged)
-    feed = Feed(service.view)
+routes = router("journal")
 
-    @routes.get("/v1/journal")
-    async def read_journal(
-        caller: Who,
-        after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
-        path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
-        limit: Limit = 100,
-    ) -> Journal:
-        """Every move, every refusal and every note of something else, in order. `next` goes on where it ends.
 
-        What is archived is not in it: `archived` says up to where.
-        """
-        seen = service.seen(caller)
-        end = await seen.end()
-        lines, last, full = await seen.journal(after, _whole(path), limit)
-        reached = last if full else max(end, last, after)
-        items = [Line.model_validate(line) for line in lines]
-        archived = await service.view.store.archived()
-        beyond = archived.last if archived is not None else 0
-        return Journal(items=items, next=reached, end=max(end, last), archived=beyond)
+@routes.get("/v1/journal")
+async def read_journal(
+    service: ServiceDep,
+    caller: Who,
+    after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
+    path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
+    limit: Limit = 100,
+) -> Journal:
+    """Every move, every refusal and every note of something else, in order. `next` goes on where it ends.
 
-    @routes.get(
-        "/v1/events",
-        response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
-    )
-    async def follow_journal(
-        caller: Who,
-        request: Request,
-        after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
-        path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
-        last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
-    ) -> StreamingResponse:
-        """The journal as server-sent events: `move`, `refusal` and `note`, each with a line of the journal.
+    What is archived is not in it: `archived` says up to where.
+    """
+    seen = service.seen(caller)
+    end = await seen.end()
+    lines, last, full = await seen.journal(after, _whole(path), limit)
+    reached = last if full else max(end, last, after)
+    items = [Line.model_validate(line) for line in lines]
+    archived = await service.view.store.archived()
+    beyond = archived.last if archived is not None else 0
+    return Journal(items=items, next=reached, end=max(end, last), archived=beyond)
 
-        A note tells what is to be known though the state stays: an operation that begins or ends without a move, a
-        cancel, other facts.
-        An event's id is its position. A stream that was lost is resumed with `Last-Event-ID`, and nothing is missed.
-        Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
-        A position after which lines were archived is answered 410, which says where the journal begins by now.
-        """
-        seen = service.seen(caller)
-        end = await seen.end()
-        start = last_event_id if last_event_id is not None else after
-        if start is not None and start > end:
-            says = f"the journal ends at {end}"
-            raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
-        if start is not None:
-            await not_after(service.view.store, start)
-        request.app.state.limits.stream(request)
-        caller.judged = True  # every line is, when it comes
-        events = _events(feed, seen, end if start is None else start, _whole(path), heartbeat)
-        return StreamingResponse(events, media_type="text/event-stream")
 
-    return routes
+@routes.get(
+    "/v1/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def follow_journal(
+    service: ServiceDep,
+    caller: Who,
+    request: Request,
+    after: Annotated[int | None, Query(ge=0, le=2**62, description="From after this position on.")] = None,
+    path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
+) -> StreamingResponse:
+    """The journal as server-sent events: `move`, `refusal` and `note`, each with a line of the journal.
+
+    A note tells what is to be known though the state stays: an operation that begins or ends without a move, a
+    cancel, other facts.
+    An event's id is its position. A stream that was lost is resumed with `Last-Event-ID`, and nothing is missed.
+    Without a position it begins now. While nothing happens, a comment says every few seconds that it lives.
+    A position after which lines were archived is answered 410, which says where the journal begins by now.
+    """
+    seen = service.seen(caller)
+    end = await seen.end()
+    start = last_event_id if last_event_id is not None else after
+    if start is not None and start > end:
+        says = f"the journal ends at {end}"
+        raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+    if start is not None:
+        await not_after(service.view.store, start)
+    state = request.app.state
+    state.limits.stream(request)
+    caller.judged = True  # every line is, when it comes
+    events = _events(state.feed, seen, end if start is None else start, _whole(path), state.heartbeat)
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
 async def _events(feed: Feed, seen: Seen, after: int, path: str | None, heartbeat: float) -> AsyncIterator[str]:

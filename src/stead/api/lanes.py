@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
 from fastapi import Path as InPath
+from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import SEGMENT, Wire, storable
 from stead.api.problems import trouble
-from stead.controller.view import Service
+from stead.api.routing import ServiceDep, router
 from stead.controller.view.lanes import LaneGrants
 from stead.controller.view.things import Unfit
 
@@ -78,40 +78,42 @@ class LaneChange(Wire):
     """Of a grant to all: namespaces to which the lane stays denied."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of grants of lanes."""
-    routes = APIRouter(tags=["access"], route_class=Judged)
-    grants = LaneGrants(service)
+routes = router("access")
 
-    @routes.get("/v1/lane-grants")
-    async def list_lane_grants(
-        caller: Who,
-        namespace: Annotated[
-            str | None, Query(pattern=f"^{SEGMENT}$", max_length=100, description="Those that count for it.")
-        ] = None,
-    ) -> LaneGrantList:
-        """Which namespaces may use which lanes. A namespace owns those of its sites without a grant."""
-        found = await grants.all(namespace, caller)
-        return LaneGrantList(items=[LaneGrant.model_validate(each) for each in found])
 
-    @routes.put("/v1/lane-grants/{lane}/{namespace}")
-    async def allow_lane(caller: Who, lane: LanePattern, namespace: Space, body: LaneReason) -> LaneChange:
-        """Let a namespace use a lane. No agent has to be there yet."""
-        answer = await grants.allow(lane, namespace, body.reason, caller)
-        if isinstance(answer, Unfit):
-            raise trouble(answer)
-        return LaneChange.model_validate(answer)
+@routes.get("/v1/lane-grants")
+async def list_lane_grants(
+    service: ServiceDep,
+    caller: Who,
+    namespace: Annotated[
+        str | None, Query(pattern=f"^{SEGMENT}$", max_length=100, description="Those that count for it.")
+    ] = None,
+) -> LaneGrantList:
+    """Which namespaces may use which lanes. A namespace owns those of its sites without a grant."""
+    found = await LaneGrants(service).all(namespace, caller)
+    return LaneGrantList(items=[LaneGrant.model_validate(each) for each in found])
 
-    @routes.delete("/v1/lane-grants/{lane}/{namespace}")
-    async def deny_lane(
-        caller: Who,
-        lane: LanePattern,
-        namespace: Space,
-        reason: Annotated[
-            str, Query(max_length=MAX_REASON, description="Why; it is kept in the journal."), AfterValidator(storable)
-        ] = "",
-    ) -> LaneChange:
-        """Take a lane away from a namespace. What is there goes on; nothing new or changed comes to the lane."""
-        return LaneChange.model_validate(await grants.deny(lane, namespace, reason, caller))
 
-    return routes
+@routes.put("/v1/lane-grants/{lane}/{namespace}")
+async def allow_lane(
+    service: ServiceDep, caller: Who, lane: LanePattern, namespace: Space, body: LaneReason
+) -> LaneChange:
+    """Let a namespace use a lane. No agent has to be there yet."""
+    answer = await LaneGrants(service).allow(lane, namespace, body.reason, caller)
+    if isinstance(answer, Unfit):
+        raise trouble(answer)
+    return LaneChange.model_validate(answer)
+
+
+@routes.delete("/v1/lane-grants/{lane}/{namespace}")
+async def deny_lane(
+    service: ServiceDep,
+    caller: Who,
+    lane: LanePattern,
+    namespace: Space,
+    reason: Annotated[
+        str, Query(max_length=MAX_REASON, description="Why; it is kept in the journal."), AfterValidator(storable)
+    ] = "",
+) -> LaneChange:
+    """Take a lane away from a namespace. What is there goes on; nothing new or changed comes to the lane."""
+    return LaneChange.model_validate(await LaneGrants(service).deny(lane, namespace, reason, caller))

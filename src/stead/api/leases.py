@@ -6,15 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import AskedTime, Below, Name, Path, Wire, storable
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.api.resources import Where
-from stead.controller.view import Missing, Service, Unfit
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Missing, Unfit
 
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=366)
@@ -178,80 +179,89 @@ class Lateness(Wire):
     worst: float
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of leases and hosts."""
-    routes = APIRouter(tags=["leases"], route_class=Judged)
+routes = router("leases")
 
-    @routes.get("/v1/leases")
-    async def list_leases(caller: Who, below: Below = "/", cursor: Cursor = None, limit: Limit = 100) -> Leases:
-        """Leases in order of path."""
-        after = from_cursor(cursor, str) or ""
-        items, next_ = await service.seen(caller).leases(below, after, limit)
-        return Leases(items=[Lease.model_validate(item) for item in items], next=to_cursor(next_))
 
-    @routes.get("/v1/leases/{path:path}")
-    async def read_lease(caller: Who, path: Where) -> Lease:
-        """A lease with its reservations, events and notices."""
-        found = await service.seen(caller).lease(f"/{path}")
-        if found is None:
-            raise Trouble("not-found", f"there is no lease /{path}")
-        return Lease.model_validate(found)
+@routes.get("/v1/leases")
+async def list_leases(
+    service: ServiceDep, caller: Who, below: Below = "/", cursor: Cursor = None, limit: Limit = 100
+) -> Leases:
+    """Leases in order of path."""
+    after = from_cursor(cursor, str) or ""
+    items, next_ = await service.seen(caller).leases(below, after, limit)
+    return Leases(items=[Lease.model_validate(item) for item in items], next=to_cursor(next_))
 
-    @routes.get("/v1/lateness")
-    async def read_lateness(caller: Who, hours: Annotated[int, Query(ge=1, le=24 * 366)] = 24) -> Lateness:
-        """How late the moments of leases came, in the last hours."""
-        return Lateness.model_validate(await service.seen(caller).lateness(hours * 3600))
 
-    @routes.get("/v1/hosts")
-    async def list_hosts(caller: Who, cursor: Cursor = None, limit: Limit = 100) -> Hosts:
-        """Hosts that can be booked, in order of name."""
-        items = await service.seen(caller).hosts(from_cursor(cursor, str) or "", limit)
-        return Hosts(
-            items=[Host.model_validate(item) for item in items],
-            next=to_cursor(items[-1].name if len(items) == limit else None),
-        )
+@routes.get("/v1/leases/{path:path}")
+async def read_lease(service: ServiceDep, caller: Who, path: Where) -> Lease:
+    """A lease with its reservations, events and notices."""
+    found = await service.seen(caller).lease(f"/{path}")
+    if found is None:
+        raise Trouble("not-found", f"there is no lease /{path}")
+    return Lease.model_validate(found)
 
-    @routes.put("/v1/hosts/{name}")
-    async def put_host(caller: Who, name: Name, change: HostChange) -> Host:
-        """Have a host booked from now on, or say anew what it has."""
-        found = await service.put_host(name, change.lane, change.properties, change.node, caller)
-        if isinstance(found, Unfit | Missing):
-            raise trouble(found)
-        return Host.model_validate(found)
 
-    @routes.put("/v1/hosts/{name}/works")
-    async def judge_host(caller: Who, name: Name, verdict: HostVerdict) -> Host:
-        """Say that a host failed, or works again. Leases that have it get another, if one is free."""
-        found = await service.judge_host(name, verdict.works, verdict.why, caller)
-        if isinstance(found, Missing):
-            raise trouble(found)
-        return Host.model_validate(found)
+@routes.get("/v1/lateness")
+async def read_lateness(
+    service: ServiceDep, caller: Who, hours: Annotated[int, Query(ge=1, le=24 * 366)] = 24
+) -> Lateness:
+    """How late the moments of leases came, in the last hours."""
+    return Lateness.model_validate(await service.seen(caller).lateness(hours * 3600))
 
-    @routes.delete("/v1/hosts/{name}", status_code=204)
-    async def remove_host(caller: Who, name: Name) -> None:
-        """Forget a host that no lease has or had."""
-        found = await service.remove_host(name, caller)
-        if found is not None:
-            raise trouble(found)
 
-    @routes.get("/v1/calendar")
-    async def read_calendar(
-        caller: Who,
-        start: AskedTime | None = None,
-        end: AskedTime | None = None,
-        cursor: Cursor = None,
-        limit: Limit = 100,
-    ) -> Calendar:
-        """Who has which host between two times: a day from now on, unless said otherwise."""
-        start = start or datetime.now(UTC)
-        last = datetime.max.replace(tzinfo=UTC)
-        end = end or start + min(DAY, last - start)
-        if not start < end <= start + min(LONGEST, last - start):
-            says = "it has to be after the start, by at most 366 days"
-            raise Trouble("invalid", f"end: {says}", errors=[FieldError(where="end", says=says)])
-        found = await service.seen(caller).calendar(start, end, from_cursor(cursor, str) or "", limit)
-        shown = Calendar.model_validate(found)
-        shown.next = to_cursor(found.hosts[-1].name if len(found.hosts) == limit else None)
-        return shown
+@routes.get("/v1/hosts")
+async def list_hosts(service: ServiceDep, caller: Who, cursor: Cursor = None, limit: Limit = 100) -> Hosts:
+    """Hosts that can be booked, in order of name."""
+    items = await service.seen(caller).hosts(from_cursor(cursor, str) or "", limit)
+    return Hosts(
+        items=[Host.model_validate(item) for item in items],
+        next=to_cursor(items[-1].name if len(items) == limit else None),
+    )
 
-    return routes
+
+@routes.put("/v1/hosts/{name}")
+async def put_host(service: ServiceDep, caller: Who, name: Name, change: HostChange) -> Host:
+    """Have a host booked from now on, or say anew what it has."""
+    found = await service.put_host(name, change.lane, change.properties, change.node, caller)
+    if isinstance(found, Unfit | Missing):
+        raise trouble(found)
+    return Host.model_validate(found)
+
+
+@routes.put("/v1/hosts/{name}/works")
+async def judge_host(service: ServiceDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
+    """Say that a host failed, or works again. Leases that have it get another, if one is free."""
+    found = await service.judge_host(name, verdict.works, verdict.why, caller)
+    if isinstance(found, Missing):
+        raise trouble(found)
+    return Host.model_validate(found)
+
+
+@routes.delete("/v1/hosts/{name}", status_code=204)
+async def remove_host(service: ServiceDep, caller: Who, name: Name) -> None:
+    """Forget a host that no lease has or had."""
+    found = await service.remove_host(name, caller)
+    if found is not None:
+        raise trouble(found)
+
+
+@routes.get("/v1/calendar")
+async def read_calendar(
+    service: ServiceDep,
+    caller: Who,
+    start: AskedTime | None = None,
+    end: AskedTime | None = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Calendar:
+    """Who has which host between two times: a day from now on, unless said otherwise."""
+    start = start or datetime.now(UTC)
+    last = datetime.max.replace(tzinfo=UTC)
+    end = end or start + min(DAY, last - start)
+    if not start < end <= start + min(LONGEST, last - start):
+        says = "it has to be after the start, by at most 366 days"
+        raise Trouble("invalid", f"end: {says}", errors=[FieldError(where="end", says=says)])
+    found = await service.seen(caller).calendar(start, end, from_cursor(cursor, str) or "", limit)
+    shown = Calendar.model_validate(found)
+    shown.next = to_cursor(found.hosts[-1].name if len(found.hosts) == limit else None)
+    return shown

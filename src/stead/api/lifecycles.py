@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from fastapi import Path as InPath
 from pydantic import AfterValidator, ConfigDict
 
-from stead.api.identity import Judged, Known, Who
+from stead.api.identity import Known, Who
 from stead.api.models import SEGMENT, Wire, storable
 from stead.api.problems import Trouble, trouble
-from stead.controller.view import Rejected, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Rejected
 
 Kind = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])]
 
@@ -145,42 +145,42 @@ class WholeLifecycle(Wire):
     """Null where it is built in."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of lifecycles."""
-    routes = APIRouter(tags=["lifecycles"], route_class=Judged)
+routes = router("lifecycles")
 
-    @routes.get("/v1/lifecycles")
-    async def list_lifecycles(caller: Known) -> LifecycleNames:
-        """The lifecycles that the server knows."""
-        await service.kinds.fresh()
-        found = [await service.lifecycle(kind) for kind in list(service.kinds)]
-        return LifecycleNames(items=[_name(WholeLifecycle.model_validate(one)) for one in found if one is not None])
 
-    @routes.get("/v1/lifecycles/{kind}")
-    async def read_lifecycle(caller: Known, kind: Kind) -> WholeLifecycle:
-        """A lifecycle: its states, actions and moves, and what lint says of it."""
-        found = await service.lifecycle(kind)
-        if found is None:
-            raise Trouble("not-found", f"there is no lifecycle {kind}")
-        return WholeLifecycle.model_validate(found)
+@routes.get("/v1/lifecycles")
+async def list_lifecycles(service: ServiceDep, caller: Known) -> LifecycleNames:
+    """The lifecycles that the server knows."""
+    await service.kinds.fresh()
+    found = [await service.lifecycle(kind) for kind in list(service.kinds)]
+    return LifecycleNames(items=[_name(WholeLifecycle.model_validate(one)) for one in found if one is not None])
 
-    @routes.put("/v1/lifecycles/{kind}")
-    async def register_lifecycle(caller: Who, kind: Kind, body: Document) -> RegisteredLifecycle:
-        """Have a kind of one's own, or let it go by another document. It is linted and explored before, which may
-        take a minute, and in force at every server and controller within a second."""
-        found = await service.register(kind, body.document, caller)
-        if isinstance(found, Rejected):
-            raise trouble(found)
-        return RegisteredLifecycle.model_validate(found)
 
-    @routes.delete("/v1/lifecycles/{kind}", status_code=204)
-    async def unregister_lifecycle(caller: Who, kind: Kind) -> None:
-        """Let there be no such kind any more, of which there are no resources."""
-        found = await service.unregister(kind, caller)
-        if found is not None:
-            raise trouble(found)
+@routes.get("/v1/lifecycles/{kind}")
+async def read_lifecycle(service: ServiceDep, caller: Known, kind: Kind) -> WholeLifecycle:
+    """A lifecycle: its states, actions and moves, and what lint says of it."""
+    found = await service.lifecycle(kind)
+    if found is None:
+        raise Trouble("not-found", f"there is no lifecycle {kind}")
+    return WholeLifecycle.model_validate(found)
 
-    return routes
+
+@routes.put("/v1/lifecycles/{kind}")
+async def register_lifecycle(service: ServiceDep, caller: Who, kind: Kind, body: Document) -> RegisteredLifecycle:
+    """Have a kind of one's own, or let it go by another document. It is linted and explored before, which may
+    take a minute, and in force at every server and controller within a second."""
+    found = await service.register(kind, body.document, caller)
+    if isinstance(found, Rejected):
+        raise trouble(found)
+    return RegisteredLifecycle.model_validate(found)
+
+
+@routes.delete("/v1/lifecycles/{kind}", status_code=204)
+async def unregister_lifecycle(service: ServiceDep, caller: Who, kind: Kind) -> None:
+    """Let there be no such kind any more, of which there are no resources."""
+    found = await service.unregister(kind, caller)
+    if found is not None:
+        raise trouble(found)
 
 
 def _name(whole: WholeLifecycle) -> LifecycleName:

@@ -15,16 +15,16 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 import httpx
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller
 from stead.access.oidc import IssuerAway, NotVerified, Oidc
-from stead.api.identity import COOKIE, Judged, Known, not_known, same_origin
+from stead.api.identity import COOKIE, Known, not_known, same_origin
 from stead.api.models import Wire
 from stead.api.problems import Trouble
-from stead.controller.view import Service
+from stead.api.routing import ServiceDep, router
 
 FLOW = "stead_login"
 """The cookie of a login that is under way."""
@@ -72,101 +72,106 @@ class Whoami(Wire):
     """When one has to show again who one is."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of the way in."""
-    routes = APIRouter(tags=["access"], route_class=Judged)
+routes = router("access")
+
+
+@routes.get("/v1/login")
+async def read_login(service: ServiceDep) -> Login:
+    """How one can log in here. It is for everybody."""
     access = service.access
+    issuer = access.oidc.issuer if access is not None and access.oidc is not None else None
+    return Login(
+        open=access is None or access.open,
+        issuer=issuer.url if issuer else None,
+        client=issuer.client if issuer else None,
+        scopes=SCOPES,
+    )
 
-    @routes.get("/v1/login")
-    async def read_login() -> Login:
-        """How one can log in here. It is for everybody."""
-        issuer = access.oidc.issuer if access is not None and access.oidc is not None else None
-        return Login(
-            open=access is None or access.open,
-            issuer=issuer.url if issuer else None,
-            client=issuer.client if issuer else None,
-            scopes=SCOPES,
-        )
 
-    @routes.get("/v1/whoami")
-    async def whoami(caller: Known) -> Whoami:
-        """Who one is here, and which roles one has."""
-        return shown(caller)
+@routes.get("/v1/whoami")
+async def whoami(caller: Known) -> Whoami:
+    """Who one is here, and which roles one has."""
+    return shown(caller)
 
-    @routes.post("/v1/session")
-    async def begin_session(body: Shown, request: Request, response: Response) -> Whoami:
-        """For browsers: show a token once, and get a cookie that stands for it."""
-        if not same_origin(request):
-            raise Trouble("foreign-page", "a page of another address has sent this")
-        return await _open(_needed(access), body.token, request, response)
 
-    @routes.delete("/v1/session", status_code=204)
-    async def end_session(request: Request, response: Response) -> None:
-        """Log out: the cookie opens nothing any more."""
-        cookie = request.cookies.get(COOKIE, "")
-        if cookie and same_origin(request):
-            await _needed(access).end_session(cookie)
-            response.delete_cookie(COOKIE)
+@routes.post("/v1/session")
+async def begin_session(service: ServiceDep, body: Shown, request: Request, response: Response) -> Whoami:
+    """For browsers: show a token once, and get a cookie that stands for it."""
+    if not same_origin(request):
+        raise Trouble("foreign-page", "a page of another address has sent this")
+    return await _open(_needed(service.access), body.token, request, response)
 
-    @routes.get("/v1/session/login", response_class=RedirectResponse, status_code=302)
-    async def log_in(
-        request: Request, to: Annotated[str, Query(max_length=1000, description="Where to go then.")] = HOME
-    ) -> Response:
-        """Send a browser to the issuer."""
-        oidc = _issuer(access)
-        flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(flow["verifier"].encode()).digest()).decode().rstrip("=")
-        asked = {
-            "response_type": "code",
-            "client_id": oidc.issuer.client,
-            "redirect_uri": _back(request),
-            "scope": "openid profile email groups",
-            "state": flow["state"],
-            "nonce": flow["nonce"],
-            "code_challenge": challenge,
-            "code_challenge_method": "S256",
-        }
-        endpoint = (await _found(oidc))["authorization_endpoint"]
-        answer = RedirectResponse(f"{endpoint}?{urlencode(asked)}", 302)
-        kept = json.dumps({**flow, "to": to if to.startswith(HOME) else HOME})
-        answer.set_cookie(
-            FLOW,
-            base64.urlsafe_b64encode(kept.encode()).decode(),
-            max_age=FLOW_LASTS,
-            path="/v1/session",
-            httponly=True,
-            secure=_secure(request),
-            samesite="lax",
-        )
-        return answer
 
-    @routes.get("/v1/session/back", response_class=RedirectResponse, status_code=302)
-    async def come_back(
-        request: Request,
-        state: Annotated[str, Query(max_length=200)] = "",
-        code: Annotated[str, Query(max_length=4000)] = "",
-        error: Annotated[str, Query(max_length=200)] = "",
-    ) -> Response:
-        """Where the issuer sends a browser back to."""
-        known, oidc = _needed(access), _issuer(access)
-        flow = _flow(request)
-        if not flow or not secrets.compare_digest(flow.get("state", ""), state):
-            raise not_known("this login was begun elsewhere, or took too long: begin again")
-        if error or not code:
-            raise not_known(f"the issuer did not let you in: {error or 'without a word'}")
-        token = await _exchanged(oidc, code, flow["verifier"], _back(request))
-        try:
-            verified = await oidc.verify(token)
-        except NotVerified as wrong:
-            raise not_known(str(wrong)) from None
-        if not secrets.compare_digest(verified.nonce, flow["nonce"]):
-            raise not_known("the issuer's word is for another login")
-        answer = RedirectResponse(flow.get("to", HOME), 302)
-        await _open(known, token, request, answer)
-        answer.delete_cookie(FLOW, path="/v1/session")
-        return answer
+@routes.delete("/v1/session", status_code=204)
+async def end_session(service: ServiceDep, request: Request, response: Response) -> None:
+    """Log out: the cookie opens nothing any more."""
+    cookie = request.cookies.get(COOKIE, "")
+    if cookie and same_origin(request):
+        await _needed(service.access).end_session(cookie)
+        response.delete_cookie(COOKIE)
 
-    return routes
+
+@routes.get("/v1/session/login", response_class=RedirectResponse, status_code=302)
+async def log_in(
+    service: ServiceDep,
+    request: Request,
+    to: Annotated[str, Query(max_length=1000, description="Where to go then.")] = HOME,
+) -> Response:
+    """Send a browser to the issuer."""
+    oidc = _issuer(service.access)
+    flow = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(flow["verifier"].encode()).digest()).decode().rstrip("=")
+    asked = {
+        "response_type": "code",
+        "client_id": oidc.issuer.client,
+        "redirect_uri": _back(request),
+        "scope": "openid profile email groups",
+        "state": flow["state"],
+        "nonce": flow["nonce"],
+        "code_challenge": challenge,
+        "code_challenge_method": "S256",
+    }
+    endpoint = (await _found(oidc))["authorization_endpoint"]
+    answer = RedirectResponse(f"{endpoint}?{urlencode(asked)}", 302)
+    kept = json.dumps({**flow, "to": to if to.startswith(HOME) else HOME})
+    answer.set_cookie(
+        FLOW,
+        base64.urlsafe_b64encode(kept.encode()).decode(),
+        max_age=FLOW_LASTS,
+        path="/v1/session",
+        httponly=True,
+        secure=_secure(request),
+        samesite="lax",
+    )
+    return answer
+
+
+@routes.get("/v1/session/back", response_class=RedirectResponse, status_code=302)
+async def come_back(
+    service: ServiceDep,
+    request: Request,
+    state: Annotated[str, Query(max_length=200)] = "",
+    code: Annotated[str, Query(max_length=4000)] = "",
+    error: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """Where the issuer sends a browser back to."""
+    known, oidc = _needed(service.access), _issuer(service.access)
+    flow = _flow(request)
+    if not flow or not secrets.compare_digest(flow.get("state", ""), state):
+        raise not_known("this login was begun elsewhere, or took too long: begin again")
+    if error or not code:
+        raise not_known(f"the issuer did not let you in: {error or 'without a word'}")
+    token = await _exchanged(oidc, code, flow["verifier"], _back(request))
+    try:
+        verified = await oidc.verify(token)
+    except NotVerified as wrong:
+        raise not_known(str(wrong)) from None
+    if not secrets.compare_digest(verified.nonce, flow["nonce"]):
+        raise not_known("the issuer's word is for another login")
+    answer = RedirectResponse(flow.get("to", HOME), 302)
+    await _open(known, token, request, answer)
+    answer.delete_cookie(FLOW, path="/v1/session")
+    return answer
 
 
 def shown(caller: Caller) -> Whoami:

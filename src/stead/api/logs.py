@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import Trouble
 from stead.api.resources import Where
-from stead.controller.view import Service, Silent
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Silent
 
 
 class Log(Wire):
@@ -23,25 +24,23 @@ class Log(Wire):
     """For `since`, to go on from here."""
 
 
-def router(service: Service) -> APIRouter:
-    """The route of logs."""
-    routes = APIRouter(tags=["resources"], route_class=Judged)
+routes = router("resources")
 
-    @routes.get("/v1/logs/{path:path}")
-    async def read_logs(
-        caller: Who,
-        path: Where,
-        lines: Annotated[int, Query(ge=1, le=10_000, description="So many at most, the last ones.")] = 100,
-        since: Annotated[
-            str, Query(max_length=200, description="Only those after this position, which an answer told.")
-        ] = "",
-    ) -> Log:
-        """The last lines that an app wrote. Its agent is asked for them; they are kept nowhere else."""
-        found = await service.seen(caller).logs(f"/{path}", lines, since)
-        if found is None:
-            raise Trouble("not-found", f"there is nothing at /{path}")
-        if isinstance(found, Silent):
-            raise Trouble("agent-away" if found.away else "no-logs", found.says)
-        return Log.model_validate(found)
 
-    return routes
+@routes.get("/v1/logs/{path:path}")
+async def read_logs(
+    service: ServiceDep,
+    caller: Who,
+    path: Where,
+    lines: Annotated[int, Query(ge=1, le=10_000, description="So many at most, the last ones.")] = 100,
+    since: Annotated[
+        str, Query(max_length=200, description="Only those after this position, which an answer told.")
+    ] = "",
+) -> Log:
+    """The last lines that an app wrote. Its agent is asked for them; they are kept nowhere else."""
+    found = await service.seen(caller).logs(f"/{path}", lines, since)
+    if found is None:
+        raise Trouble("not-found", f"there is nothing at /{path}")
+    if isinstance(found, Silent):
+        raise Trouble("agent-away" if found.away else "no-logs", found.says)
+    return Log.model_validate(found)

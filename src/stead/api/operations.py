@@ -5,103 +5,108 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from stead.api.accepting import accepted
 from stead.api.groups import OperationMember, OperationMembers, RetryAsk
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Accepted, Below, Claim, Claims, Operation, Operations
 from stead.api.problems import Trouble, trouble
 from stead.api.requests import Cursor, Key, Limit, from_cursor, to_cursor
+from stead.api.routing import ServiceDep, router
 from stead.controller.view import Operation as Shown
-from stead.controller.view import Service, Taken
+from stead.controller.view import Taken
+
+routes = router("operations")
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of operations and claims."""
-    routes = APIRouter(tags=["operations"], route_class=Judged)
+@routes.get("/v1/operations")
+async def list_operations(
+    service: ServiceDep,
+    caller: Who,
+    below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
+    running: Annotated[bool | None, Query(description="Only those under way, or only those that ended.")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Operations:
+    """Operations, the latest first; those under way in order of path."""
+    page = await service.seen(caller).operations(below, running, from_cursor(cursor, int), limit)
+    items = [Operation.model_validate(item) for item in page.items]
+    return Operations(items=items, next=to_cursor(page.next), more=page.more)
 
-    @routes.get("/v1/operations")
-    async def list_operations(
-        caller: Who,
-        below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
-        running: Annotated[bool | None, Query(description="Only those under way, or only those that ended.")] = None,
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Operations:
-        """Operations, the latest first; those under way in order of path."""
-        page = await service.seen(caller).operations(below, running, from_cursor(cursor, int), limit)
-        items = [Operation.model_validate(item) for item in page.items]
-        return Operations(items=items, next=to_cursor(page.next), more=page.more)
 
-    @routes.get("/v1/operations/{id}")
-    async def read_operation(caller: Who, id: UUID) -> Operation:
-        """An operation that waits its turn, is under way or has ended."""
-        found = await service.seen(caller).operation(id)
-        if found is None:
-            raise Trouble("not-found", f"there is no operation {id}")
-        return Operation.model_validate(found)
+@routes.get("/v1/operations/{id}")
+async def read_operation(service: ServiceDep, caller: Who, id: UUID) -> Operation:
+    """An operation that waits its turn, is under way or has ended."""
+    found = await service.seen(caller).operation(id)
+    if found is None:
+        raise Trouble("not-found", f"there is no operation {id}")
+    return Operation.model_validate(found)
 
-    @routes.get("/v1/operations/{id}/members")
-    async def list_operation_members(
-        caller: Who, id: UUID, limit: Limit = 100, cursor: Cursor = None
-    ) -> OperationMembers:
-        """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
-        if await service.seen(caller).operation(id) is None:
-            raise Trouble("not-found", f"there is no operation {id}")
-        page = await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
-        items = [OperationMember.model_validate(item) for item in page.items]
-        return OperationMembers(items=items, next=to_cursor(page.next))
 
-    @routes.post("/v1/operations/{id}/cancel", status_code=202)
-    async def cancel_operation(id: UUID, caller: Who, response: Response) -> Operation:
-        """End an operation before it is done. It may be repeated; whoever may ask for the action may cancel it.
+@routes.get("/v1/operations/{id}/members")
+async def list_operation_members(
+    service: ServiceDep, caller: Who, id: UUID, limit: Limit = 100, cursor: Cursor = None
+) -> OperationMembers:
+    """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
+    if await service.seen(caller).operation(id) is None:
+        raise Trouble("not-found", f"there is no operation {id}")
+    page = await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
+    items = [OperationMember.model_validate(item) for item in page.items]
+    return OperationMembers(items=items, next=to_cursor(page.next))
 
-        Nothing is torn out of anybody's hands: whoever works on it is fenced off and waited out, the object is looked
-        at, and the resource settles to what is true. The operation ends `cancelled`, or `done` if it turns out so.
-        One that waits its turn is taken out of its queue, and ends at once.
-        """
-        answer = await service.cancel(id, caller)
-        if not isinstance(answer, Shown):
-            raise trouble(answer)
-        response.headers["Location"] = f"/v1/operations/{id}"
-        return Operation.model_validate(answer)
 
-    @routes.post("/v1/operations/{id}/promote")
-    async def promote_operation(id: UUID, caller: Who) -> Operation:
-        """Put an operation that waits its turn first in its queue."""
-        answer = await service.promote(id, caller)
-        if not isinstance(answer, Shown):
-            raise trouble(answer)
-        return Operation.model_validate(answer)
+@routes.post("/v1/operations/{id}/cancel", status_code=202)
+async def cancel_operation(service: ServiceDep, id: UUID, caller: Who, response: Response) -> Operation:
+    """End an operation before it is done. It may be repeated; whoever may ask for the action may cancel it.
 
-    @routes.post(
-        "/v1/operations/{id}/retry",
-        status_code=202,
-        responses={200: {"model": Accepted, "description": "There was nothing to do"}},
-    )
-    async def retry_operation(
-        id: UUID, caller: Who, response: Response, body: RetryAsk | None = None, key: Key = ""
-    ) -> Accepted:
-        """Ask once more for what an operation was to do that did not end `done` or `displaced`.
+    Nothing is torn out of anybody's hands: whoever works on it is fenced off and waited out, the object is looked
+    at, and the resource settles to what is true. The operation ends `cancelled`, or `done` if it turns out so.
+    One that waits its turn is taken out of its queue, and ends at once.
+    """
+    answer = await service.cancel(id, caller)
+    if not isinstance(answer, Shown):
+        raise trouble(answer)
+    response.headers["Location"] = f"/v1/operations/{id}"
+    return Operation.model_validate(answer)
 
-        It is a new operation of the caller's, with the same spec, force and reason, and is let in or refused as any.
-        Of a group, only the members that failed are asked.
-        """
-        said = body or RetryAsk()
-        answer = await service.retry(id, caller, key, force=said.force, reason=said.reason)
-        if not isinstance(answer, Taken):
-            raise trouble(answer)
-        return accepted(answer, response)
 
-    @routes.get("/v1/claims")
-    async def list_claims(
-        caller: Who,
-        below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
-        limit: Limit = 100,
-    ) -> Claims:
-        """Who may change what now."""
-        page = await service.seen(caller).claims(below, limit)
-        return Claims(items=[Claim.model_validate(item) for item in page.items], more=page.more)
+@routes.post("/v1/operations/{id}/promote")
+async def promote_operation(service: ServiceDep, id: UUID, caller: Who) -> Operation:
+    """Put an operation that waits its turn first in its queue."""
+    answer = await service.promote(id, caller)
+    if not isinstance(answer, Shown):
+        raise trouble(answer)
+    return Operation.model_validate(answer)
 
-    return routes
+
+@routes.post(
+    "/v1/operations/{id}/retry",
+    status_code=202,
+    responses={200: {"model": Accepted, "description": "There was nothing to do"}},
+)
+async def retry_operation(
+    service: ServiceDep, id: UUID, caller: Who, response: Response, body: RetryAsk | None = None, key: Key = ""
+) -> Accepted:
+    """Ask once more for what an operation was to do that did not end `done` or `displaced`.
+
+    It is a new operation of the caller's, with the same spec, force and reason, and is let in or refused as any.
+    Of a group, only the members that failed are asked.
+    """
+    said = body or RetryAsk()
+    answer = await service.retry(id, caller, key, force=said.force, reason=said.reason)
+    if not isinstance(answer, Taken):
+        raise trouble(answer)
+    return accepted(answer, response)
+
+
+@routes.get("/v1/claims")
+async def list_claims(
+    service: ServiceDep,
+    caller: Who,
+    below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
+    limit: Limit = 100,
+) -> Claims:
+    """Who may change what now."""
+    page = await service.seen(caller).claims(below, limit)
+    return Claims(items=[Claim.model_validate(item) for item in page.items], more=page.more)

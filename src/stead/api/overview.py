@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Below, Operation, Wire
 from stead.api.problems import Trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
-from stead.controller.view import Service
+from stead.api.routing import ServiceDep, router
 
 StateClass = Literal["settled", "moving", "final", "absent"]
 Health = Literal["trouble", "moving", "well", "ended", "empty"]
@@ -159,44 +159,45 @@ class Timeline(Wire):
     """Each reason once, the most frequent first."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of what is seen at a glance."""
-    routes = APIRouter(tags=["overview"], route_class=Judged)
+routes = router("overview")
 
-    @routes.get("/v1/overview")
-    async def read_overview(caller: Who) -> Overview:
-        """The cell at a glance: how many of what are where, what goes on, what is in trouble and why."""
-        return Overview.model_validate(await service.seen(caller).overview())
 
-    @routes.get("/v1/tree")
-    async def read_tree(
-        caller: Who,
-        below: Annotated[Below, Query(description="Directly below this path.")] = "/",
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Tree:
-        """What lies directly below a path, each with how all that is below it stands, the worst first."""
-        page = await service.seen(caller).tree(below, from_cursor(cursor, str), limit)
-        return Tree(items=[TreeNode.model_validate(item) for item in page.items], next=to_cursor(page.next))
+@routes.get("/v1/overview")
+async def read_overview(service: ServiceDep, caller: Who) -> Overview:
+    """The cell at a glance: how many of what are where, what goes on, what is in trouble and why."""
+    return Overview.model_validate(await service.seen(caller).overview())
 
-    @routes.get("/v1/operations/{id}/timeline")
-    async def read_timeline(
-        caller: Who,
-        id: UUID,
-        limit: Annotated[int, Query(ge=1, le=500, description="At most so many members.")] = 100,
-        cursor: Cursor = None,
-    ) -> Timeline:
-        """What an operation did to each of its members and when, and why those failed that did."""
-        found = await service.seen(caller).timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
-        if found is None:
-            raise Trouble("not-found", f"there is no operation {id}")
-        return Timeline(
-            operation=Operation.model_validate(found.operation),
-            now=found.now,
-            total=found.total,
-            items=[TimelineBar.model_validate(item) for item in found.items],
-            next=to_cursor(found.next),
-            errors=[TimelineError.model_validate(item) for item in found.errors],
-        )
 
-    return routes
+@routes.get("/v1/tree")
+async def read_tree(
+    service: ServiceDep,
+    caller: Who,
+    below: Annotated[Below, Query(description="Directly below this path.")] = "/",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Tree:
+    """What lies directly below a path, each with how all that is below it stands, the worst first."""
+    page = await service.seen(caller).tree(below, from_cursor(cursor, str), limit)
+    return Tree(items=[TreeNode.model_validate(item) for item in page.items], next=to_cursor(page.next))
+
+
+@routes.get("/v1/operations/{id}/timeline")
+async def read_timeline(
+    service: ServiceDep,
+    caller: Who,
+    id: UUID,
+    limit: Annotated[int, Query(ge=1, le=500, description="At most so many members.")] = 100,
+    cursor: Cursor = None,
+) -> Timeline:
+    """What an operation did to each of its members and when, and why those failed that did."""
+    found = await service.seen(caller).timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
+    if found is None:
+        raise Trouble("not-found", f"there is no operation {id}")
+    return Timeline(
+        operation=Operation.model_validate(found.operation),
+        now=found.now,
+        total=found.total,
+        items=[TimelineBar.model_validate(item) for item in found.items],
+        next=to_cursor(found.next),
+        errors=[TimelineError.model_validate(item) for item in found.errors],
+    )

@@ -10,14 +10,15 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from stead.api.feed import PAGE, Feed
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.journal import RECONNECT
 from stead.api.models import Line, Operation
 from stead.api.problems import FieldError, Trouble
+from stead.api.routing import ServiceDep, router
 from stead.controller.view import Line as Found
 from stead.controller.view import Operation as Shown
 from stead.controller.view import Seen, Service, not_after, not_before
@@ -26,49 +27,47 @@ OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""
 
 
-def router(service: Service, heartbeat: float) -> APIRouter:
-    """The route of progress."""
-    routes = APIRouter(tags=["operations"], route_class=Judged)
-    feed = Feed(service.view)
+routes = router("operations")
 
-    @routes.get(
-        "/v1/operations/{id}/events",
-        response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
-    )
-    async def follow_operation(
-        id: UUID,
-        caller: Who,
-        request: Request,
-        after: Annotated[int | None, Query(ge=0, le=2**62, description="Only steps after this position.")] = None,
-        last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
-    ) -> StreamingResponse:
-        """The steps of an operation as server-sent events, from its beginning or from after a position on.
 
-        `step` has a line of the journal, of the operation's own path or of a member of it; the event's id is its
-        position. When all were given and the operation has ended, `ended` has the operation, and the stream is over.
-        A stream that was lost is resumed with `Last-Event-ID`: no step is missed, and none is given twice.
-        """
-        seen = service.seen(caller)
-        found = await seen.operation(id)
-        if found is None:
-            raise Trouble("not-found", f"there is no operation {id}")
-        end = await seen.end()
-        start = last_event_id if last_event_id is not None else after
-        if start is not None and start > end:
-            says = f"the journal ends at {end}"
-            raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
-        if start is not None:
-            await not_after(service.view.store, start)
-        else:
-            await not_before(service.view.store, found.created_at)
-            first, _ = await service.view.store.steps(id, found.path, found.created_at)
-            start = end if first is None else first - 1
-        request.app.state.limits.stream(request)
-        events = _Steps(service, seen, feed, found, start)
-        return StreamingResponse(events.run(min(heartbeat, OFTEN)), media_type="text/event-stream")
+@routes.get(
+    "/v1/operations/{id}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def follow_operation(
+    service: ServiceDep,
+    id: UUID,
+    caller: Who,
+    request: Request,
+    after: Annotated[int | None, Query(ge=0, le=2**62, description="Only steps after this position.")] = None,
+    last_event_id: Annotated[int | None, Header(ge=0, le=2**62, description="Goes before `after`.")] = None,
+) -> StreamingResponse:
+    """The steps of an operation as server-sent events, from its beginning or from after a position on.
 
-    return routes
+    `step` has a line of the journal, of the operation's own path or of a member of it; the event's id is its
+    position. When all were given and the operation has ended, `ended` has the operation, and the stream is over.
+    A stream that was lost is resumed with `Last-Event-ID`: no step is missed, and none is given twice.
+    """
+    seen = service.seen(caller)
+    found = await seen.operation(id)
+    if found is None:
+        raise Trouble("not-found", f"there is no operation {id}")
+    end = await seen.end()
+    start = last_event_id if last_event_id is not None else after
+    if start is not None and start > end:
+        says = f"the journal ends at {end}"
+        raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+    if start is not None:
+        await not_after(service.view.store, start)
+    else:
+        await not_before(service.view.store, found.created_at)
+        first, _ = await service.view.store.steps(id, found.path, found.created_at)
+        start = end if first is None else first - 1
+    state = request.app.state
+    state.limits.stream(request)
+    events = _Steps(service, seen, state.feed, found, start)
+    return StreamingResponse(events.run(min(state.heartbeat, OFTEN)), media_type="text/event-stream")
 
 
 class _Steps:

@@ -4,63 +4,65 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Below, Operation, Queue, Queues, WholeQueue
 from stead.api.problems import Trouble, trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.api.resources import Where
-from stead.controller.view import Missing, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Missing
+
+routes = router("queues")
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of queues."""
-    routes = APIRouter(tags=["queues"], route_class=Judged)
+@routes.get("/v1/queues")
+async def list_queues(
+    service: ServiceDep,
+    caller: Who,
+    below: Annotated[Below, Query(description="Only of this path or below it.")] = "/",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Queues:
+    """Queues, in order of path. An object has one from when something first waited for it."""
+    page = await service.seen(caller).queues(below, from_cursor(cursor, str) or "", limit)
+    return Queues(items=[Queue.model_validate(item) for item in page.items], next=to_cursor(page.next))
 
-    @routes.get("/v1/queues")
-    async def list_queues(
-        caller: Who,
-        below: Annotated[Below, Query(description="Only of this path or below it.")] = "/",
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Queues:
-        """Queues, in order of path. An object has one from when something first waited for it."""
-        page = await service.seen(caller).queues(below, from_cursor(cursor, str) or "", limit)
-        return Queues(items=[Queue.model_validate(item) for item in page.items], next=to_cursor(page.next))
 
-    @routes.get("/v1/queues/{path:path}")
-    async def read_queue(caller: Who, path: Where, limit: Limit = 100) -> WholeQueue:
-        """The queue of an object, with what waits in it."""
-        found = await service.seen(caller).queue(f"/{path}")
-        if found is None:
-            raise Trouble("not-found", f"/{path} has no queue")
-        page = await service.seen(caller).queued(f"/{path}", limit)
-        items = [Operation.model_validate(item) for item in page.items]
-        return WholeQueue(**Queue.model_validate(found).model_dump(), items=items, more=page.more)
+@routes.get("/v1/queues/{path:path}")
+async def read_queue(service: ServiceDep, caller: Who, path: Where, limit: Limit = 100) -> WholeQueue:
+    """The queue of an object, with what waits in it."""
+    found = await service.seen(caller).queue(f"/{path}")
+    if found is None:
+        raise Trouble("not-found", f"/{path} has no queue")
+    page = await service.seen(caller).queued(f"/{path}", limit)
+    items = [Operation.model_validate(item) for item in page.items]
+    return WholeQueue(**Queue.model_validate(found).model_dump(), items=items, more=page.more)
 
-    @routes.put("/v1/queues/{path:path}")
-    async def open_queue(caller: Who, path: Where) -> Queue:
-        """Make the queue of an object before something waits for it. One that is there stays as it is."""
-        answer = await service.open_queue(f"/{path}", caller)
-        if isinstance(answer, Missing):
-            raise trouble(answer)
-        return Queue.model_validate(answer)
 
-    @routes.delete("/v1/queues/{path:path}", status_code=202)
-    async def stop_queue(caller: Who, path: Where) -> Queue:
-        """The queue takes nothing more; what is in it is carried out, then it is removed."""
-        answer = await service.stop_queues(caller, f"/{path}")
-        if isinstance(answer, Missing):
-            raise trouble(answer)
-        return Queue.model_validate(answer.items[0])
+@routes.put("/v1/queues/{path:path}")
+async def open_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
+    """Make the queue of an object before something waits for it. One that is there stays as it is."""
+    answer = await service.open_queue(f"/{path}", caller)
+    if isinstance(answer, Missing):
+        raise trouble(answer)
+    return Queue.model_validate(answer)
 
-    @routes.delete("/v1/queues", status_code=202)
-    async def stop_queues(caller: Who) -> Queues:
-        """No queue takes anything more; what is in them is carried out, then they are removed."""
-        answer = await service.stop_queues(caller)
-        if isinstance(answer, Missing):
-            raise trouble(answer)
-        return Queues(items=[Queue.model_validate(item) for item in answer.items], next=None)
 
-    return routes
+@routes.delete("/v1/queues/{path:path}", status_code=202)
+async def stop_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
+    """The queue takes nothing more; what is in it is carried out, then it is removed."""
+    answer = await service.stop_queues(caller, f"/{path}")
+    if isinstance(answer, Missing):
+        raise trouble(answer)
+    return Queue.model_validate(answer.items[0])
+
+
+@routes.delete("/v1/queues", status_code=202)
+async def stop_queues(service: ServiceDep, caller: Who) -> Queues:
+    """No queue takes anything more; what is in them is carried out, then they are removed."""
+    answer = await service.stop_queues(caller)
+    if isinstance(answer, Missing):
+        raise trouble(answer)
+    return Queues(items=[Queue.model_validate(item) for item in answer.items], next=None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
 from pydantic import Field
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import Trouble, trouble
 from stead.api.resources import Where
-from stead.controller.view import Missing, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Missing
 
 Most = Annotated[int, Field(ge=0, le=2**53)]
 
@@ -46,24 +46,22 @@ class QuotaChange(Wire):
     """MiB."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of quotas."""
-    routes = APIRouter(tags=["quotas"], route_class=Judged)
+routes = router("quotas")
 
-    @routes.get("/v1/quotas/{path:path}")
-    async def read_quotas(caller: Who, path: Where) -> Quotas:
-        """How much something has, and may have."""
-        found = await service.seen(caller).quotas(f"/{path}")
-        if found is None:
-            raise Trouble("not-found", f"there is nothing at /{path}")
-        return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
 
-    @routes.put("/v1/quotas/{path:path}")
-    async def set_quotas(caller: Who, path: Where, change: QuotaChange) -> Quotas:
-        """Say how much something may have. What is there already stays, also where that is more."""
-        found = await service.set_quotas(f"/{path}", change.model_dump(exclude_unset=True), caller)
-        if isinstance(found, Missing):
-            raise trouble(found)
-        return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
+@routes.get("/v1/quotas/{path:path}")
+async def read_quotas(service: ServiceDep, caller: Who, path: Where) -> Quotas:
+    """How much something has, and may have."""
+    found = await service.seen(caller).quotas(f"/{path}")
+    if found is None:
+        raise Trouble("not-found", f"there is nothing at /{path}")
+    return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
 
-    return routes
+
+@routes.put("/v1/quotas/{path:path}")
+async def set_quotas(service: ServiceDep, caller: Who, path: Where, change: QuotaChange) -> Quotas:
+    """Say how much something may have. What is there already stays, also where that is more."""
+    found = await service.set_quotas(f"/{path}", change.model_dump(exclude_unset=True), caller)
+    if isinstance(found, Missing):
+        raise trouble(found)
+    return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])

@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
+from fastapi import Query, Response
 
 from stead.api.accepting import accepted
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import SEGMENT, Accepted, Ask, AskedTime, Below, Name, Past, Rehearsal, Resource, Resources
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, IfMatch, Key, Limit, from_cursor, tags, to_cursor
-from stead.controller.view import Asked, Seen, Service, Taken
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Asked, Seen, Taken
 from stead.controller.view import Rehearsal as Rehearsed
 
 Where = Annotated[
@@ -27,67 +28,69 @@ Where = Annotated[
 ]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of resources."""
-    routes = APIRouter(tags=["resources"], route_class=Judged)
+routes = router("resources")
 
-    @routes.get("/v1/resources")
-    async def list_resources(
-        caller: Who,
-        kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
-        below: Annotated[Below, Query(description="Only below this path.")] = "/",
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Resources:
-        """Resources below a path, in order of path."""
-        after = from_cursor(cursor, str) or ""
-        position = await service.seen(caller).end()
-        page = await service.seen(caller).resources(kind, below, after, limit)
-        items = [Resource.model_validate(item) for item in page.items]
-        return Resources(items=items, next=to_cursor(page.next), position=position)
 
-    @routes.get("/v1/resources/{path:path}")
-    async def read_resource(
-        caller: Who,
-        path: Where,
-        response: Response,
-        at: Annotated[AskedTime | None, Query(description="As it was then; with its offset from UTC.")] = None,
-    ) -> Resource | Past:
-        """A resource as it is or, with `at`, as it was."""
-        if at is not None:
-            return await _past(service.seen(caller), f"/{path}", at)
-        found = await service.seen(caller).resource(f"/{path}")
-        if found is None:
-            raise Trouble("not-found", f"there is nothing at /{path}")
-        response.headers["ETag"] = f'"{found.tag}"'
-        return Resource.model_validate(found)
+@routes.get("/v1/resources")
+async def list_resources(
+    service: ServiceDep,
+    caller: Who,
+    kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
+    below: Annotated[Below, Query(description="Only below this path.")] = "/",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Resources:
+    """Resources below a path, in order of path."""
+    after = from_cursor(cursor, str) or ""
+    position = await service.seen(caller).end()
+    page = await service.seen(caller).resources(kind, below, after, limit)
+    items = [Resource.model_validate(item) for item in page.items]
+    return Resources(items=items, next=to_cursor(page.next), position=position)
 
-    @routes.post(
-        "/v1/resources/{path:path}",
-        status_code=202,
-        responses={200: {"model": Rehearsal | Accepted, "description": "A rehearsal, or there was nothing to do"}},
-    )
-    async def ask(
-        path: Where,
-        caller: Who,
-        response: Response,
-        body: Ask | None = None,
-        action: Annotated[Name | None, Query(description="Which action.")] = None,
-        dry_run: Annotated[bool, Query(description="Say what it would do, and do nothing.")] = False,
-        key: Key = "",
-        if_match: IfMatch = None,
-    ) -> Accepted | Rehearsal:
-        """Ask for a change. It is refused with its reasons, or let in for good and carried to a settled end."""
-        asked = _asked(f"/{path}", body or Ask(), action, key, if_match)
-        answer = await (service.rehearse if dry_run else service.ask)(asked, caller)
-        if isinstance(answer, Rehearsed):
-            response.status_code = 200
-            return Rehearsal.model_validate(answer)
-        if not isinstance(answer, Taken):
-            raise trouble(answer)
-        return accepted(answer, response)
 
-    return routes
+@routes.get("/v1/resources/{path:path}")
+async def read_resource(
+    service: ServiceDep,
+    caller: Who,
+    path: Where,
+    response: Response,
+    at: Annotated[AskedTime | None, Query(description="As it was then; with its offset from UTC.")] = None,
+) -> Resource | Past:
+    """A resource as it is or, with `at`, as it was."""
+    if at is not None:
+        return await _past(service.seen(caller), f"/{path}", at)
+    found = await service.seen(caller).resource(f"/{path}")
+    if found is None:
+        raise Trouble("not-found", f"there is nothing at /{path}")
+    response.headers["ETag"] = f'"{found.tag}"'
+    return Resource.model_validate(found)
+
+
+@routes.post(
+    "/v1/resources/{path:path}",
+    status_code=202,
+    responses={200: {"model": Rehearsal | Accepted, "description": "A rehearsal, or there was nothing to do"}},
+)
+async def ask(
+    service: ServiceDep,
+    path: Where,
+    caller: Who,
+    response: Response,
+    body: Ask | None = None,
+    action: Annotated[Name | None, Query(description="Which action.")] = None,
+    dry_run: Annotated[bool, Query(description="Say what it would do, and do nothing.")] = False,
+    key: Key = "",
+    if_match: IfMatch = None,
+) -> Accepted | Rehearsal:
+    """Ask for a change. It is refused with its reasons, or let in for good and carried to a settled end."""
+    asked = _asked(f"/{path}", body or Ask(), action, key, if_match)
+    answer = await (service.rehearse if dry_run else service.ask)(asked, caller)
+    if isinstance(answer, Rehearsed):
+        response.status_code = 200
+        return Rehearsal.model_validate(answer)
+    if not isinstance(answer, Taken):
+        raise trouble(answer)
+    return accepted(answer, response)
 
 
 def _asked(path: str, body: Ask, action: str | None, key: str, if_match: str | None) -> Asked:

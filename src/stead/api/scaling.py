@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
 from fastapi import Path as InPath
+from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import SEGMENT, AskedTime, Name, Path, Wire, storable
 from stead.api.problems import trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
-from stead.controller.view import Missing, Refusal, Service, Unfit
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Missing, Refusal, Unfit
 from stead.controller.view.scaling import Follower, Followers
 
 MOST, PLACES, WEEK = 1000, 200, 7 * 86400
@@ -149,54 +150,57 @@ class Scalings(Wire):
     next: str | None
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of policies that follow demand."""
-    routes = APIRouter(tags=["scaling"], route_class=Judged)
-    followers = Followers(service)
+routes = router("scaling")
 
-    @routes.get("/v1/scaling")
-    async def list_scaling(
-        caller: Who,
-        namespace: Annotated[Name | None, Query(description="Only of this namespace.")] = None,
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> Scalings:
-        """Policies that follow demand, each with what it found last."""
-        where, _, name = (from_cursor(cursor, str) or "").partition("/")
-        page = await followers.all(namespace, (where, name), limit, caller)
-        return Scalings(items=[_shown(item) for item in page.items], next=to_cursor(page.next))
 
-    @routes.put("/v1/scaling/{namespace}/{name}")
-    async def put_scaling(namespace: Where, name: Which, body: ScalingPolicy, caller: Who) -> Scaling:
-        """Put a policy in force, in the place of the one of that name. It acts as `policy:NAMESPACE/NAME`.
+@routes.get("/v1/scaling")
+async def list_scaling(
+    service: ServiceDep,
+    caller: Who,
+    namespace: Annotated[Name | None, Query(description="Only of this namespace.")] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Scalings:
+    """Policies that follow demand, each with what it found last."""
+    where, _, name = (from_cursor(cursor, str) or "").partition("/")
+    page = await Followers(service).all(namespace, (where, name), limit, caller)
+    return Scalings(items=[_shown(item) for item in page.items], next=to_cursor(page.next))
 
-        Whoever puts it has to be permitted what it will do: to create and delete instances at all of its places. What
-        a policy of that name made before is its own.
-        """
-        return _answer(await followers.put(namespace, name, body.model_dump(), caller))
 
-    @routes.get("/v1/scaling/{namespace}/{name}")
-    async def read_scaling(namespace: Where, name: Which, caller: Who) -> Scaling:
-        """A policy, what it found last and why it does nothing, what it did, and the instances that count."""
-        return _answer(await followers.read(namespace, name, caller))
+@routes.put("/v1/scaling/{namespace}/{name}")
+async def put_scaling(
+    service: ServiceDep, namespace: Where, name: Which, body: ScalingPolicy, caller: Who
+) -> Scaling:
+    """Put a policy in force, in the place of the one of that name. It acts as `policy:NAMESPACE/NAME`.
 
-    @routes.delete("/v1/scaling/{namespace}/{name}", status_code=204)
-    async def remove_scaling(namespace: Where, name: Which, caller: Who) -> None:
-        """Take a policy away. What it made stays as it is."""
-        missing = await followers.remove(namespace, name, caller)
-        if missing is not None:
-            raise trouble(missing)
+    Whoever puts it has to be permitted what it will do: to create and delete instances at all of its places. What
+    a policy of that name made before is its own.
+    """
+    return _answer(await Followers(service).put(namespace, name, body.model_dump(), caller))
 
-    @routes.post("/v1/scaling/{namespace}/{name}/demand")
-    async def tell_demand(namespace: Where, name: Which, body: Demand, caller: Who) -> DemandTaken:
-        """Tell a policy the demand. The latest figure of each place counts; one that comes late changes nothing."""
-        figures = [(figure.place or "", figure.value, figure.at) for figure in body.figures]
-        news = await followers.tell(namespace, name, figures, caller)
-        if not isinstance(news, int):
-            raise trouble(news)
-        return DemandTaken(news=news, late=len(figures) - news)
 
-    return routes
+@routes.get("/v1/scaling/{namespace}/{name}")
+async def read_scaling(service: ServiceDep, namespace: Where, name: Which, caller: Who) -> Scaling:
+    """A policy, what it found last and why it does nothing, what it did, and the instances that count."""
+    return _answer(await Followers(service).read(namespace, name, caller))
+
+
+@routes.delete("/v1/scaling/{namespace}/{name}", status_code=204)
+async def remove_scaling(service: ServiceDep, namespace: Where, name: Which, caller: Who) -> None:
+    """Take a policy away. What it made stays as it is."""
+    missing = await Followers(service).remove(namespace, name, caller)
+    if missing is not None:
+        raise trouble(missing)
+
+
+@routes.post("/v1/scaling/{namespace}/{name}/demand")
+async def tell_demand(service: ServiceDep, namespace: Where, name: Which, body: Demand, caller: Who) -> DemandTaken:
+    """Tell a policy the demand. The latest figure of each place counts; one that comes late changes nothing."""
+    figures = [(figure.place or "", figure.value, figure.at) for figure in body.figures]
+    news = await Followers(service).tell(namespace, name, figures, caller)
+    if not isinstance(news, int):
+        raise trouble(news)
+    return DemandTaken(news=news, late=len(figures) - news)
 
 
 def _answer(found: Follower | Unfit | Refusal | Missing) -> Scaling:

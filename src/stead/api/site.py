@@ -27,28 +27,26 @@ FOREVER = "public, max-age=31536000, immutable"
 ASSETS = "assets"
 
 
-def router() -> APIRouter:
-    """The routes of the console, which are no part of the interface's description."""
-    routes = APIRouter(include_in_schema=False)
-    root = folder()
+routes = APIRouter(include_in_schema=False)
+ROOT = folder()
 
-    @routes.get("/")
-    @routes.get("/console")
-    async def console() -> RedirectResponse:
-        return RedirectResponse("/console/", headers=HEADERS)
 
-    @routes.get("/console/{path:path}")
-    async def page(path: str) -> Response:
-        first = path.partition("/")[0]
-        found = _file(root, path)
-        if found is not None:
-            caching = FOREVER if first == ASSETS else "no-cache"
-            return FileResponse(found, headers={**HEADERS, "Cache-Control": caching})
-        if first == ASSETS:
-            raise HTTPException(404)
-        return FileResponse(root / "index.html", headers={**HEADERS, "Cache-Control": "no-store"})
+@routes.get("/")
+@routes.get("/console")
+async def console() -> RedirectResponse:
+    return RedirectResponse("/console/", headers=HEADERS)
 
-    return routes
+
+@routes.get("/console/{path:path}")
+async def page(path: str) -> Response:
+    first = path.partition("/")[0]
+    found = _file(ROOT, path)
+    if found is not None:
+        caching = FOREVER if first == ASSETS else "no-cache"
+        return FileResponse(found, headers={**HEADERS, "Cache-Control": caching})
+    if first == ASSETS:
+        raise HTTPException(404)
+    return FileResponse(ROOT / "index.html", headers={**HEADERS, "Cache-Control": "no-store"})
 
 
 def _file(root: Path, path: str) -> Path | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Operation, Resource, Wire
 from stead.api.problems import Trouble
 from stead.api.resources import Where
-from stead.controller.view import Service
+from stead.api.routing import ServiceDep, router
 
 
 class StandingPart(Wire):
@@ -57,23 +57,21 @@ class Standing(Wire):
     """Of the members that failed or of which nobody knows, the first."""
 
 
-def router(service: Service) -> APIRouter:
-    """The route of how groups stand."""
-    routes = APIRouter(tags=["resources"], route_class=Judged)
+routes = router("resources")
 
-    @routes.get("/v1/status/{path:path}", response_model=Standing)
-    async def read_status(
-        caller: Who,
-        path: Where,
-        refresh: Annotated[
-            bool, Query(description="Look first at whatever may have changed by itself; otherwise nobody is asked.")
-        ] = False,
-    ) -> Response:
-        """How an infrastructure or a subgroup stands, from counts that are a moment old at most."""
-        found = await service.seen(caller).standing(f"/{path}", refresh=refresh)
-        if found is None:
-            raise Trouble("not-found", f"there is no group at /{path}")
-        # Written by hand: it is asked for all the time, and may have a thousand parts.
-        return Response(Standing.model_validate(found).model_dump_json(), media_type="application/json")
 
-    return routes
+@routes.get("/v1/status/{path:path}", response_model=Standing)
+async def read_status(
+    service: ServiceDep,
+    caller: Who,
+    path: Where,
+    refresh: Annotated[
+        bool, Query(description="Look first at whatever may have changed by itself; otherwise nobody is asked.")
+    ] = False,
+) -> Response:
+    """How an infrastructure or a subgroup stands, from counts that are a moment old at most."""
+    found = await service.seen(caller).standing(f"/{path}", refresh=refresh)
+    if found is None:
+        raise Trouble("not-found", f"there is no group at /{path}")
+    # Written by hand: it is asked for all the time, and may have a thousand parts.
+    return Response(Standing.model_validate(found).model_dump_json(), media_type="application/json")

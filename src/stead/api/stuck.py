@@ -6,14 +6,14 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.lasting import Lasting
 from stead.api.models import Below, Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
-from stead.controller.view import Service
+from stead.api.routing import ServiceDep, router
 
 LATELY = 3600
 """Seconds since when what was settled is told, unless somebody wants more."""
@@ -88,30 +88,28 @@ class StuckPage(Wire):
     """The cursor of the next page."""
 
 
-def router(service: Service) -> APIRouter:
-    """The route of what is stuck."""
-    routes = APIRouter(tags=["operations"], route_class=Judged)
+routes = router("operations")
 
-    @routes.get("/v1/stuck")
-    async def list_stuck(
-        caller: Who,
-        below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
-        lately: Annotated[
-            int, Query(ge=0, le=LONGEST, description="Tell also what was settled in the last so many seconds.")
-        ] = LATELY,
-        limit: Limit = 100,
-        cursor: Cursor = None,
-    ) -> StuckPage:
-        """What lasts longer than it usually does or may, is being looked at, or was settled though nobody reported.
 
-        Each with why, what was seen, what was made of it, and what one may do. What was settled is told until another
-        operation does something there. What is at rest costs nothing, however much there is of it.
-        """
-        since = datetime.now(UTC) - timedelta(seconds=lately)
-        page = await service.seen(caller).stuck(below, since, _place(cursor), limit)
-        return StuckPage(items=[Stuck.model_validate(item) for item in page.items], next=to_cursor(page.next))
+@routes.get("/v1/stuck")
+async def list_stuck(
+    service: ServiceDep,
+    caller: Who,
+    below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
+    lately: Annotated[
+        int, Query(ge=0, le=LONGEST, description="Tell also what was settled in the last so many seconds.")
+    ] = LATELY,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> StuckPage:
+    """What lasts longer than it usually does or may, is being looked at, or was settled though nobody reported.
 
-    return routes
+    Each with why, what was seen, what was made of it, and what one may do. What was settled is told until another
+    operation does something there. What is at rest costs nothing, however much there is of it.
+    """
+    since = datetime.now(UTC) - timedelta(seconds=lately)
+    page = await service.seen(caller).stuck(below, since, _place(cursor), limit)
+    return StuckPage(items=[Stuck.model_validate(item) for item in page.items], next=to_cursor(page.next))
 
 
 def _place(cursor: str | None) -> str | None:

@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import Wire, storable
 from stead.api.problems import Trouble, trouble
 from stead.api.resources import Where
-from stead.controller.view import Asked, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Asked
 from stead.controller.view.systems import DEPLOY, SYSTEM
 from stead.controller.view.systems import SystemPlan as Planned
 
@@ -100,25 +100,23 @@ class PlanAsk(BaseModel):
     """The place in the system."""
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of systems."""
-    routes = APIRouter(tags=["systems"], route_class=Judged)
+routes = router("systems")
 
-    @routes.get("/v1/systems/{path:path}")
-    async def read_system(caller: Who, path: Where) -> System:
-        """A system with all its services and jobs, and the deploys that run on it."""
-        found = await service.seen(caller).system(f"/{path}")
-        if found is None:
-            raise Trouble("not-found", f"there is no system /{path}")
-        return System.model_validate(found)
 
-    @routes.post("/v1/plans/{path:path}")
-    async def plan_deploy(caller: Who, path: Where, body: PlanAsk) -> SystemPlan:
-        """What a deploy would do: what is added, changed, scaled, restarted, removed. Nothing is done."""
-        asked = Asked(path=f"/{path}", action=DEPLOY, kind=SYSTEM, spec=body.model_dump())
-        answer = await service.plan(asked, caller)
-        if not isinstance(answer, Planned):
-            raise trouble(answer)
-        return SystemPlan.model_validate(answer)
+@routes.get("/v1/systems/{path:path}")
+async def read_system(service: ServiceDep, caller: Who, path: Where) -> System:
+    """A system with all its services and jobs, and the deploys that run on it."""
+    found = await service.seen(caller).system(f"/{path}")
+    if found is None:
+        raise Trouble("not-found", f"there is no system /{path}")
+    return System.model_validate(found)
 
-    return routes
+
+@routes.post("/v1/plans/{path:path}")
+async def plan_deploy(service: ServiceDep, caller: Who, path: Where, body: PlanAsk) -> SystemPlan:
+    """What a deploy would do: what is added, changed, scaled, restarted, removed. Nothing is done."""
+    asked = Asked(path=f"/{path}", action=DEPLOY, kind=SYSTEM, spec=body.model_dump())
+    answer = await service.plan(asked, caller)
+    if not isinstance(answer, Planned):
+        raise trouble(answer)
+    return SystemPlan.model_validate(answer)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
 from fastapi import Path as InPath
+from fastapi import Query
 
 from stead.api.blazar.dates import wrong
 from stead.api.blazar.leases import Ns
@@ -20,9 +20,10 @@ from stead.api.blazar.models import (
 )
 from stead.api.blazar.shown import OF_ITS_OWN, shown_host, shown_properties
 from stead.api.blazar.wishes import NUMBER, TRUTHS
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import SEGMENT, storable
 from stead.api.problems import Trouble, trouble
+from stead.api.routing import ServiceDep, router
 from stead.controller.view import Missing, Seen, Service, Unfit
 from stead.controller.view.leases import Host
 
@@ -33,59 +34,64 @@ SAID_HERE = frozenset(BlazarHost.model_fields) - set(OF_ITS_OWN)
 HostId = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The name of the host.")]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of hosts."""
-    routes = APIRouter(route_class=Judged)
+routes = router("blazar", "/blazar/{ns}/v1")
 
-    @routes.get("/os-hosts")
-    async def blazar_list_hosts(caller: Who, ns: Ns) -> BlazarHosts:
-        """All hosts, in order of name."""
-        del ns
-        return BlazarHosts(hosts=[shown_host(host) for host in await _all(service.seen(caller))])
 
-    @routes.get("/os-hosts/properties", response_model_exclude_none=True)
-    async def blazar_list_properties(
-        caller: Who,
-        ns: Ns,
-        detail: Annotated[bool, Query(description="Also the values there are.")] = False,
-        all: Annotated[bool, Query(description="Also private ones: there are none.")] = False,
-    ) -> BlazarProperties:
-        """What hosts have, and leases can ask for."""
-        del ns, all
-        return shown_properties(await _all(service.seen(caller)), detail)
+@routes.get("/os-hosts")
+async def blazar_list_hosts(service: ServiceDep, caller: Who, ns: Ns) -> BlazarHosts:
+    """All hosts, in order of name."""
+    del ns
+    return BlazarHosts(hosts=[shown_host(host) for host in await _all(service.seen(caller))])
 
-    @routes.get("/os-hosts/{id}")
-    async def blazar_read_host(caller: Who, ns: Ns, id: HostId) -> BlazarHostAnswer:
-        """A host."""
-        del ns
-        return BlazarHostAnswer(host=shown_host(await _found(service.seen(caller), id)))
 
-    @routes.post("/os-hosts", status_code=201)
-    async def blazar_create_host(caller: Who, ns: Ns, body: BlazarHostRequest) -> BlazarHostAnswer:
-        """Have a host booked from now on. Numbers and truths may come as texts, as clients send them."""
-        del ns
-        properties = _properties(body.model_extra or {})
-        if await service.seen(caller).host(body.name) is not None:
-            raise wrong("name", f"there is a host {body.name}: update it")
-        return await _put(service, caller, body.name, body.lane, properties, None)
+@routes.get("/os-hosts/properties", response_model_exclude_none=True)
+async def blazar_list_properties(
+    service: ServiceDep,
+    caller: Who,
+    ns: Ns,
+    detail: Annotated[bool, Query(description="Also the values there are.")] = False,
+    all: Annotated[bool, Query(description="Also private ones: there are none.")] = False,
+) -> BlazarProperties:
+    """What hosts have, and leases can ask for."""
+    del ns, all
+    return shown_properties(await _all(service.seen(caller)), detail)
 
-    @routes.put("/os-hosts/{id}")
-    async def blazar_update_host(caller: Who, ns: Ns, id: HostId, body: HostChange) -> BlazarHostAnswer:
-        """Say anew some of what a host has."""
-        del ns
-        host = await _found(service.seen(caller), id)
-        properties = {**host.properties, **_properties(body)}
-        return await _put(service, caller, host.name, host.lane, properties, host.node)
 
-    @routes.delete("/os-hosts/{id}", status_code=204)
-    async def blazar_delete_host(caller: Who, ns: Ns, id: HostId) -> None:
-        """Forget a host that no lease has or had."""
-        del ns
-        found = await service.remove_host(id, caller)
-        if found is not None:
-            raise trouble(found)
+@routes.get("/os-hosts/{id}")
+async def blazar_read_host(service: ServiceDep, caller: Who, ns: Ns, id: HostId) -> BlazarHostAnswer:
+    """A host."""
+    del ns
+    return BlazarHostAnswer(host=shown_host(await _found(service.seen(caller), id)))
 
-    return routes
+
+@routes.post("/os-hosts", status_code=201)
+async def blazar_create_host(service: ServiceDep, caller: Who, ns: Ns, body: BlazarHostRequest) -> BlazarHostAnswer:
+    """Have a host booked from now on. Numbers and truths may come as texts, as clients send them."""
+    del ns
+    properties = _properties(body.model_extra or {})
+    if await service.seen(caller).host(body.name) is not None:
+        raise wrong("name", f"there is a host {body.name}: update it")
+    return await _put(service, caller, body.name, body.lane, properties, None)
+
+
+@routes.put("/os-hosts/{id}")
+async def blazar_update_host(
+    service: ServiceDep, caller: Who, ns: Ns, id: HostId, body: HostChange
+) -> BlazarHostAnswer:
+    """Say anew some of what a host has."""
+    del ns
+    host = await _found(service.seen(caller), id)
+    properties = {**host.properties, **_properties(body)}
+    return await _put(service, caller, host.name, host.lane, properties, host.node)
+
+
+@routes.delete("/os-hosts/{id}", status_code=204)
+async def blazar_delete_host(service: ServiceDep, caller: Who, ns: Ns, id: HostId) -> None:
+    """Forget a host that no lease has or had."""
+    del ns
+    found = await service.remove_host(id, caller)
+    if found is not None:
+        raise trouble(found)
 
 
 async def _all(seen: Seen) -> list[Host]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Response
+from fastapi import Path, Response
 
 from stead.api.blazar import dates, wishes
 from stead.api.blazar.asking import done, held
@@ -21,11 +21,12 @@ from stead.api.blazar.models import (
     BlazarLeases,
 )
 from stead.api.blazar.shown import shown_lease
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import SEGMENT
 from stead.api.problems import Trouble
 from stead.api.requests import Key
-from stead.controller.view import Asked, Seen, Service
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Asked, Seen
 from stead.controller.view.leases import Lease, Reserved
 
 PAGE = 1000
@@ -35,66 +36,69 @@ ABSENT = "ABSENT"
 Ns = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100, description="The namespace of the leases.")]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of leases."""
-    routes = APIRouter(route_class=Judged)
+routes = router("blazar", "/blazar/{ns}/v1")
 
-    @routes.get("/leases")
-    async def blazar_list_leases(caller: Who, ns: Ns) -> BlazarLeases:
-        """All leases of a namespace, in order of name."""
-        seen, after, found = service.seen(caller), "", list[Lease]()
-        while True:
-            page, next_ = await seen.leases(f"/{ns}", after, PAGE)
-            found += [lease for lease in page if lease.status != ABSENT]
-            if next_ is None:
-                return BlazarLeases(leases=[shown_lease(lease) for lease in found])
-            after = next_
 
-    @routes.post("/leases", status_code=201)
-    async def blazar_create_lease(caller: Who, ns: Ns, body: BlazarLeaseRequest, key: Key = "") -> BlazarLeaseAnswer:
-        """Book hosts. It is answered when they are booked, or with 409, why, and when there is room next."""
-        path = f"/{ns}/{body.name}"
-        asked = Asked(path=path, action="create", kind="lease", spec=_terms(body), key=key)
-        return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
+@routes.get("/leases")
+async def blazar_list_leases(service: ServiceDep, caller: Who, ns: Ns) -> BlazarLeases:
+    """All leases of a namespace, in order of name."""
+    seen, after, found = service.seen(caller), "", list[Lease]()
+    while True:
+        page, next_ = await seen.leases(f"/{ns}", after, PAGE)
+        found += [lease for lease in page if lease.status != ABSENT]
+        if next_ is None:
+            return BlazarLeases(leases=[shown_lease(lease) for lease in found])
+        after = next_
 
-    @routes.get("/leases/{id}")
-    async def blazar_read_lease(caller: Who, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
-        """A lease, exactly as it is."""
-        return BlazarLeaseAnswer(lease=shown_lease(await _found(service.seen(caller), ns, id)))
 
-    @routes.put("/leases/{id}")
-    async def blazar_update_lease(
-        caller: Who, ns: Ns, id: UUID, body: BlazarLeaseChange, key: Key = ""
-    ) -> BlazarLeaseAnswer:
-        """Change a lease. It is answered when it is so, or with 409 and why, and it is as it was."""
-        seen = service.seen(caller)
-        before = await seen.resource((await _found(seen, ns, id)).path)
-        lease = await _found(seen, ns, id)
-        spec = _changed(lease, body)
-        derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
-        tags = (before.tag,) if before is not None and derived else None
-        asked = Asked(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
-        return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
+@routes.post("/leases", status_code=201)
+async def blazar_create_lease(
+    service: ServiceDep, caller: Who, ns: Ns, body: BlazarLeaseRequest, key: Key = ""
+) -> BlazarLeaseAnswer:
+    """Book hosts. It is answered when they are booked, or with 409, why, and when there is room next."""
+    path = f"/{ns}/{body.name}"
+    asked = Asked(path=path, action="create", kind="lease", spec=_terms(body), key=key)
+    return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
 
-    @routes.delete(
-        "/leases/{id}",
-        status_code=204,
-        response_model=None,
-        responses={202: {"model": BlazarLeaseAnswer, "description": "It takes longer, and goes on"}},
-    )
-    async def blazar_delete_lease(
-        caller: Who, ns: Ns, id: UUID, response: Response, key: Key = ""
-    ) -> Response | BlazarLeaseAnswer:
-        """Delete a lease, whatever goes on with it. Its hosts are taken back first, which is waited for a while."""
-        lease = await _found(service.seen(caller), ns, id)
-        asked = Asked(path=lease.path, action="delete", kind="lease", key=key)
-        left = None if await done(service, asked, caller) else await service.seen(caller).lease_of(id)
-        if left is None:
-            return Response(status_code=204)
-        response.status_code = 202
-        return BlazarLeaseAnswer(lease=shown_lease(left))
 
-    return routes
+@routes.get("/leases/{id}")
+async def blazar_read_lease(service: ServiceDep, caller: Who, ns: Ns, id: UUID) -> BlazarLeaseAnswer:
+    """A lease, exactly as it is."""
+    return BlazarLeaseAnswer(lease=shown_lease(await _found(service.seen(caller), ns, id)))
+
+
+@routes.put("/leases/{id}")
+async def blazar_update_lease(
+    service: ServiceDep, caller: Who, ns: Ns, id: UUID, body: BlazarLeaseChange, key: Key = ""
+) -> BlazarLeaseAnswer:
+    """Change a lease. It is answered when it is so, or with 409 and why, and it is as it was."""
+    seen = service.seen(caller)
+    before = await seen.resource((await _found(seen, ns, id)).path)
+    lease = await _found(seen, ns, id)
+    spec = _changed(lease, body)
+    derived = bool(spec.keys() & {"reservations", "before_end"})  # from what was read, so it holds for that alone
+    tags = (before.tag,) if before is not None and derived else None
+    asked = Asked(path=lease.path, action="update", kind="lease", spec=spec, key=key, tags=tags)
+    return BlazarLeaseAnswer(lease=shown_lease(await held(service, asked, caller)))
+
+
+@routes.delete(
+    "/leases/{id}",
+    status_code=204,
+    response_model=None,
+    responses={202: {"model": BlazarLeaseAnswer, "description": "It takes longer, and goes on"}},
+)
+async def blazar_delete_lease(
+    service: ServiceDep, caller: Who, ns: Ns, id: UUID, response: Response, key: Key = ""
+) -> Response | BlazarLeaseAnswer:
+    """Delete a lease, whatever goes on with it. Its hosts are taken back first, which is waited for a while."""
+    lease = await _found(service.seen(caller), ns, id)
+    asked = Asked(path=lease.path, action="delete", kind="lease", key=key)
+    left = None if await done(service, asked, caller) else await service.seen(caller).lease_of(id)
+    if left is None:
+        return Response(status_code=204)
+    response.status_code = 202
+    return BlazarLeaseAnswer(lease=shown_lease(left))
 
 
 async def _found(seen: Seen, ns: str, id: UUID) -> Lease:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import AfterValidator
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.models import storable
 from stead.api.problems import Trouble, trouble
 from stead.api.requests import Key
+from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done
 from stead.api.tumblebug.shown import text
@@ -41,63 +42,65 @@ DeleteOption = Annotated[
 ]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes of actions."""
-    routes = APIRouter(route_class=Judged)
+routes = router("tumblebug", "/tumblebug/ns/{nsId}")
 
-    @routes.post("/mci/{mciId}")
-    async def tumblebug_act_on_mci(
-        nsId: Id,  # noqa: N803
-        mciId: Id,  # noqa: N803
-        action: MciAction,
-        caller: Who,
-        response: Response,
-        force: Force = False,
-        reason: Reason = "",
-        key: Key = "",
-    ) -> Done:
-        """Ask for an action on an MCI: all of its VMs that can follow do."""
-        path = f"/{nsId}/{mciId}"
-        taken = await ask(service, _asked(path, action, "mci", force, reason, key), caller)
-        standing = await service.seen(caller).standing(path)
-        return let_in(taken, GONE if standing is None else text(standing), response)
 
-    @routes.delete("/mci/{mciId}")
-    async def tumblebug_delete_mci(
-        nsId: Id,  # noqa: N803
-        mciId: Id,  # noqa: N803
-        caller: Who,
-        response: Response,
-        option: DeleteOption = None,
-        key: Key = "",
-    ) -> Done:
-        """Remove an MCI for good."""
-        standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}")
-        alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
-        if alive and option is None:
-            says = f"it is {standing.text}: terminate it first, or say option=terminate"
-            raise Trouble("not-empty", says, current_state=standing.resource.state)
-        asked = Asked(path=standing.resource.path, action="delete", kind="mci", key=key)
-        return let_in(await ask(service, asked, caller), text(standing), response)
+@routes.post("/mci/{mciId}")
+async def tumblebug_act_on_mci(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    action: MciAction,
+    caller: Who,
+    response: Response,
+    force: Force = False,
+    reason: Reason = "",
+    key: Key = "",
+) -> Done:
+    """Ask for an action on an MCI: all of its VMs that can follow do."""
+    path = f"/{nsId}/{mciId}"
+    taken = await ask(service, _asked(path, action, "mci", force, reason, key), caller)
+    standing = await service.seen(caller).standing(path)
+    return let_in(taken, GONE if standing is None else text(standing), response)
 
-    @routes.post("/mci/{mciId}/vm/{vmId}")
-    async def tumblebug_act_on_vm(
-        nsId: Id,  # noqa: N803
-        mciId: Id,  # noqa: N803
-        vmId: VmId,  # noqa: N803
-        action: VmAction,
-        caller: Who,
-        response: Response,
-        force: Force = False,
-        reason: Reason = "",
-        key: Key = "",
-    ) -> Done:
-        """Ask for an action on one VM."""
-        vm = await vm_at(service.seen(caller), f"/{nsId}/{mciId}", vmId)
-        taken = await ask(service, _asked(vm.path, action, "vm", force, reason, key), caller)
-        return let_in(taken, await _state(service.seen(caller), vm), response)
 
-    return routes
+@routes.delete("/mci/{mciId}")
+async def tumblebug_delete_mci(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    caller: Who,
+    response: Response,
+    option: DeleteOption = None,
+    key: Key = "",
+) -> Done:
+    """Remove an MCI for good."""
+    standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}")
+    alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
+    if alive and option is None:
+        says = f"it is {standing.text}: terminate it first, or say option=terminate"
+        raise Trouble("not-empty", says, current_state=standing.resource.state)
+    asked = Asked(path=standing.resource.path, action="delete", kind="mci", key=key)
+    return let_in(await ask(service, asked, caller), text(standing), response)
+
+
+@routes.post("/mci/{mciId}/vm/{vmId}")
+async def tumblebug_act_on_vm(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    vmId: VmId,  # noqa: N803
+    action: VmAction,
+    caller: Who,
+    response: Response,
+    force: Force = False,
+    reason: Reason = "",
+    key: Key = "",
+) -> Done:
+    """Ask for an action on one VM."""
+    vm = await vm_at(service.seen(caller), f"/{nsId}/{mciId}", vmId)
+    taken = await ask(service, _asked(vm.path, action, "vm", force, reason, key), caller)
+    return let_in(taken, await _state(service.seen(caller), vm), response)
 
 
 def _asked(path: str, action: str, kind: str, force: bool, reason: str, key: str) -> Asked:

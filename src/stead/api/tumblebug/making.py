@@ -10,17 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
-from stead.api.identity import Judged, Who
+from stead.api.identity import Who
 from stead.api.problems import FieldError, Trouble
 from stead.api.requests import Key
+from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.asking import ask, let_in
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done, MadeMci, MciRequest, ScaleRequest, SubGroupRequest
 from stead.api.tumblebug.shown import status
 from stead.api.tumblebug.words import Id
-from stead.controller.view import Asked, Service, Unfit
+from stead.controller.view import Asked, Unfit
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
@@ -30,62 +31,60 @@ Hold = Annotated[
 ]
 
 
-def router(service: Service) -> APIRouter:
-    """The routes that make."""
-    routes = APIRouter(route_class=Judged)
+routes = router("tumblebug", "/tumblebug/ns/{nsId}")
 
-    @routes.post("/mciDynamic", name="tumblebug_create_mci_dynamic")
-    @routes.post("/mci")
-    async def tumblebug_create_mci(
-        nsId: Id,  # noqa: N803
-        body: MciRequest,
-        caller: Who,
-        response: Response,
-        option: Hold = None,
-        key: Key = "",
-    ) -> MadeMci:
-        """Make an MCI. It is answered as soon as it is let in, and made then. Both paths do the same."""
-        path = f"/{nsId}/{body.name}"
-        asked = Asked(
-            path=path,
-            action="create",
-            kind="mci",
-            spec=infrastructure(body),
-            hold=option == "hold",
-            on_partial=body.policy_on_partial_failure,
-            key=key,
-        )
-        taken = await ask(
-            service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups")
-        )
-        response.headers["Location"] = f"/v1/operations/{taken.operation}"
-        shown = status(await standing_of(service.seen(caller), path), ())
-        return MadeMci(**shown.model_dump(), operation=taken.operation)
 
-    @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
-    async def tumblebug_scale_out(
-        nsId: Id,  # noqa: N803
-        mciId: Id,  # noqa: N803
-        subgroupId: Id,  # noqa: N803
-        body: ScaleRequest,
-        caller: Who,
-        response: Response,
-        action: Annotated[Literal["scaleOut"], Query()] = "scaleOut",
-        key: Key = "",
-    ) -> Done:
-        """Make more VMs like those of a subgroup."""
-        del action
-        standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
-        asked = Asked(
-            path=standing.resource.path,
-            action="scale-out",
-            kind="subgroup",
-            spec={"by": body.num_vms_to_add},
-            key=key,
-        )
-        return let_in(await ask(service, asked, caller), standing.text, response)
+@routes.post("/mciDynamic", name="tumblebug_create_mci_dynamic")
+@routes.post("/mci")
+async def tumblebug_create_mci(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    body: MciRequest,
+    caller: Who,
+    response: Response,
+    option: Hold = None,
+    key: Key = "",
+) -> MadeMci:
+    """Make an MCI. It is answered as soon as it is let in, and made then. Both paths do the same."""
+    path = f"/{nsId}/{body.name}"
+    asked = Asked(
+        path=path,
+        action="create",
+        kind="mci",
+        spec=infrastructure(body),
+        hold=option == "hold",
+        on_partial=body.policy_on_partial_failure,
+        key=key,
+    )
+    taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups"))
+    response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    shown = status(await standing_of(service.seen(caller), path), ())
+    return MadeMci(**shown.model_dump(), operation=taken.operation)
 
-    return routes
+
+@routes.post("/mci/{mciId}/subgroup/{subgroupId}")
+async def tumblebug_scale_out(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    subgroupId: Id,  # noqa: N803
+    body: ScaleRequest,
+    caller: Who,
+    response: Response,
+    action: Annotated[Literal["scaleOut"], Query()] = "scaleOut",
+    key: Key = "",
+) -> Done:
+    """Make more VMs like those of a subgroup."""
+    del action
+    standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+    asked = Asked(
+        path=standing.resource.path,
+        action="scale-out",
+        kind="subgroup",
+        spec={"by": body.num_vms_to_add},
+        key=key,
+    )
+    return let_in(await ask(service, asked, caller), standing.text, response)
 
 
 def infrastructure(body: MciRequest) -> dict[str, Any]:

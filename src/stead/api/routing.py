@@ -1,0 +1,62 @@
+"""How a route is made: it gets the engine behind the app, and its answer is sent only if permission was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute
+
+from stead.access.caller import Caller
+from stead.api.identity import SAFE, find_caller
+from stead.controller.view import Service
+
+
+async def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+ServiceDep = Annotated[Service, Depends(_service)]
+"""The engine behind the app that a request came to. Routes are made once, for all apps of a process."""
+
+
+def router(tag: str, prefix: str = "") -> APIRouter:
+    """A place to add routes to. In the description of the interface a route has the name of its function."""
+    return APIRouter(
+        prefix=prefix, tags=[tag], route_class=Judged, generate_unique_id_function=lambda route: route.name
+    )
+
+
+class Judged(APIRoute):
+    """A route whose answer is sent only if somebody has asked whether the caller may have it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            try:
+                answer = await handle(request)
+            except LookupError:
+                # A kind that was registered at another server a moment ago: nothing else is looked for in vain.
+                if not (request.method in SAFE and await request.app.state.service.kinds.fresh()):
+                    raise
+                answer = await handle(request)
+            caller: Caller | None = getattr(request.state, "caller", None)
+            if caller is not None and not caller.judged:
+                raise RuntimeError(f"nobody asked whether {self.name} is for the caller")
+            return answer
+
+        return handler
+
+
+def unguarded(routes: Iterable[BaseRoute]) -> list[str]:
+    """The names of routes that ask nobody who they are."""
+    return [route.name for route in routes if isinstance(route, APIRoute) and not _asks(route.dependant)]
+
+
+def _asks(dependant: Any) -> bool:
+    return any(inner.call is find_caller or _asks(inner) for inner in dependant.dependencies)

@@ -8,8 +8,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 # Tests start hundreds of processes; each would compile everything anew if what was compiled were not kept.
 export PYTHONDONTWRITEBYTECODE :=
-# One more than there are cores, since many tests wait for somebody; whoever is done helps the others.
-PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal
+# Two more than there are cores, since many tests wait for another process; a worker that is done takes from the others.
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $$(nproc) + 2) --dist worksteal
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.12 --generate-hashes --no-header --quiet
 LOCK := $(COMPILE) pyproject.toml
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python

@@ -20,13 +20,9 @@ from tests.plugins.alone import Alone
 from tests.plugins.budget import Budget
 from tests.plugins.leftovers import Leftovers
 from tests.plugins.spread import spread
+from tests.tiers import ALL_EXAMPLES, FEW_EXAMPLES
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
-
-settings.register_profile("dev", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
-
 
 # Every client of httpx otherwise reads all certificates of the world, whether or not it will ever need one.
 os.environ.setdefault("SSL_CERT_DIR", "/etc/ssl/certs")
@@ -42,6 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "tests.drivers.conformance", "tests.drivers.datacenter_conformance", "tests.drivers.edge_conformance"
     )
     tier = tiers.of(config)
+    few = FEW_EXAMPLES if tier == tiers.FAST else ALL_EXAMPLES
+    settings.register_profile("dev", deadline=None, max_examples=few)
+    settings.register_profile("ci", deadline=None, max_examples=few, derandomize=True, print_blob=True)
+    settings.load_profile("ci" if os.environ.get("CI") else "dev")
     config.pluginmanager.register(Evidence(config.rootpath / EVIDENCE[tier]))
     config.pluginmanager.register(Budget(config, enforced=tier == tiers.FAST))
     config.pluginmanager.register(Leftovers(config), "leftovers")

@@ -32,8 +32,9 @@ from stead.dev.engines import Nats, Postgres
 from tests.drivers.cloud import SimCloud
 from tests.integration.test_processes import Stead
 from tests.lanes import every_lane
+from tests.tiers import examples
 
-EXAMPLES = int(os.environ.get("STEAD_FUZZ", "3"))
+EXAMPLES = int(os.environ.get("STEAD_FUZZ", examples(3)))
 """Requests to each endpoint, of each mode, by each caller."""
 
 ROLES = {"admin": "*", "viewer": "shop"}

@@ -125,6 +125,7 @@ def talkative(cell: Cell, ns: str) -> str:
     return ns
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("hasty")
 def test_a_follower_who_does_not_read_is_cut_off(cell: Cell, talkative: str) -> None:
     limits = cell.server.config.app.state.limits  # type: ignore[union-attr]

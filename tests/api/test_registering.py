@@ -216,6 +216,7 @@ def test_what_cannot_be(web: httpx.Client, document: str, kind: str, status: int
     assert says in problem(put(web, kind, document), status, code)["detail"]
 
 
+@pytest.mark.long
 def test_another_server_knows_it_at_once(cells: tuple[Cell, Cell]) -> None:
     here, there = cells
     with http(here) as one, http(there) as other:
@@ -236,6 +237,7 @@ def test_another_server_knows_it_at_once(cells: tuple[Cell, Cell]) -> None:
         assert {"note", "memo", "leaf"} <= {item["kind"] for item in other.get("/v1/lifecycles").json()["items"]}
 
 
+@pytest.mark.long
 def test_it_is_there_after_a_restart(cell: Cell, web: httpx.Client) -> None:
     put(web, "note", NOTE)
     make(web, "/shop/n1")
@@ -284,6 +286,7 @@ def force(cell: Cell, document: str) -> None:
     cell.run(cell.kinds.fresh())
 
 
+@pytest.mark.long
 def test_what_was_decided_by_another_document_is_not_written(cells: tuple[Cell, Cell]) -> None:
     here, there = cells
     with http(here) as one, http(there) as other:
@@ -296,6 +299,7 @@ def test_what_was_decided_by_another_document_is_not_written(cells: tuple[Cell, 
         assert other.get("/v1/resources/shop/n1").json()["state"] == "Open"
 
 
+@pytest.mark.long
 def test_a_kind_goes_when_nothing_is_left_of_it(cells: tuple[Cell, Cell]) -> None:
     here, there = cells
     with http(here) as web, http(there) as other:

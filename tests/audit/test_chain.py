@@ -115,6 +115,7 @@ async def test_two_that_number_at_once_make_one_chain(migrated: str) -> None:
         assert (await gone_over(one)).lines == 250
 
 
+@pytest.mark.long
 async def test_a_numberer_that_dies_leaves_nothing_half_done(migrated: str) -> None:
     async with Store.open(migrated) as store, asyncpg.create_pool(migrated) as pool:
         await pool.execute(LINES, 20)

@@ -25,6 +25,7 @@ from stead.dev.engines import Postgres
 from stead.store import Store
 from stead.store.migrate import migrate
 from stead.store.store import NoCell
+from tests.tiers import first_fast
 
 type New = Callable[[], str]
 
@@ -84,6 +85,7 @@ async def test_what_is_in_a_backup_comes_back_under_a_higher_incarnation(
     assert await value(dsn, "SELECT name FROM principals") == "ann"
 
 
+@pytest.mark.long
 async def test_the_same_backup_twice_gives_two_incarnations(taken: tuple[Path, Manifest], new: New) -> None:
     """Or what was said in the first life after it would be believed in the second."""
     first = await backup.restore(new(), taken[0])
@@ -146,6 +148,7 @@ async def test_whoever_is_connected_is_in_the_way(taken: tuple[Path, Manifest], 
         assert await empty(dsn)
 
 
+@pytest.mark.long
 async def test_two_restores_at_once_are_one(taken: tuple[Path, Manifest], new: New) -> None:
     dsn = new()
     ends = await asyncio.gather(*(backup.restore(dsn, taken[0]) for _ in range(2)), return_exceptions=True)
@@ -163,7 +166,7 @@ CREATE EVENT TRIGGER wait ON ddl_command_end WHEN TAG IN ('{tag}') EXECUTE FUNCT
 
 
 @pytest.mark.parametrize(
-    ("tag", "all_of_it"), [("CREATE FUNCTION", False), ("CREATE INDEX", True), ("ALTER TABLE", False)]
+    ("tag", "all_of_it"), first_fast([("CREATE FUNCTION", False), ("CREATE INDEX", True), ("ALTER TABLE", False)])
 )
 async def test_whoever_is_killed_in_the_middle_leaves_nothing(
     taken: tuple[Path, Manifest], new: New, postgres: Postgres, tag: str, all_of_it: bool
@@ -197,6 +200,7 @@ async def test_whoever_is_killed_in_the_middle_leaves_nothing(
         assert await value(dsn, "SELECT incarnation > 7 FROM cell")
 
 
+@pytest.mark.long
 async def test_a_restore_that_fails_leaves_nothing(taken: tuple[Path, Manifest], new: New, tmp_path: Path) -> None:
     """The last of all that can fail: the row of the cell does not fit."""
     dsn, bad = new(), tmp_path / "bad"

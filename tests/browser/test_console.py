@@ -42,6 +42,7 @@ def test_an_infrastructure_is_made_suspended_explained_and_outlives_a_kill(looki
     assert cell.stead("mci status shop/web").stdout.startswith("shop/web  Running:6")
 
 
+@pytest.mark.long
 def test_every_page_has_something_to_say(looking: Looking) -> None:
     for where, name, text in (
         ("/", "counts", "vm"),

@@ -18,6 +18,7 @@ from stead.catalog.demand import HELD_BACK, Act, Code, Deed, Figure, Instance, S
 from stead.catalog.edge import APPINST
 from stead.catalog.scaling import Choice, How, Policy, Told
 from stead.lifecycle.rows import StateClass
+from tests.tiers import examples
 
 A, B = "/shop/a/k", "/shop/b/k"
 PLAIN: dict[str, Any] = {"app": "web", "places": (A, B), "up_above": 100.0, "down_below": 40.0, "maximum": 4}
@@ -423,7 +424,7 @@ def scopes(one: Policy) -> tuple[str, ...]:
 
 
 @pytest.mark.req("S1-12")
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(one=policies(), seed=st.integers(0, 2**32))
 def test_it_does_not_flap_whatever_happens(one: Policy, seed: int) -> None:
     """Walks, noise around the thresholds, spikes, late figures, moves that take long or fail, sites that go away,
@@ -448,7 +449,7 @@ def test_it_does_not_flap_whatever_happens(one: Policy, seed: int) -> None:
 
 
 @pytest.mark.req("S1-12")
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(one=policies(), seed=st.integers(0, 2**32), start=st.integers(0, 9), demand=st.floats(0, 900))
 def test_noise_alone_never_takes_a_step_back(one: Policy, seed: int, start: int, demand: float) -> None:
     """A demand that stays where it is, give or take a tenth: it is followed in one direction, and then nothing is

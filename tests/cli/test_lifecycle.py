@@ -245,6 +245,7 @@ def test_explore_tells_the_numbers_and_the_bounds() -> None:
     assert "[1/1] event: complete within its bounds" in answer.err
 
 
+@pytest.mark.long
 def test_explore_for_programs_and_in_processes_of_their_own() -> None:
     rows = json.loads(lifecycle("explore", "event", "node", *QUICK, "-o", "json").out)
     assert [row["kind"] for row in rows] == ["event", "node"]

@@ -132,6 +132,7 @@ async def test_a_name_that_a_place_does_not_have_is_told_with_what_was_meant(
         assert f"because: aws.{world.region} has no image debian-21; did you mean debian-12" in answer.err
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-13")
 async def test_a_status_can_be_had_after_a_look(
     migrated: str, nats_server: Nats, world: SimWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

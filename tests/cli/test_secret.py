@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import first_fast
+
 
 def stead(*words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("STEAD_", "PG"))} | env
@@ -30,6 +32,7 @@ def test_a_secret_is_sealed_from_stdin(tmp_path: Path) -> None:
     assert again.stdout != sealed.stdout
 
 
+@pytest.mark.long
 def test_what_cannot_be_sealed_is_told(tmp_path: Path) -> None:
     key = tmp_path / "key"
     assert stead("secret", "seal", "--key", str(key), stdin="x").returncode == 2
@@ -80,8 +83,10 @@ def test_settings_come_from_a_file(tmp_path: Path, text: str, says: str) -> None
     assert "hunter2" not in said.stderr
 
 
-@pytest.mark.parametrize("command", ["server", "controller"])
-@pytest.mark.parametrize("dsn", ["postgresql://u:hunter2hunter2@h/db", "postgresql://h/db?password=hunter2hunter2"])
+@pytest.mark.parametrize("command", first_fast(["server", "controller"]))
+@pytest.mark.parametrize(
+    "dsn", first_fast(["postgresql://u:hunter2hunter2@h/db", "postgresql://h/db?password=hunter2hunter2"])
+)
 def test_a_password_in_the_address_of_a_database_is_refused_in_a_line(command: str, dsn: str) -> None:
     said = stead(command, "--database", dsn)
     assert said.returncode == 2

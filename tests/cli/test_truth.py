@@ -233,6 +233,7 @@ async def test_limits_are_changed_while_it_runs(
         assert (await w.stead("lane", "limit", w.lane, "--regions", "3")).code == Code.USAGE
 
 
+@pytest.mark.long
 async def test_calls_that_the_provider_refused_are_counted(
     migrated: str, nats_server: Nats, world: SimWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.change import Custody
+from tests.tiers import first_fast
 
 VM = KINDS["vm"]
 ME = Custody("me", 1)
@@ -127,7 +128,7 @@ def asked(path: str, action: str, force: bool) -> Asked:
 
 @pytest.mark.req("X-01")
 @pytest.mark.req("X-02")
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", first_fast(STATES, 2))
 async def test_what_is_said_before_is_what_happens(migrated: str, state: str) -> None:
     async with hand(migrated) as h:
         for action, actor, force in product(ACTIONS, ("user", "admin"), (False, True)):
@@ -174,7 +175,7 @@ async def same(h: Hand, path: str, said: Explanation, planned: Rehearsal, answer
 
 
 @pytest.mark.req("X-01")
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", first_fast(STATES, 2))
 async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
     async with hand(migrated) as h:
         for action in ACTIONS[:-1]:
@@ -206,7 +207,7 @@ async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
 
 @pytest.mark.req("X-01")
 @pytest.mark.req("X-02")
-@pytest.mark.parametrize("kind", [kind for kind, lifecycle in KINDS.items() if not lifecycle.members])
+@pytest.mark.parametrize("kind", first_fast((kind for kind, lifecycle in KINDS.items() if not lifecycle.members), 3))
 async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str) -> None:
     lifecycle = KINDS[kind]
     rests = [state for state in lifecycle.states if state.cls is not StateClass.MOVING]

@@ -207,6 +207,7 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
 
 
+@pytest.mark.long
 async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated: str) -> None:
     """Through two controllers, a hundred times: never both, never neither."""
     async with engine(migrated) as one, engine(migrated) as two:

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from uuid import UUID
 
+import pytest
+
 from stead.controller.admission import Accepted
 from stead.controller.cascading import PLANS, Cascading
 from stead.controller.steps import Failed, Steps, Waits
@@ -103,6 +105,7 @@ async def test_a_cloudspace_is_deleted_and_restored_with_all_that_went_with_it(m
         assert set(await one.states(SPACE, *PARTS)) <= {"DESTROYED", None}
 
 
+@pytest.mark.long
 async def test_an_account_does_so_with_its_cloudspaces(migrated: str) -> None:
     async with house(migrated) as one:
         assert (await one.done("cloudspace", OTHER, "disable"))["outcome"] == "done"

@@ -157,6 +157,7 @@ async def test_a_node_with_machines_is_not_taken_out(migrated: str) -> None:
         assert await one.state(N2) == "DECOMMISSIONED"
 
 
+@pytest.mark.long
 async def test_of_a_machine_and_the_maintenance_of_its_node_one_comes_first(migrated: str) -> None:
     """Whichever it is: a node in maintenance has no machine that runs on it."""
     async with house(migrated, machines=0) as one:

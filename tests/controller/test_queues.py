@@ -251,6 +251,7 @@ async def test_the_same_key_again_is_the_same_place(migrated: str) -> None:
         assert await c.ask(VM, "suspend", key="k-1") == Accepted(id, repeated=True)
 
 
+@pytest.mark.long
 @pytest.mark.req("S2-03")
 async def test_of_two_controllers_exactly_one_begins_it(migrated: str) -> None:
     paths = [f"/ns/m/g/{i}" for i in range(40)]
@@ -271,6 +272,7 @@ async def test_of_two_controllers_exactly_one_begins_it(migrated: str) -> None:
         assert len(requests) == len(paths)
 
 
+@pytest.mark.long
 @pytest.mark.req("S2-03")
 async def test_a_cancel_and_its_turn_race_and_one_of_them_wins(migrated: str) -> None:
     paths = [f"/ns/m/g/{i}" for i in range(40)]

@@ -156,6 +156,7 @@ async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrat
         assert await in_flight(e) == {}
 
 
+@pytest.mark.long
 async def test_two_controllers_never_give_the_same_room(migrated: str) -> None:
     async with engine(migrated) as one, engine(migrated) as two:
         await limit(one, "aws", 7)
@@ -189,6 +190,7 @@ async def test_limits_can_be_changed_while_it_runs(migrated: str) -> None:
         await e.send(Written({}, [], []))
 
 
+@pytest.mark.long
 async def test_regions_take_turns_where_a_provider_bears_only_one(migrated: str) -> None:
     async with engine(migrated) as e:
         grants = with_grants(e)

@@ -163,6 +163,7 @@ async def test_past_its_deadline_it_is_fenced_off_then_looked_at(migrated: str) 
         assert found.decided.startswith("returned to RUNNING, from STOPPING")
 
 
+@pytest.mark.long
 @pytest.mark.req("X-12")
 async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_deadline(migrated: str) -> None:
     async with night(migrated) as n:
@@ -284,6 +285,7 @@ async def test_pages_go_through_all_of_it_once(migrated: str) -> None:
         assert await n.stuck("/ac") == []
 
 
+@pytest.mark.long
 @pytest.mark.req("S2-10")
 async def test_what_is_at_rest_costs_nothing(migrated: str) -> None:
     """Among 20,000 at rest and 20,000 under way, the plans of both lists read no table from end to end."""

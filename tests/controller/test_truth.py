@@ -99,6 +99,7 @@ async def test_what_moves_is_shown_and_not_judged(
         await settled(one, "Suspended")
 
 
+@pytest.mark.long
 async def test_what_is_on_its_way_at_the_provider_is_not_judged(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld
 ) -> None:
@@ -138,6 +139,7 @@ async def test_who_cannot_be_asked_is_told(migrated: str, nats_server: Nats, cel
         ]
 
 
+@pytest.mark.long
 async def test_nobody_waits_long_for_who_does_not_answer(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +182,7 @@ class Told(Looks):
         return {row.path: StateLine(row.snapshot.fence, self.seen, row.path, revision=self.revision) for row in found}
 
 
+@pytest.mark.long
 async def test_what_changes_while_somebody_looks_is_not_judged(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld
 ) -> None:
@@ -199,6 +202,7 @@ async def test_what_is_there_with_another_spec_is_broken(
             assert (found.seen, found.agrees) == (seen, agrees)
 
 
+@pytest.mark.long
 async def test_a_page_begins_with_the_path_itself(migrated: str, nats_server: Nats, cell: str) -> None:
     async with controller(migrated, nats_server, cell, without=WITHOUT) as one:
         asked = service(one)

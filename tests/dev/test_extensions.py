@@ -120,7 +120,7 @@ def lacking_server(lacking: Path) -> Iterator[Postgres]:
 @pytest.mark.parametrize(
     "words",
     [
-        ("server", "--open", "--port", "1", "--database"),
+        pytest.param(("server", "--open", "--port", "1", "--database"), marks=pytest.mark.long),
         pytest.param(("controller", "--database"), marks=pytest.mark.long),
         ("token", "create", "root", "--role", "admin", "--direct", "--database"),
     ],
@@ -151,6 +151,7 @@ async def test_role_without_create_is_told_what_a_superuser_runs(database: str, 
         await connection.close()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only for root PostgreSQL runs as another user")
 def test_root_is_told_that_postgres_user_cannot_read_server(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()

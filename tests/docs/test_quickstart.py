@@ -62,6 +62,7 @@ def test_readme_commands_in_a_terminal_end_as_it_says(terminal: Beside) -> None:
     assert terminal.run("stead mci delete shop/web").code == 0  # the next page makes it anew
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_quickstart_is_true(terminal: Beside) -> None:
     refused, failed = "stead explain shop/web suspend", "stead mci reboot shop/web"

@@ -32,6 +32,7 @@ from tests.drivers.conformance import Conformance, World, create, known, look, u
 from tests.drivers.ec2 import ACTIONS, REGION, ROOT, Ec2Cloud, Ec2World, Planned
 from tests.drivers.test_sim import saying
 from tests.integration.whole import PATH, controller, running, settled
+from tests.tiers import brief
 
 NOWHERE = {"id": "i-0123456789abcdef0"}
 
@@ -51,6 +52,14 @@ async def driver(world: Ec2World) -> AsyncIterator[Ec2Driver]:
     await speaker.close()
 
 
+@brief(
+    "test_create_again_returns_the_same",
+    "test_create_after_a_lost_reply_adopts_what_was_made",
+    "test_suspend_and_resume_may_be_repeated",
+    "test_terminate_may_be_repeated",
+    "test_throttling_slows_the_lane_and_does_nothing",
+    "test_inventory_has_what_is_there_with_token_and_path",
+)
 class TestConformance(Conformance):
     """On a real server."""
 
@@ -456,6 +465,7 @@ class TestConfig:
         await driver.close()
 
 
+@pytest.mark.long
 async def test_a_vm_through_every_layer(
     migrated: str, nats_server: Nats, cell: str, driver: Ec2Driver, world: Ec2World
 ) -> None:

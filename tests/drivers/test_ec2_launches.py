@@ -271,6 +271,7 @@ class TestInventory:
         (found,) = await driver.inventory()
         assert (found.token, found.path, found.facts) == (member.token, member.path, member.facts)
 
+    @pytest.mark.long
     async def test_a_hundred_members_are_looked_at_in_one_call(self, driver: Ec2Driver, world: Ec2World) -> None:
         members = world.launch(100)
         made = await create(driver, members)

@@ -15,6 +15,7 @@ from stead.drivers.ec2.securitygroups import rules
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.conformance import known, look, until
 from tests.drivers.ec2 import Ec2Cloud, Ec2World
+from tests.tiers import first_fast
 
 PUBLIC = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJd8g+PZhsp5yQVnvHCPLPOMqKMbEBqJ3lMHmYIPmYFW ann@home"
 OTHER = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl bob@home"
@@ -109,8 +110,8 @@ class TestNetwork:
         (vpc,) = await world.things("describe_vpcs", "Vpcs")
         assert vpc["CidrBlock"] == "10.0.0.0/16"
 
-    @pytest.mark.parametrize("step", STEPS)
-    @pytest.mark.parametrize("fault", ["lose", "drop"])
+    @pytest.mark.parametrize("step", first_fast(STEPS, 2))
+    @pytest.mark.parametrize("fault", first_fast(["lose", "drop"]))
     async def test_whichever_call_is_the_last_the_next_attempt_finishes_it(
         self, driver: Ec2Driver, world: Ec2World, step: str, fault: str
     ) -> None:
@@ -215,6 +216,7 @@ class TestNetwork:
         await delete(driver, member)
         assert await parts(world) == NOTHING
 
+    @pytest.mark.long
     async def test_throttling_in_the_middle_leaves_open_what_was_done(
         self, driver: Ec2Driver, world: Ec2World
     ) -> None:
@@ -249,8 +251,8 @@ class TestNetwork:
         assert await world.calls("ReplaceRoute") == 1
         assert await parts(world) == WHOLE
 
-    @pytest.mark.parametrize("step", ENDS)
-    @pytest.mark.parametrize("fault", ["lose", "drop"])
+    @pytest.mark.parametrize("step", first_fast(ENDS))
+    @pytest.mark.parametrize("fault", first_fast(["lose", "drop"]))
     async def test_a_removal_that_was_interrupted_is_finished(
         self, driver: Ec2Driver, world: Ec2World, step: str, fault: str
     ) -> None:
@@ -326,7 +328,7 @@ class TestSecurityGroup:
         assert await world.calls("AuthorizeSecurityGroupIngress") == 1
 
     @pytest.mark.parametrize("step", ["CreateSecurityGroup", "AuthorizeSecurityGroupIngress"])
-    @pytest.mark.parametrize("fault", ["lose", "drop"])
+    @pytest.mark.parametrize("fault", first_fast(["lose", "drop"]))
     async def test_whichever_call_is_the_last_the_next_attempt_finishes_it(
         self, driver: Ec2Driver, world: Ec2World, step: str, fault: str
     ) -> None:
@@ -343,6 +345,7 @@ class TestSecurityGroup:
         (group,) = await world.things("describe_security_groups", "SecurityGroups")
         assert len(group["IpPermissions"]) == 2
 
+    @pytest.mark.long
     async def test_sixteen_at_once_make_one(self, driver: Ec2Driver, world: Ec2World) -> None:
         network = await create(driver, world.thing("network"))
         member = world.thing("securitygroup", shared={"network": network.facts})

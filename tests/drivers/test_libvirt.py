@@ -33,6 +33,7 @@ from tests.drivers.datacenter_conformance import (
 )
 from tests.drivers.libvirt_server import Libvirt, missing
 from tests.drivers.libvirt_world import NODES, LibvirtWorld
+from tests.tiers import brief
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +72,17 @@ async def driver(world: LibvirtWorld) -> AsyncIterator[LibvirtDriver]:
     await speaker.close()
 
 
+@brief(
+    "test_a_token_makes_one_machine_with_one_spec",
+    "test_a_machine_is_led_through_its_states",
+    "test_what_is_deleted_lies_there_until_it_is_restored_or_destroyed",
+    "test_a_disk_is_attached_and_detached",
+    "test_disks_lie_in_the_bin_alone_or_with_their_machine",
+    "test_a_cloudspace_is_a_network_on_every_node",
+    "test_a_node_is_there_while_it_answers",
+    "test_a_machine_has_a_copy_of_its_image",
+    "test_what_cannot_be_is_refused",
+)
 class TestConformance(DatacenterConformance):
     """On libvirt's test driver."""
 

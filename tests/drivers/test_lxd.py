@@ -30,6 +30,7 @@ from tests.drivers.lxd_server import Lxd, missing
 from tests.drivers.lxd_world import LxdWorld, Proxy, saying, with_verb
 from tests.drivers.lxd_world import Request as Sent
 from tests.integration.whole import PATH, controller, running, settled
+from tests.tiers import brief, first_fast
 
 LIFE = {
     "create": "Running",
@@ -65,6 +66,13 @@ async def driver(world: LxdWorld) -> AsyncIterator[LxdDriver]:
     await speaker.close()
 
 
+@brief(
+    "test_create_again_returns_the_same",
+    "test_suspend_and_resume_may_be_repeated",
+    "test_terminate_may_be_repeated",
+    "test_inventory_has_what_is_there_with_token_and_path",
+    "test_absent_is_what_is_not_there_and_nothing_else",
+)
 class TestConformance(Conformance):
     """On a real daemon."""
 
@@ -190,6 +198,7 @@ class TestCreate:
         await other.close()
 
 
+@brief("test_what_does_not_shut_down_is_stopped_by_force", "test_a_lost_reboot_may_have_been_done")
 class TestChange:
     """What runs, stops and starts."""
 
@@ -451,7 +460,7 @@ class TestAnswers:
 class TestThroughEveryLayer:
     """A VM at LXD, with a controller and an agent."""
 
-    @pytest.mark.parametrize("lost", ["", "create", "resume", "suspend", "terminate"])
+    @pytest.mark.parametrize("lost", first_fast(["", "create", "resume", "suspend", "terminate"]))
     async def test_it_goes_through_its_life_whatever_answer_is_lost(
         self, migrated: str, nats_server: Nats, cell: str, driver: LxdDriver, world: LxdWorld, lost: str
     ) -> None:
@@ -486,6 +495,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 async def test_https_with_a_certificate_that_lxd_trusts(driver: LxdDriver, world: LxdWorld) -> None:
     (made,) = await create(driver, world)
     own = world.lxd.home / "server.crt"

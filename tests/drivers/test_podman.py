@@ -24,6 +24,7 @@ from tests.drivers.conformance import eventually, known, look
 from tests.drivers.edge_conformance import READY, EdgeConformance, act, changed, furnished, make
 from tests.drivers.process_world import ProcessWorld
 from tests.drivers.system_conformance import SystemConformance
+from tests.tiers import brief
 
 pytestmark = [
     pytest.mark.slow,
@@ -133,10 +134,21 @@ async def driver(world: PodmanWorld) -> AsyncIterator[PodmanDriver]:
     await speaker.close()
 
 
+@brief(
+    "test_an_app_is_updated_and_restored",
+    "test_a_token_makes_one_thing_with_one_spec",
+    "test_what_cannot_be_is_refused",
+    "test_calls_end_in_time",
+)
 class TestConformance(EdgeConformance):
     """With real containers."""
 
 
+@brief(
+    "test_a_service_is_updated_and_restored",
+    "test_a_job_that_fails_says_why_and_is_not_run_again",
+    "test_what_cannot_be_is_refused",
+)
 class TestSystems(SystemConformance):
     """With real containers."""
 

@@ -415,6 +415,7 @@ asyncio.run(main())
         known([app], await act(driver, "create", [app]))
         assert await look(driver, app) == [READY]
 
+    @pytest.mark.long
     @pytest.mark.slow
     async def test_fifty_at_once_and_nothing_is_left(self, driver: ProcessDriver, world: ProcessWorld) -> None:
         (cluster,) = await make(driver, world.cluster())

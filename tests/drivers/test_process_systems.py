@@ -155,6 +155,7 @@ class TestRolling:
         known([new], await change)
         assert min(counts) == 2
 
+    @pytest.mark.long
     async def test_what_takes_longer_than_a_call_goes_on(self, world: ProcessWorld) -> None:
         driver = world.driver(timeout=4)
         (service,) = await make(driver, world.service(4))
@@ -167,6 +168,7 @@ class TestRolling:
         assert (worst >= 3, await tell(driver, new)) == (True, (STABLE, 2))
         await driver.close()
 
+    @pytest.mark.long
     async def test_an_order_takes_as_many_calls_as_it_needs(self, world: ProcessWorld) -> None:
         driver = Counting(world.driver(patience=0))
         made = known([service := world.service(TRIES + 2)], await act(driver, "create", [service]))
@@ -239,6 +241,7 @@ class TestRolling:
         known([service], await act(driver, "restore", [service]))
         assert (world.processes(service), len(world.keepers())) == (before, 2)
 
+    @pytest.mark.long
     async def test_a_killed_agent_leaves_a_change_that_the_next_one_finishes(
         self, driver: ProcessDriver, world: ProcessWorld
     ) -> None:
@@ -258,6 +261,7 @@ class TestRolling:
         assert len(half & {*world.processes(service)}) == 2  # those that were as they should be were left alone
         assert len(world.keepers()) == 4
 
+    @pytest.mark.long
     async def test_an_agent_that_died_before_a_keeper_was_told(
         self, driver: ProcessDriver, world: ProcessWorld, monkeypatch: pytest.MonkeyPatch
     ) -> None:

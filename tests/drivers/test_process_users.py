@@ -126,7 +126,7 @@ class TestIds:
         assert sorted(commands(spec.App)) == ["command", "health.command"], "a new command has to be added below"
         driver = world.driver(isolation=isolation, **settings)
         id = str(FIRST)
-        checks = {"command": shell("id -u > checked; id -G >> checked"), "every": 0.05}
+        checks = {"command": shell("{ id -u; id -G; } > checking; mv checking checked"), "every": 0.05}
         says = shell("id -u; id -G; echo > $HOME/file; echo out > /dev/stdout; exec sleep 1000")
         (cluster,) = await make(driver, world.cluster())
         (app,) = await make(driver, world.app(cluster, command=says, health=checks))

@@ -83,6 +83,7 @@ async def test_it_knows_no_other_kinds(driver: Driver) -> None:
         registry.make("program", {"program": "true", "kinds": "lamp,,torch"})
 
 
+@pytest.mark.long
 def test_one_that_ends_without_listening_has_done_what_it_did(driver: Driver) -> None:
     """The loop of an agent may see that it has ended before it was told anything."""
 

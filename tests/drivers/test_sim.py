@@ -243,6 +243,7 @@ class TestAccounts:
 class TestServer:
     """The process."""
 
+    @pytest.mark.long
     async def test_a_killed_server_remembers_all_that_it_answered(self) -> None:
         with SimCloud() as cloud:
             world = SimWorld(cloud)

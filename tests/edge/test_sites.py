@@ -59,6 +59,7 @@ async def test_a_silent_agent_is_missed_and_comes_back_under_a_new_id(edge: Edge
     assert second.snapshot.notify > first.snapshot.notify
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-10")
 async def test_a_new_run_supersedes_the_old_one_whose_silence_then_says_nothing(edge: Edge) -> None:
     async with edge.agent():
@@ -166,6 +167,7 @@ async def test_a_failed_creation_leaves_nothing(edge: Edge) -> None:
         assert await edge.do("create", cluster, {"nodes": 1}) == "done"
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-08", "S1-09")
 async def test_what_was_asked_for_while_nobody_was_there_is_done_when_it_is_back(edge: Edge) -> None:
     cluster = f"{edge.site}/c"
@@ -180,6 +182,7 @@ async def test_what_was_asked_for_while_nobody_was_there_is_done_when_it_is_back
         assert await edge.world.made(str(row.token)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-08")
 async def test_what_changed_at_the_site_behind_a_cut_is_told_when_it_is_back(edge: Edge) -> None:
     cluster, app = f"{edge.site}/c", f"{edge.site}/c/web"

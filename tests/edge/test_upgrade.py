@@ -15,6 +15,7 @@ import pytest
 from stead.agent.succession import Succession
 from stead.lifecycle.rows import Actor
 from tests.edge.site import APP, Edge
+from tests.tiers import first_fast
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -126,7 +127,7 @@ async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, mach
 @pytest.mark.req("S1-11")
 @pytest.mark.parametrize(
     ("fault", "says"),
-    [("missing", "there is no version"), ("crashes", "it cannot run here"), ("dumb", "ended with 3")],
+    first_fast([("crashes", "it cannot run here"), ("missing", "there is no version"), ("dumb", "ended with 3")]),
 )
 async def test_where_the_new_agent_fails_the_old_one_goes_on(
     edge: Edge, machine: Machine, fault: str, says: str
@@ -150,6 +151,7 @@ async def test_where_the_new_agent_fails_the_old_one_goes_on(
     assert machine.agents() == [old]
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-11")
 async def test_changes_are_refused_meanwhile_and_a_killed_new_agent_is_a_failure(
     edge: Edge, machine: Machine
@@ -183,6 +185,7 @@ async def test_a_new_agent_that_comes_no_further_is_ended_in_the_end(tmp_path: P
     assert not Path("/proc", pid).exists()
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-11")
 async def test_an_old_agent_that_dies_meanwhile_is_not_missed(edge: Edge, machine: Machine) -> None:
     machine.has("2.0")
@@ -197,6 +200,7 @@ async def test_an_old_agent_that_dies_meanwhile_is_not_missed(edge: Edge, machin
     assert old not in machine.agents()
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-11")
 async def test_a_new_agent_that_had_taken_over_and_died_says_so_when_it_is_back(edge: Edge, machine: Machine) -> None:
     machine.has("2.0", "dumb")
@@ -210,6 +214,7 @@ async def test_a_new_agent_that_had_taken_over_and_died_says_so_when_it_is_back(
     assert await edge.state(edge.site) == "Ready"
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-14")
 @pytest.mark.parametrize("words", ["newer", "older"])
 async def test_an_agent_whose_words_are_of_another_version_works(edge: Edge, machine: Machine, words: str) -> None:

@@ -141,6 +141,7 @@ async def test_what_a_place_does_not_have_costs_nothing_and_near_misses_are_name
             assert not [call for call in await world.recorded() if call["verb"].startswith("create")]
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-03")
 async def test_a_failure_in_preparation_takes_back_what_was_made(grounds: Grounds) -> None:
     async with place(grounds) as here:
@@ -158,6 +159,7 @@ async def test_a_failure_in_preparation_takes_back_what_was_made(grounds: Ground
         assert await here.vms("web") == {"Running": 4}
 
 
+@pytest.mark.long
 async def test_twenty_ask_at_the_same_moment_and_what_they_share_is_made_once(grounds: Grounds) -> None:
     async with place(grounds, SOON) as here:
         await here.worlds["aws"].fault(kind="slow", verb="create-network", seconds=0.5)
@@ -256,6 +258,7 @@ async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
         assert len((await world.get(f"aws/{world.region}/instances"))["instances"]) == 2
 
 
+@pytest.mark.long
 async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds: Grounds) -> None:
     async with place(grounds) as here:
         assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
@@ -302,6 +305,7 @@ async def test_refine_leaves_no_orphan(grounds: Grounds) -> None:
         assert [instance["state"] for instance in there] == ["stopped", "stopped"]
 
 
+@pytest.mark.long
 async def test_what_is_terminated_is_done_with_what_it_shared(grounds: Grounds) -> None:
     async with place(grounds) as here:
         assert await here.outcome(await here.ask("web", "create", here.file(1, 1))) == "done"
@@ -337,6 +341,7 @@ async def test_a_creation_that_is_cancelled_while_it_is_prepared_leaves_nothing(
         await until(lambda: _nothing_shared(here), 40)  # it was being made, and is found by the sweep
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-17")
 async def test_a_preparation_is_taken_up_by_another_controller(grounds: Grounds) -> None:
     async with AsyncExitStack() as stack:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimWorld
@@ -52,6 +54,7 @@ async def test_another_controller_carries_on(migrated: str, nats_server: Nats, c
         await settled(two, "Running")
 
 
+@pytest.mark.long
 async def test_a_hundred_at_once_through_two_agents(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld
 ) -> None:

@@ -35,6 +35,7 @@ from tests.integration.doomed import PACE
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.lives import Moment
 from tests.integration.within import agent, ask, carry, controller, settled, wish
+from tests.tiers import first_fast
 
 NEVER = 3600
 PATIENT = replace(PACE, resend=NEVER)
@@ -92,7 +93,7 @@ LATE = [
 
 
 @pytest.mark.req("X-04", "S1-03")
-@pytest.mark.parametrize("moment", LATE, ids=str)
+@pytest.mark.parametrize("moment", first_fast(LATE), ids=str)
 async def test_a_stopped_agent_wakes_up_late(grounds: Grounds, moment: Moment) -> None:
     """It wakes up when its order was carried out by another, and a third has taken the next one."""
     async with grounds.one() as ground, controller(ground) as one:
@@ -123,7 +124,7 @@ async def test_a_stopped_agent_wakes_up_late(grounds: Grounds, moment: Moment) -
 @pytest.mark.req("X-04")
 @pytest.mark.parametrize(
     ("moment", "deeds"),
-    [(stop("acknowledge order", "after"), 0), (stop("call reboot"), 1), (stop("say report"), 1)],
+    first_fast([(stop("call reboot"), 1), (stop("acknowledge order", "after"), 0), (stop("say report"), 1)]),
     ids=str,
 )
 async def test_a_stopped_agent_reboots_at_most_once(grounds: Grounds, moment: Moment, deeds: int) -> None:
@@ -381,6 +382,7 @@ async def test_of_a_batch_each_member_ends_for_itself(grounds: Grounds) -> None:
         assert [await ground.world.made(str(row.token)) for row in (good, bad)] == [1, 0]
 
 
+@pytest.mark.long
 async def test_of_a_batch_only_what_was_taken_is_touched(grounds: Grounds) -> None:
     async with grounds.one() as ground, controller(ground, pace=PATIENT) as one:
         mine, yours = await batch(one, ground, "mine", "yours")
@@ -393,6 +395,7 @@ async def test_of_a_batch_only_what_was_taken_is_touched(grounds: Grounds) -> No
         assert [await ground.world.made(str(row.token)) for row in (mine, yours)] == [1, 1]
 
 
+@pytest.mark.long
 @pytest.mark.req("S2-10")
 async def test_a_reboot_whose_answer_is_lost_is_looked_at_and_not_repeated(grounds: Grounds) -> None:
     async with grounds.one() as ground, controller(ground) as one, agent(ground):
@@ -454,6 +457,7 @@ def speak(patch: pytest.MonkeyPatch, version: tuple[int, int], *words: str) -> N
     patch.setattr(Client, "publish", spoken)
 
 
+@pytest.mark.long
 async def test_versions_differ_by_what_is_added(grounds: Grounds, monkeypatch: pytest.MonkeyPatch) -> None:
     speak(monkeypatch, (1, 9))
     async with grounds.one() as ground, controller(ground, pace=DEFAULT) as one, agent(ground, pace=DEFAULT):

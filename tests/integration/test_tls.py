@@ -62,6 +62,7 @@ def secure(authority: Authority, migrated: str, nats_server: Nats) -> Iterator[S
         yield server
 
 
+@pytest.mark.long
 async def test_a_server_speaks_https_to_those_who_trust_its_authority(secure: Secure, authority: Authority) -> None:
     async with Client(secure.url, ca=str(authority.file), retries=0) as client:
         assert [one async for one in client.resources()] == []

@@ -54,6 +54,7 @@ async def connected(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record
         await connection.close()
 
 
+@pytest.mark.long
 async def test_every_combination_is_judged_as_the_catalog_says(migrated: str) -> None:
     small = [state.name for state in RESERVATION.states]
     parts = [" ".join(some) for count in (0, 1, 2) for some in combinations_with_replacement(small, count)]

@@ -113,6 +113,7 @@ async def test_an_active_lease_is_extended_and_given_more_hosts(lab: Lab) -> Non
     assert await lab.do("create", "/lab/third", terms(1, 1000, 3)) == ("done", "")  # what was ended early is free
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-06")
 async def test_the_end_is_told_before_it_comes_and_again_when_it_is_moved(lab: Lab) -> None:
     posted: list[dict[str, object]] = []
@@ -163,6 +164,7 @@ async def _becomes(count: Callable[[], Awaitable[int]], wanted: int) -> None:
     await whole.until(so, 60)
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-08")
 async def test_a_failed_host_is_replaced_or_told_of(lab: Lab) -> None:
     await lab.hosts("h1", "h2", "h3")
@@ -192,6 +194,7 @@ async def test_a_failed_host_is_replaced_or_told_of(lab: Lab) -> None:
     await are(False, False, ["h1", "h3"])
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-08")
 async def test_what_is_lost_where_it_was_handed_over_is_handed_over_anew(lab: Lab) -> None:
     await lab.hosts("h1")
@@ -209,6 +212,7 @@ async def test_what_is_lost_where_it_was_handed_over_is_handed_over_anew(lab: La
     await lab.until(LEASE, "ACTIVE")
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-01")
 async def test_delete_wins_whatever_goes_on(lab: Lab) -> None:
     await lab.hosts("h1")
@@ -251,6 +255,7 @@ async def test_a_host_that_was_handed_over_is_anothers_only_when_it_was_taken_ba
     assert await lab.do("create", "/lab/other", terms(1, 500)) == ("done", "")
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-06", "S3-09")
 async def test_hosts_are_not_handed_over_before_they_were_taken_back_from_another(lab: Lab) -> None:
     await lab.hosts("h1")
@@ -270,6 +275,7 @@ async def test_hosts_are_not_handed_over_before_they_were_taken_back_from_anothe
     assert before["history"][-1]["at"] < after["history"][0]["at"]
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-04")
 async def test_hosts_that_could_not_be_taken_back_are_asked_for_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch

@@ -22,6 +22,7 @@ from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
 from tests.lifecycle.test_decide import DONE, FAILED, TAKE, after, no, yes
 from tests.lifecycle.test_explore import then
+from tests.tiers import examples
 
 VM, MCI, CLUSTER = KINDS["vm"], KINDS["mci"], KINDS["clusterinst"]
 MACHINE, CLOUDSPACE, SERVICE = KINDS["machine"], KINDS["cloudspace"], KINDS["service"]
@@ -287,7 +288,7 @@ def words(lc: Lifecycle, snap: Snapshot) -> list[Event]:
 
 
 @given(kind=st.sampled_from(DRIVEN), choices=st.lists(st.integers(0, 997), min_size=1, max_size=12))
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_wherever_an_agent_is_awaited_it_is_an_early_deadline(kind: str, choices: list[int]) -> None:
     lc, snap = KINDS[kind], Snapshot(KINDS[kind].initial.name)
     for choice in choices:

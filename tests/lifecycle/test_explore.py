@@ -28,7 +28,7 @@ FEWER = Bounds(crashes=0, repeats=0)
 """Enough where a fault shows only when everything has been visited; and what every run of the tests explores itself
 of large kinds. The full bounds take minutes, and `make explore`: its record has to be of this very code."""
 
-SMALL = 30_000
+SMALL = 1_000
 """Worlds that are explored in full all the same."""
 
 
@@ -38,13 +38,16 @@ def test_every_kind_was_explored_in_full_as_it_is_now() -> None:
     assert explored.EXPLORED.keys() == KINDS.keys()
 
 
+LONG = [pytest.mark.long]
+
+
 def large(kind: str) -> bool:
     return explored.EXPLORED[kind].worlds > SMALL
 
 
 @pytest.mark.slow
 @pytest.mark.req("X-06")
-@pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.long] if large(k) else []) for k in KINDS])
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=LONG if large(k) and k != "vm" else []) for k in KINDS])
 def test_every_kind_holds(kind: str) -> None:
     full = explored.EXPLORED[kind]
     result = explore(KINDS[kind], FEWER if large(kind) else Bounds())
@@ -377,6 +380,10 @@ FAULTS = [
 ]
 
 
+FOUND_LATE = {"drift is never found", "a rollback leads nowhere"}
+"""Faults that show only after tens of thousands of worlds."""
+
+
 def look(fault: Fault) -> Result:
     lifecycle = fault.lifecycle or KINDS[fault.kind]
     law = lifecycle if fault.own_law else KINDS[fault.kind]
@@ -384,7 +391,11 @@ def look(fault: Fault) -> Result:
 
 
 @pytest.mark.req("X-06")
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f.family}: {f.name}")
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, marks=LONG if fault.name in FOUND_LATE else []) for fault in FAULTS],
+    ids=lambda f: f"{f.family}: {f.name}",
+)
 def test_a_planted_fault_is_caught_and_told_as_a_story(fault: Fault) -> None:
     result = look(fault)
     assert result.violation is not None

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CONFTEST = """
 import pytest
 from tests.plugins import alone
@@ -50,11 +52,13 @@ def together(lines: list[str]) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_nobody_runs_beside_who_is_alone(tmp_path: Path) -> None:
     lines = lived(tmp_path, "pytest.mark.alone")
     assert len(lines) == 60
     assert together(lines) == set()
 
 
+@pytest.mark.long
 def test_without_the_mark_they_run_together(tmp_path: Path) -> None:
     assert together(lived(tmp_path, "()")) != set()

@@ -23,6 +23,7 @@ from stead.lifecycle.claims import Claim, Conflict, Handle, Held, Mode, claims_f
 from stead.store.store import speak_json
 from tests.lanes import every_lane
 from tests.lifecycle.test_claims import NODES
+from tests.tiers import examples
 
 X, I = Mode.EXCLUSIVE, Mode.INTENTION  # noqa: E741
 HOLDERS = ("one", "two", "three")
@@ -171,7 +172,7 @@ async def drive(dsn: str, sequence: list[tuple[str, str, tuple[Claim, ...]]]) ->
 @pytest.mark.req("S4-03", "S4-04")
 @given(sequence=st.lists(steps, min_size=1, max_size=25))
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_the_database_grants_what_the_algebra_grants(
@@ -258,6 +259,7 @@ async def test_a_read_does_not_show_claims_that_are_newer_than_itself(migrated: 
         assert await asyncio.wait_for(looking, 20) is None
 
 
+@pytest.mark.long
 @pytest.mark.req("S4-03")
 def test_claims_outlast_a_restart_of_everything() -> None:
     async def first(dsn: str) -> UUID:

@@ -28,6 +28,7 @@ from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
 from stead.store import Row, Store
 from stead.store.template import Begin
+from tests.tiers import examples
 
 KINDS = {name: replace(kind, needs=()) for name, kind in catalog.KINDS.items()}
 """Each by itself, with nothing above it."""
@@ -164,7 +165,7 @@ async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
 @pytest.mark.slow
 @given(steps=st.lists(st.lists(st.integers(0, 997), min_size=AT_ONCE, max_size=AT_ONCE), min_size=12, max_size=12))
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_random_events_leave_the_same_in_the_database_and_in_a_dictionary(

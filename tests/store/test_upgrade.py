@@ -70,6 +70,7 @@ async def test_who_keeps_others_waiting_is_seen(database: str) -> None:
     assert "resources" in others.behind
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_a_lock_that_cannot_be_had_keeps_nobody_waiting_and_is_tried_again(migrated_before: str) -> None:
     holder = await asyncpg.connect(migrated_before)

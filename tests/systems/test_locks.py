@@ -25,6 +25,7 @@ from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Trigger
 from stead.store import Store
 from tests.systems.town import LANE, Town, serve_lane, service
+from tests.tiers import examples
 
 NODES = 1000
 CONTROLLERS = 3
@@ -220,7 +221,7 @@ near = st.tuples(st.integers(0, CONTROLLERS - 1), st.integers(0, len(KINDS) - 1)
     rounds=st.lists(st.lists(step | near, min_size=1, max_size=8), min_size=4, max_size=10),
 )
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # what is smaller meets others at other moments
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],

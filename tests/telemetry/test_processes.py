@@ -43,6 +43,7 @@ def _metrics(one: House) -> str:
     return httpx.get(f"{one.url}/metrics").text
 
 
+@pytest.mark.long
 def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     made(running, "shop/one")
     wait_until(lambda: value(_metrics(running), "stead_agents", state="there") == 1, "the agent to be counted")
@@ -69,6 +70,7 @@ def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     assert value(of_agent, "stead_agent_orders_in_hand") == 0
 
 
+@pytest.mark.long
 def test_a_controller_that_is_gone_is_missing_and_comes_back(running: House) -> None:
     (controller,) = children(running.server.pid)
     os.kill(controller, signal.SIGKILL)

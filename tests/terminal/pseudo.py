@@ -43,7 +43,7 @@ class Screen(pyte.HistoryScreen):
 
     def erase_in_line(self, how: int = 0, private: bool = False) -> None:
         """Erase a line, and remember it."""
-        if line := self.display[self.cursor.y].rstrip():
+        if line := self._text(self.buffer[self.cursor.y]).rstrip():
             self.erased.append(line)
         super().erase_in_line(how, private)
 
@@ -54,11 +54,13 @@ class Screen(pyte.HistoryScreen):
 
     def shown(self) -> list[str]:
         """All lines from the first to the last that is not empty."""
-        gone = ["".join(line[x].data for x in range(self.columns)) for line in self.history.top]
-        lines = [line.rstrip() for line in (*gone, *self.display)]
+        lines = [self._text(line).rstrip() for line in self.history.top] + [line.rstrip() for line in self.display]
         while lines and not lines[-1]:
             lines.pop()
         return lines
+
+    def _text(self, line: Mapping[int, pyte.screens.Char]) -> str:
+        return "".join(line[x].data for x in range(self.columns))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import first_fast
 from tools import requirements
 from tools.requirements import Outcomes, problems, proofs, read_list, table
 
@@ -91,7 +92,7 @@ def test_the_projects_own_list_is_whole() -> None:
     assert list(read_list((ROOT / requirements.LIST).read_text())) == expected
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["here", "in workers"])
+@pytest.mark.parametrize("workers", first_fast([[], ["-n", "2"]]), ids=["here", "in workers"])
 def test_a_run_notes_how_each_test_ended(pytester: pytest.Pytester, workers: list[str]) -> None:
     pytester.makeini(f"[pytest]\npythonpath = {ROOT}\nmarkers = req(*ids)")
     pytester.makeconftest(

@@ -31,6 +31,7 @@ async def put(one: Controller, name: str) -> None:
     await one.store.put_scaling("shop", name, written(policy), policy.places, [""], "ann")
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-12")
 async def test_controllers_beside_each_other(migrated: str, nats_server: Nats, cell: str) -> None:
     await furnish(migrated)

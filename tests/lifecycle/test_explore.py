@@ -47,7 +47,7 @@ def large(kind: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.req("X-06")
-@pytest.mark.parametrize("kind", [pytest.param(k, marks=LONG if large(k) and k != "vm" else []) for k in KINDS])
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=LONG if large(k) else []) for k in KINDS])
 def test_every_kind_holds(kind: str) -> None:
     full = explored.EXPLORED[kind]
     result = explore(KINDS[kind], FEWER if large(kind) else Bounds())

@@ -39,6 +39,13 @@ def _state(one: House, path: str) -> str:
     return str(httpx.get(f"{one.url}/v1/resources/{path}").json().get("state"))
 
 
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url).is_success
+    except httpx.ConnectError:
+        return False
+
+
 def _metrics(one: House) -> str:
     return httpx.get(f"{one.url}/metrics").text
 
@@ -79,6 +86,7 @@ def test_a_controller_that_is_gone_is_missing_and_comes_back(running: House) -> 
 
 
 def test_a_port_that_is_taken_is_told(running: House) -> None:
+    wait_until(lambda: _answers(running.metrics), "the agent to tell its metrics")
     port = running.metrics.rpartition(":")[2].partition("/")[0]
     words = ["agent", "run", "--lane", LANE, "--metrics-port", port, "--nats", "nats://127.0.0.1:1"]
     ended = subprocess.run(

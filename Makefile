@@ -65,7 +65,7 @@ test-heavy: $(READY)
 # Which lines of src/stead the tests run, in all processes: make coverage, or make coverage ARGS="--tier full"
 coverage: $(READY)
 	mkdir -p .build && rm -f .build/coverage*
-	$(BIN)/coverage run -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal $(ARGS) || true
+	$(BIN)/coverage run -m pytest -n $(shell expr $$(nproc) + 2) --dist worksteal $(ARGS) || true
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover
 

@@ -14,6 +14,7 @@ from stead.bus.wire import Form, encode
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import LANE, granted, renew, take
+from tests.subscribing import flushed
 
 
 async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:
@@ -198,7 +199,7 @@ async def test_a_question_whose_answer_nobody_wants_is_not_worked_on(bus: Bus, n
     client = await nats.connect(nats_server.url)
     try:
         await client.publish(bus.subjects.look(LANE), encode(Look(LANE, [])))
-        await client.flush()
+        await flushed(client)
         assert await bus.look(Look(LANE, []), timeout=10) == LookReply([])
         assert (len(asked), bus.garbage.count) == (1, 1)
     finally:

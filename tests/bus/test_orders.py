@@ -13,6 +13,7 @@ from stead.bus.wire import encode
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import LANE, drain, eventually, order
+from tests.subscribing import flushed
 
 
 async def stored(bus: Bus, server: Nats) -> int:
@@ -312,12 +313,12 @@ async def test_what_somebody_writes_to_an_inbox_is_garbage_and_ends_nobody(bus: 
 
     try:
         await spy.subscribe("$JS.API.CONSUMER.MSG.NEXT.>", cb=overheard)
-        await spy.flush()
+        await flushed(spy)
         async with bus.orders(LANE) as lane:
             fetching = asyncio.create_task(lane.fetch(10, timeout=10))
             inbox = await heard
             await spy.publish(inbox, b"hello", reply="a.b")
-            await spy.flush()
+            await flushed(spy)
             await eventually(lambda: counted(bus))
             await bus.publish_order(order())
             assert len(await fetching) == 1

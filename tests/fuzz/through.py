@@ -48,6 +48,7 @@ from tests.fuzz.memory import Memory
 from tests.fuzz.result import Result
 from tests.fuzz.spoil import BYTES, Spoiler
 from tests.fuzz.wire import spoiled
+from tests.subscribing import flushed
 
 SPEED = 2000
 """Messages a second: what is said faster is dropped by the bus, and tries nothing."""
@@ -159,7 +160,7 @@ class Speaker:
             for number in range(count):
                 await self.say(client)
                 if number % BATCH == 0:
-                    await client.flush()
+                    await flushed(client)
                     await asyncio.sleep(max(0.0, began + number / SPEED - time.monotonic()))
                 if memory.at(number + 1, count):
                     say(f"  {number + 1} messages on the bus, {memory.line}")
@@ -168,7 +169,7 @@ class Speaker:
                 await asyncio.sleep(SELDOM + 1)
                 for subject in (self.subjects.poke, self.subjects.survey(LANE)):
                     await client.publish(subject, b"?")
-                await client.flush()
+                await flushed(client)
         finally:
             await client.close()
 

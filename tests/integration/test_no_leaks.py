@@ -35,6 +35,7 @@ from tests.drivers.ec2 import REGION, Ec2Cloud
 from tests.integration.certificates import Authority
 from tests.integration.refusing import Refusing
 from tests.integration.test_processes import Stead
+from tests.subscribing import flushed
 
 
 def marker(name: str) -> str:
@@ -326,7 +327,7 @@ class Listener:
             self.heard.append((message.subject, message.data + repr(message.headers).encode()))
 
         await self.connection.subscribe(">", cb=hear)
-        await self.connection.flush()
+        await flushed(self.connection)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -16,6 +16,7 @@ from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
+from tests.subscribing import flushed
 
 WITHOUT = ("drift", "orphans")
 
@@ -123,7 +124,7 @@ async def heard(server: Nats, one: Controller, resync: Resync) -> list[FullState
     """What a full state says."""
     client = await nats.connect(server.url)
     said = await client.subscribe(one.bus.subjects.report(resync.lane))
-    await client.flush()
+    await flushed(client)
     await resync.send()
     told: list[FullState] = []
     while not told or not told[-1].end:

@@ -24,6 +24,7 @@ from stead.pki.claims import decode
 from stead.pki.identity import Candidate, Identity
 from tests.bus.samples import granted, order
 from tests.pki.safe import CELL, SafeNats, Speaker, speaking
+from tests.subscribing import flushed
 
 OWN, FOREIGN = "aws.us-east-1", "edge.site-17"
 OF = Subjects(CELL)
@@ -258,7 +259,7 @@ async def test_an_answer_does_what_its_asker_may_not(
     async with speaking(safe, safe.controller) as ear, controller.reports() as reports:
         await _emptied(reports)
         heard = await ear.client.subscribe(place)
-        await ear.client.flush()
+        await flushed(ear.client)
         say = stolen.client.publish
         await say(OF.take("a1"), b"garbage", place)
         await say(OF.report(OWN), b"{}", place)
@@ -269,7 +270,7 @@ async def test_an_answer_does_what_its_asker_may_not(
         mine = await stolen.client.subscribe(f"{inbox('a1')}.mine")
         await say(OF.take("a1"), b"garbage", f"{inbox('a1')}.mine")
         assert b"not a message" in (await mine.next_msg(5)).data
-        await ear.client.flush()
+        await flushed(ear.client)
         assert heard.pending_msgs == 0
         assert asked == []
         assert await controller.identity() == before  # the streams are the same ones

@@ -20,8 +20,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Self
 
-PATIENCE = 30.0
-"""Seconds for a start or a stop; only a machine under heavy load needs more than two of them."""
+PATIENCE = 120.0
+"""Seconds for a start or a stop; only a machine under heavy load needs more than five of them."""
 
 KEEPER = """
 held=
@@ -119,7 +119,8 @@ class Server:
                 raise NotStarted
         except (NotStarted, TimeoutError) as error:
             self.end(signal.SIGKILL)
-            raise NotStarted(self.log.read_text(errors="replace")[-2000:]) from error
+            late = f"it was not ready within {PATIENCE:.0f} s: " if isinstance(error, TimeoutError) else ""
+            raise NotStarted(late + self.log.read_text(errors="replace")[-2000:]) from error
 
     def stop(self) -> None:
         """End it in an orderly way; what it stored stays."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -23,6 +26,9 @@ from tests.plugins.spread import spread
 from tests.tiers import ALL_EXAMPLES, FEW_EXAMPLES
 from tools.evidence import Evidence
 from tools.requirements import EVIDENCE
+
+MEMORY, ROOM = Path("/dev/shm"), 8 << 30
+"""A file system in memory, and the bytes that have to be free there for it to be used."""
 
 # Every client of httpx otherwise reads all certificates of the world, whether or not it will ever need one.
 os.environ.setdefault("SSL_CERT_DIR", "/etc/ssl/certs")
@@ -67,8 +73,20 @@ def uid_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """One PostgreSQL for the run, or for each worker of a parallel one. Whoever stops it starts one of their own."""
-    with Postgres(fsync=False) as server:
+    with in_memory():
+        server = Postgres(fsync=False)
+    with server:
         yield server
+
+
+@contextmanager
+def in_memory() -> Iterator[None]:
+    """Servers that are made meanwhile have their folder in memory, where there is room: disks may stall."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
+    with pytest.MonkeyPatch.context() as patched:
+        if roomy:
+            patched.setattr(tempfile, "tempdir", str(MEMORY))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -113,7 +131,9 @@ async def strict(migrated: str) -> str:
 @pytest.fixture(scope="session")
 def nats_server() -> Iterator[Nats]:
     """One NATS server, shared likewise. Tests keep apart by the name of their cell."""
-    with Nats() as server:
+    with in_memory():
+        server = Nats()
+    with server:
         yield server
 
 

@@ -84,7 +84,9 @@ class Budget:
 
     def _add(self, name: str, start: tuple[float, float], shared: tuple[float, float]) -> None:
         now = _now()
-        self.costs.append(Cost(name, now[0] - start[0] - shared[0], now[1] - start[1] - shared[1]))
+        # A process that ended and that somebody else waited for takes the time it had used with it.
+        processor = max(0.0, now[1] - start[1] - shared[1])
+        self.costs.append(Cost(name, now[0] - start[0] - shared[0], processor))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

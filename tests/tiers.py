@@ -20,9 +20,10 @@ def brief[C: type](*names: str) -> Callable[[C], C]:
         tests = {name: getattr(cls, name) for name in dir(cls) if name.startswith("test_")}
         unknown = set(names) - set(tests)
         assert not unknown, f"{cls.__name__} has no {', '.join(sorted(unknown))}"
-        for name in set(tests) - set(names):
-            # Another class may inherit the same function, and run all of it in the fast tier.
-            setattr(cls, name, pytest.mark.long(_copy(tests[name])))
+        for name, test in tests.items():  # in the same order in every worker
+            if name not in names:
+                # Another class may inherit the same function, and run all of it in the fast tier.
+                setattr(cls, name, pytest.mark.long(_copy(test)))
         return cls
 
     return mark

@@ -29,6 +29,8 @@ def datacenter(cell: Trial, tmp_path: Path) -> Iterator[Stead]:
     words = ("--nats", bus[0], "--cell", "dev", "--lane", "libvirt.dc", "--name", "dc-1", "--driver", "libvirt")
     with Stead("agent", "run", *words, *(word for one in settings for word in ("--set", one))) as agent:
         for made in (
+            "lane allow libvirt.dc dc",
+            "lane allow libvirt.dc acme",
             "node create dc/n1",
             "node create dc/n2",
             "account create acme",

@@ -198,7 +198,7 @@ class TestCreate:
         await other.close()
 
 
-@brief("test_what_does_not_shut_down_is_stopped_by_force", "test_a_lost_reboot_may_have_been_done")
+@brief("test_what_does_not_shut_down_is_stopped_by_force")
 class TestChange:
     """What runs, stops and starts."""
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from stead.dev.children import children
+from stead.dev.engines import nats_binary
 
 ROOT = Path(__file__).parents[2]
 SYSTEMD = Path("/lib/systemd/systemd")
@@ -58,6 +59,7 @@ ldconfig
 printf '%s\\n' "$2" "$3" > "$(echo /opt/stead/lib/python3*/site-packages)/stead.pth"
 printf '#!/opt/stead/bin/python\\nfrom stead.cli.main import app\\napp()\\n' > "$4"
 chmod 755 "$4"
+cp "$5" /opt/stead/bin/nats-server
 """
 """An interpreter that services can read, with what this one has."""
 
@@ -88,7 +90,7 @@ class Machine:
     def __enter__(self) -> Self:
         self.until(lambda: self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded"))
         site = sysconfig.get_paths()["purelib"]
-        words = ["sh", "-c", PYTHON, "python", sys.base_prefix, str(ROOT / "src"), site, STEAD]
+        words = ["sh", "-c", PYTHON, "python", sys.base_prefix, str(ROOT / "src"), site, STEAD, str(nats_binary())]
         made = self.run(*words)
         assert made.returncode == 0, made.stderr
         return self

@@ -163,6 +163,18 @@ def test_a_server_that_does_not_start_says_why(make: type[Nats | Postgres], nats
         server.close()
 
 
+def test_server_that_is_never_ready_is_ended_and_the_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stead.dev.children.PATIENCE", 0.3)
+    monkeypatch.setattr(Nats, "ready", lambda _: False)
+    server = Nats()
+    try:
+        with pytest.raises(NotStarted, match="it was not ready within 0 s"):
+            server.start()
+        assert not server.running
+    finally:
+        server.close()
+
+
 @pytest.mark.parametrize("make", [Nats, Postgres])
 def test_a_closed_server_leaves_nothing(make: type[Nats | Postgres]) -> None:
     with make() as server:

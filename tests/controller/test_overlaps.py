@@ -110,7 +110,7 @@ async def test_members_that_settle_while_they_are_asked_are_all_counted(migrated
 
         operation, _ = await asyncio.gather(one.begin(), settle())
         await one.carry()
-        await one.says(*range(size))  # whoever is left
+        await one.says(*range(size))  # the members that are left
         assert (await one.record(operation))[:2] == ("done", 0)
         assert await one.waits() == 0
 

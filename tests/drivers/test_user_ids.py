@@ -1,4 +1,4 @@
-"""The user ids of a machine: given once, to one namespace, whoever asks at the same time."""
+"""The user ids of a machine: each is given once, to one namespace, also when several agents ask at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A pytest plugin that fails a run which leaves something behind.
 
-Checked when a worker has torn down all of its fixtures: processes that it started, and whatever a fixture noted
+Checked when a worker has torn down all of its fixtures: processes that it started, and what fixtures noted
 (databases that were not dropped, operations still in progress). Network namespaces belong to the machine, so the
 process that collects the results checks them once, against what was there when the run began.
 """

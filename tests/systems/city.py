@@ -130,7 +130,7 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
         assert (down.outcome, city.states()) == ("done", {})
         story.add("torn down")
         city.client.wait(_id(city.client.ask(SYSTEM, "delete")), PATIENCE)
-        assert sum(end(city.folder / lane) for lane in LANES) == 0, "somebody was left running"
+        assert sum(end(city.folder / lane) for lane in LANES) == 0, "a process was left running"
         story.add("deleted, and no process is left")
     return story
 

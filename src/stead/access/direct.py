@@ -1,4 +1,4 @@
-"""What is done right in the database, by whoever may write there: the first token of a cell, and its first grants."""
+"""Changes made directly in the database, without a server: the first token of a cell, and its first grants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a route is made: it gets the engine behind the app, and its answer is sent only if permission was asked for."""
+"""How a route is made: it gets the engine behind the app, and its answer is sent only after a permission check."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def router(tag: str, prefix: str = "") -> APIRouter:
 
 
 class Judged(APIRoute):
-    """A route whose answer is sent only if somebody has asked whether the caller may have it."""
+    """A route whose answer is sent only after the caller's permission was checked."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -47,14 +47,14 @@ class Judged(APIRoute):
                 answer = await handle(request)
             caller: Caller | None = getattr(request.state, "caller", None)
             if caller is not None and not caller.judged:
-                raise RuntimeError(f"nobody asked whether {self.name} is for the caller")
+                raise RuntimeError(f"{self.name} did not check the caller's permission")
             return answer
 
         return handler
 
 
 def unguarded(routes: Iterable[BaseRoute]) -> list[str]:
-    """The names of routes that ask nobody who they are."""
+    """The names of routes that do not identify the caller."""
     return [route.name for route in routes if isinstance(route, APIRoute) and not _asks(route.dependant)]
 
 

@@ -76,11 +76,11 @@ def lane() -> None:
 
 @app.command("list", short_help="Lanes.", epilog="Example: stead lane list -o wide")
 def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Lanes that somebody has served or that orders stand on.
+    """Lanes that an agent has served or that orders were sent to.
 
     LIMIT is how many members a lane bears at once. IN FLIGHT are those whose orders were sent, WAITING those that
     wait for room. THROTTLED counts the calls that the provider refused because there were too many. REGIONS is how
-    many regions the provider bears at once, UNTAKEN counts orders that were sent and that nobody has taken.
+    many regions the provider bears at once, UNTAKEN counts orders that were sent and that no agent has taken.
     NAMESPACES are those that may use the lane; * is every namespace. An agent that was not heard of for 30 seconds is
     away.
     """

@@ -75,7 +75,7 @@ class Preparing:
         return Done()
 
     async def _allowed(self, row: Row) -> None:
-        """Stop where a lane was denied since it was asked for: nobody there is asked anything."""
+        """Stop where a lane was denied since it was asked for: its agent is asked nothing."""
         used = LaneUse(frozenset(named(row.kind, row.spec))).written(row.path)
         refused = await self.mover.store.refused_lanes(used)
         if refused is not None:

@@ -47,7 +47,7 @@ class Wish:
     facts: Mapping[str, Any] | None = None
     """What the provider said of it."""
     deploys: tuple[str, ...] | None = None
-    """The lanes on which a deploy makes or changes something; None where nobody has looked yet."""
+    """The lanes on which a deploy makes or changes something; None until they were looked up."""
 
     def fingerprint(self) -> str:
         """Two wishes under one key are the same if this is."""

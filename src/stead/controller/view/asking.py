@@ -134,29 +134,17 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
 def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
     """An explanation for somebody who may not ask, whatever else speaks for it or against it."""
     remedy = Remedy("permission", "have somebody give you a role or a policy, or ask somebody who may")
-    return replace(
-        found,
-        allowed=False,
-        joins=False,
-        idle=False,
-        waits=False,
-        reasons=(*refusal.reasons, *found.reasons),
-        remedies=(remedy, *found.remedies),
-    )
+    return _rejected(found, (*refusal.reasons, *found.reasons), (remedy, *found.remedies))
 
 
 def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
-    """An explanation for something whose namespace may not use a lane, whatever else speaks for it or against it."""
+    """An explanation for a request whose namespace may not use a lane, with the other reasons against it."""
     remedy = Remedy("lane", "have an admin allow the lane to the namespace, or name one that it may use")
-    return replace(
-        found,
-        allowed=False,
-        joins=False,
-        idle=False,
-        waits=False,
-        reasons=(*found.reasons, *refusal.reasons),
-        remedies=(*found.remedies, remedy),
-    )
+    return _rejected(found, (*found.reasons, *refusal.reasons), (*found.remedies, remedy))
+
+
+def _rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:
+    return replace(found, allowed=False, joins=False, idle=False, waits=False, reasons=reasons, remedies=remedies)
 
 
 async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...]:

@@ -74,7 +74,7 @@ class LaneGrants:
         return [_grant(record) for record in found if seen[record["namespace"]]]
 
     def _sees(self, caller: Caller, namespace: str) -> bool:
-        """What counts for all namespaces is there for everybody."""
+        """A grant to all namespaces is visible to every caller."""
         return namespace == EVERYWHERE or self.service.permission.sees(caller, Thing(f"/{namespace}", NAMESPACE))
 
 

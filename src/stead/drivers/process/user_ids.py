@@ -160,7 +160,7 @@ class UserIds:
             os.close(fd)
 
     def _check_owner(self, found: os.stat_result, path: Path) -> None:
-        """Whoever could write the file could choose under which user programs run."""
+        """A user who could write the file could choose the user that programs run as."""
         if found.st_uid != os.geteuid() or found.st_mode & 0o022:
             raise Permanent(f"{path}: must belong to root, and no other user may write it. Nothing was run")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
 
 from stead import __version__
 from stead.api import (
@@ -48,6 +49,7 @@ from stead.api.requests import RequestIds
 from stead.api.routing import unguarded
 from stead.controller.view import Service
 
+TITLE = "Stead"
 SUMMARY = """
 What you run comes back to a steady state, and says why when it does not.
 
@@ -94,7 +96,7 @@ ROUTES = [
     *site.routes.routes,
 ]
 """Made once, for all apps of a process: that takes longer than any request."""
-assert set(unguarded(ROUTES)) <= OPEN, "a route asks nobody who they are"
+assert set(unguarded(ROUTES)) <= OPEN, "a route does not identify its caller"
 
 
 def create_app(
@@ -105,12 +107,12 @@ def create_app(
     Without `limits`, what a request may be is limited as usual, and how often one comes is not.
     """
     app = FastAPI(
-        title="Stead",
+        title=TITLE,
         version=__version__,
         description=_description(),
         docs_url=None,
         redoc_url=None,
-        openapi_url="/v1/openapi.json",
+        openapi_url=None,
         redirect_slashes=False,
     )
     known = service.access
@@ -122,46 +124,37 @@ def create_app(
     app.add_middleware(Bounded, limits=app.state.limits)
     app.add_middleware(RequestIds)
     problems.install(app, service.refusals)
+    app.router.add_route("/v1/openapi.json", _openapi, include_in_schema=False)
     app.router.routes += ROUTES
-    setattr(app, "openapi", lambda: _described(app))  # noqa: B010 - the one way to change what the app says of itself
     return app
 
 
 @cache
 def openapi() -> dict[str, Any]:
-    """What the interface says of itself, without an engine behind it. Always the same one: nobody changes it."""
-    return create_app(cast(Service, _Nothing())).openapi()
+    """The description of the interface, the same object every time.
+
+    Every error in it is a problem document, not the framework's own kind of error.
+    """
+    said = get_openapi(title=TITLE, version=__version__, description=_description(), routes=ROUTES)
+    schemas = said["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    made = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= made.pop("$defs", {}) | {"Problem": made}
+    said["components"]["schemas"] = dict(sorted(schemas.items()))
+    problem = {"description": "A problem", "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    for methods in said["paths"].values():
+        for operation in methods.values():
+            operation["responses"].pop("422", None)
+            operation["responses"]["default"] = problem
+    return said
 
 
-class _Nothing:
-    """Whatever is asked of it is never called."""
-
-    def __getattr__(self, name: str) -> Any:
-        return {} if name == "checks" else _Nothing()
+def _openapi(_: Request) -> Response:
+    """In a thread, since the first one takes about a second to make, in which the server answers others."""
+    return JSONResponse(openapi())
 
 
 def _description() -> str:
     rows = [f"| `{code}` | {status} | {title} |" for code, (status, title) in TITLES.items()]
     return SUMMARY.lstrip() + "\n".join(["| code | status | title |", "|---|---|---|", *rows])
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The description, in which whatever goes wrong is a problem, not the framework's own kind of error."""
-    if app.openapi_schema is None:
-        said = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        schemas = said["components"]["schemas"]
-        for name in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(name, None)
-        made = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas |= made.pop("$defs", {}) | {"Problem": made}
-        said["components"]["schemas"] = dict(sorted(schemas.items()))
-        problem = {
-            "description": "A problem",
-            "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for methods in said["paths"].values():
-            for operation in methods.values():
-                operation["responses"].pop("422", None)
-                operation["responses"]["default"] = problem
-        app.openapi_schema = said
-    return app.openapi_schema

@@ -71,12 +71,18 @@ LONGEST_SLEEP = 0.2
 """Seconds; a longer fixed sleep says why on its line, behind `# sleep:`."""
 
 
+@cache
+def calls(source: str) -> list[ast.Call]:
+    """The calls in a file; kept, since several rules look at them."""
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+
+
 def fixed_sleeps(source: str) -> list[int]:
     """The lines that sleep for a fixed time that is too long, and do not say why."""
     lines = source.splitlines()
     found = []
-    for node in ast.walk(ast.parse(source)):
-        if not (isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)):
+    for node in calls(source):
+        if not (node.args and isinstance(node.args[0], ast.Constant)):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         scale = {"sleep": 1.0, "wait_for_timeout": 0.001}.get(name)
@@ -86,6 +92,60 @@ def fixed_sleeps(source: str) -> list[int]:
         if not re.search(r"# sleep: \w", lines[node.lineno - 1]):
             found.append(node.lineno)
     return found
+
+
+SHORTEST_DEADLINE = 60
+"""Seconds; a deadline in a test is there to end a hang. A shorter one says why on its line, behind `# deadline:`."""
+
+
+def short_deadlines(source: str) -> list[int]:
+    """The lines with a deadline that a busy machine may miss, and that do not say why."""
+    lines = source.splitlines()
+    found = []
+    for node in calls(source):
+        given = _deadline(node)
+        seconds = given.value if isinstance(given, ast.Constant) else None
+        if not isinstance(seconds, int | float) or seconds >= SHORTEST_DEADLINE:
+            continue
+        if not re.search(r"# deadline: \w", lines[(node.end_lineno or node.lineno) - 1]):
+            found.append(node.lineno)
+    return found
+
+
+def _deadline(call: ast.Call) -> ast.expr | None:
+    """How long a call waits, of calls that end with an error after that."""
+    name = ast.unparse(call.func)
+    if name == "asyncio.timeout":
+        return call.args[0]
+    if name == "asyncio.wait_for":
+        return call.args[1]
+    if name == "subprocess.run" or name.endswith((".communicate", "httpx.Client", "httpx.AsyncClient")):
+        return next((keyword.value for keyword in call.keywords if keyword.arg == "timeout"), None)
+    return None
+
+
+def test_tests_have_no_deadline_that_a_busy_machine_misses() -> None:
+    places = {path.relative_to(ROOT): short_deadlines(path.read_text()) for path in (ROOT / "tests").rglob("*.py")}
+    assert [f"{path}:{line}" for path, found in sorted(places.items()) for line in found] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("asyncio.timeout(10)", True),
+        ("asyncio.wait_for(done(), 5)", True),
+        ("subprocess.run(['true'], timeout=5)", True),
+        ("child.communicate(timeout=5)", True),
+        ("httpx.Client(timeout=5)", True),
+        ("asyncio.timeout(60)", False),
+        ("asyncio.timeout(PATIENCE)", False),
+        ("subprocess.run(['true'])", False),
+        ("lane.fetch(timeout=0.1)", False),
+        ("asyncio.timeout(1)  # deadline: it is meant to be reached", False),
+    ],
+)
+def test_short_deadline_is_found_unless_it_says_why(line: str, found: bool) -> None:
+    assert bool(short_deadlines(line)) is found
 
 
 def test_tests_do_not_sleep_for_a_fixed_time() -> None:

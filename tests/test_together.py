@@ -44,7 +44,7 @@ async def test_nobody_is_forgotten_who_comes_when_a_batch_ends() -> None:
 
     together = Together(echo, 10)
     for n in range(100):
-        assert await asyncio.wait_for(together(n), 1) == n  # right after the one before was answered
+        assert await asyncio.wait_for(together(n), 60) == n  # right after the one before was answered
 
 
 async def test_one_that_fails_fails_alone() -> None:

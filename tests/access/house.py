@@ -60,7 +60,7 @@ class House:
 
     def showing(self, headers: dict[str, str]) -> httpx.Client:
         """A client that shows something else."""
-        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, verify=False, timeout=10)
+        return httpx.Client(base_url=self.url, headers=headers, trust_env=False, verify=False, timeout=60)
 
     def furnish(self) -> None:
         """An infrastructure in each namespace, an operation that failed, a queue, and an orphan."""

@@ -89,7 +89,7 @@ class Issuer:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(60)
 
     def token(self, key: Key | None = None, **claims: Any) -> str:
         """An ID token, with some claims other than they should be; None leaves one out."""

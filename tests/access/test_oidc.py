@@ -221,17 +221,17 @@ def test_the_command_logs_in_with_the_device_flow_and_stays_so(
     found = re.search(r"http://\S+", shown)
     assert found, shown
     httpx.get(found[0], trust_env=False)
-    out, err = login.communicate(timeout=30)
+    out, err = login.communicate(timeout=60)
     assert login.returncode == 0, err
     assert f"logged in to {trusting.url} as user:ann" in out
-    assert "operator@shop" in stead("whoami").communicate(timeout=30)[0]
+    assert "operator@shop" in stead("whoami").communicate(timeout=60)[0]
     # It is about to end: the next command has it renewed, without a word.
     file = tmp_path / "stead" / "logins.json"
     kept = json.loads(file.read_text())
     (login_at,) = kept.values()
     login_at["token"], login_at["until"] = issuer.token(exp=1_700_000_000), time.time()
     file.write_text(json.dumps(kept))
-    assert "operator@shop" in stead("whoami").communicate(timeout=30)[0]
+    assert "operator@shop" in stead("whoami").communicate(timeout=60)[0]
     assert json.loads(file.read_text())[trusting.url]["token"] != login_at["token"]
 
 

@@ -88,7 +88,7 @@ class Cell:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._started.wait(30)
+        self._started.wait(60)
         if self._failure is not None:
             raise self._failure
         return self
@@ -97,7 +97,7 @@ class Cell:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(60)
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -286,4 +286,4 @@ class Cell:
 
 def http(cell: Cell, **headers: str) -> httpx.Client:
     """A plain client: what goes over the wire, and nothing else."""
-    return httpx.Client(base_url=cell.url, headers=headers, trust_env=False, verify=False, timeout=10)
+    return httpx.Client(base_url=cell.url, headers=headers, trust_env=False, verify=False, timeout=60)

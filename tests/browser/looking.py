@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds."""
 OUT_OF_REACH = "net::ERR_"
 """How a browser says that it got no answer, or half of one."""

@@ -22,7 +22,7 @@ WHY = "its fan stands still"
 
 @pytest.fixture
 def web(cell: Trial) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=cell.url, trust_env=False, timeout=20) as one:
+    with httpx.Client(base_url=cell.url, trust_env=False, timeout=60) as one:
         yield one
 
 

@@ -68,7 +68,7 @@ def _served(web: httpx.Client) -> bool:
 
 @pytest.fixture
 def web(cell: Trial) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=cell.url, trust_env=False, timeout=20) as one:
+    with httpx.Client(base_url=cell.url, trust_env=False, timeout=60) as one:
         yield one
 
 

@@ -20,7 +20,7 @@ def cell() -> str:
 async def bus(nats_server: Nats, cell: str) -> AsyncIterator[Bus]:
     """Connected, with streams."""
     async with Bus(nats_server.url, cell, agent="agent-1") as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         await bus.identity()
         yield bus
 
@@ -29,7 +29,7 @@ async def bus(nats_server: Nats, cell: str) -> AsyncIterator[Bus]:
 async def other(nats_server: Nats, cell: str) -> AsyncIterator[Bus]:
     """A second process on the same cell."""
     async with Bus(nats_server.url, cell, agent="agent-1") as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         yield bus
 
 
@@ -43,6 +43,6 @@ def own_nats() -> Iterator[Nats]:
 @pytest.fixture
 async def own_bus(own_nats: Nats, cell: str) -> AsyncIterator[Bus]:
     async with Bus(own_nats.url, cell, agent="agent-1", ping_interval=0.2) as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         await bus.identity()
         yield bus

@@ -33,7 +33,7 @@ def leaf(tmp_path: Path) -> Iterator[tuple[Nats, Nats]]:
 @pytest.fixture
 async def controller(leaf: tuple[Nats, Nats], cell: str) -> AsyncIterator[Bus]:
     async with Bus(leaf[0].url, cell) as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         await bus.identity()
         yield bus
 
@@ -43,7 +43,7 @@ async def test_with_the_domain_of_the_cell_everything_passes(
     leaf: tuple[Nats, Nats], cell: str, controller: Bus
 ) -> None:
     async with Bus(leaf[1].url, cell, agent="agent-1", domain=DOMAIN) as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         wanted = order()
         async with bus.orders(wanted.lane) as orders, controller.reports() as reports:
             await controller.publish_order(wanted)
@@ -55,7 +55,7 @@ async def test_with_the_domain_of_the_cell_everything_passes(
             assert told.message == report()
             await told.ack()
         await bus.serve_logs(LANE, _wrote)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 try:
                     answer = await controller.logs(Logs(LANE, wanted.members[0], 10))
@@ -73,7 +73,7 @@ async def test_without_it_the_site_is_asked_which_knows_nothing(
     leaf: tuple[Nats, Nats], cell: str, controller: Bus
 ) -> None:
     async with Bus(leaf[1].url, cell, agent="agent-1") as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         wanted = order()
         await controller.publish_order(wanted)
         async with bus.orders(wanted.lane) as orders:

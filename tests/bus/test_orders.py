@@ -97,7 +97,7 @@ async def test_what_comes_for_a_fetch_given_up_is_there_for_the_next(bus: Bus) -
         await give_up_a_fetch(bus, lane)
         sent = order()
         await bus.publish_order(sent)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             (delivery,) = await lane.fetch(timeout=60)
         assert (delivery.message, delivery.times) == (sent, 1)
 
@@ -109,7 +109,7 @@ async def test_what_comes_for_a_fetch_given_up_is_not_held_back_by_the_next(bus:
         await asyncio.sleep(0)
         sent = order()
         await bus.publish_order(sent)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             (delivery,) = await fetching
         assert (delivery.message, delivery.times) == (sent, 1)
 
@@ -174,7 +174,7 @@ async def test_an_agent_that_dies_leaves_its_orders_to_the_other(bus: Bus, nats_
     sent = [order() for _ in range(6)]
     await bus.publish_orders(sent)
     async with Bus(nats_server.url, cell) as dying:
-        await dying.connect(10)
+        await dying.connect(60)
         held = await dying.orders(LANE, ack_wait=0.5).fetch(4)
         assert len(held) == 4
     async with bus.orders(LANE, ack_wait=0.5) as survivor:

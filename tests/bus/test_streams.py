@@ -53,7 +53,7 @@ async def test_a_stream_made_anew_is_another(bus: Bus, jetstream: JetStreamConte
 async def test_many_controllers_make_the_streams_at_once(nats_server: Nats, cell: str) -> None:
     controllers = [Bus(nats_server.url, cell) for _ in range(12)]
     try:
-        await asyncio.gather(*(controller.connect(10) for controller in controllers))
+        await asyncio.gather(*(controller.connect(60) for controller in controllers))
         identities = await asyncio.gather(*(controller.identity() for controller in controllers))
         assert len(set(identities)) == 1
     finally:

@@ -170,7 +170,10 @@ class Cell:
 
     async def until_ready(self) -> None:
         """All controllers take requests, and all agents run."""
-        async with asyncio.timeout(START), httpx.AsyncClient(trust_env=False, verify=False, timeout=2) as client:
+        async with (
+            asyncio.timeout(START),
+            httpx.AsyncClient(trust_env=False, verify=False, timeout=2) as client,  # deadline: asked again
+        ):
             while not all(await asyncio.gather(*(_ready(client, url) for url in self.addresses))):
                 await asyncio.sleep(0.1)
 

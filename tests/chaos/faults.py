@@ -63,7 +63,7 @@ class World:
                 (await client.delete(f"/v1/_faults/{id}")).raise_for_status()
 
     def _client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=self.cell.cloud.url, trust_env=False, verify=False, timeout=10)
+        return httpx.AsyncClient(base_url=self.cell.cloud.url, trust_env=False, verify=False, timeout=60)
 
 
 Strike = Callable[[World], AbstractAsyncContextManager[Struck | None]]
@@ -126,7 +126,7 @@ async def ec2_troubled(world: World) -> AsyncIterator[Struck | None]:
         yield None
         return
     says, settings = world.random.choice(TROUBLES)
-    async with httpx.AsyncClient(base_url=strict.url, trust_env=False, verify=False, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=strict.url, trust_env=False, verify=False, timeout=60) as client:
         await client.post(f"/_hand/{ACCOUNT}", json=settings)
         try:
             yield Struck(f"EC2 {says}", world.short())

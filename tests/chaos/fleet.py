@@ -119,7 +119,7 @@ async def _instances(
 
 async def limit(cell: Cell) -> None:
     """Say what providers bear at once."""
-    async with httpx.AsyncClient(base_url=cell.addresses[0], trust_env=False, verify=False, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=cell.addresses[0], trust_env=False, verify=False, timeout=60) as client:
         for provider, limits in LIMITED.items():
             (await client.put(f"/v1/providers/{provider}/limits", json=limits)).raise_for_status()
 

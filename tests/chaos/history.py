@@ -212,7 +212,7 @@ def _resource(row: Mapping[str, Any]) -> Resource:
 
 async def _ledger(cloud: str) -> tuple[list[Instance], list[Mapping[str, Any]]]:
     instances: list[Instance] = []
-    async with httpx.AsyncClient(base_url=cloud, trust_env=False, verify=False, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=cloud, trust_env=False, verify=False, timeout=60) as client:
         after = "0"
         while after:
             page = (await client.get("/v1/_ledger/instances", params={"after": after})).raise_for_status().json()

@@ -44,7 +44,7 @@ async def test_another_controller_finishes_what_a_killed_one_had_begun() -> None
 async def ask_for_all(cell: Cell) -> None:
     """A thousand VMs, asked for at the controller that will die, and at another when it does not answer."""
     room = asyncio.Semaphore(20)
-    async with httpx.AsyncClient(trust_env=False, verify=False, timeout=30) as client:
+    async with httpx.AsyncClient(trust_env=False, verify=False, timeout=60) as client:
 
         async def ask(number: int) -> None:
             provider, region = PLACES[number % len(PLACES)]

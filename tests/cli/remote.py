@@ -93,7 +93,7 @@ def process(cell: Cell, *words: str) -> Iterator[subprocess.Popen[str]]:
             if child.poll() is None:
                 child.send_signal(signal.SIGINT)
                 try:
-                    child.wait(20)
+                    child.wait(60)
                 finally:
                     child.kill()
 

@@ -43,7 +43,7 @@ def test_a_cancel_shows_how_it_goes(cell: Cell, ns: str, stead: Stead) -> None:
         until(child.stderr, f"suspend of /{path}: Suspending (probing, cancelled)".split())
         cell.look(f"/{path}", "Suspended")
         until(child.stderr, f"suspend of /{path}: done".split())
-        assert child.wait(20) == Code.DONE  # it has ended; that it had been done by then is told
+        assert child.wait(60) == Code.DONE  # it has ended; that it had been done by then is told
         assert child.stdout is not None
         assert json.loads(child.stdout.read())[0]["outcome"] == "done"
 

@@ -148,7 +148,7 @@ async def test_a_status_can_be_had_after_a_look(
         async def seen() -> bool:
             return "Partial-Running:2 (R:2/3)" in await stead.done("mci", "status", "shop/web")
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await seen():
                 await asyncio.sleep(0.1)
         assert await world.calls("describe") == calls + 1, "one call for all of a place"

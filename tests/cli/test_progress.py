@@ -109,7 +109,7 @@ async def test_progress_with_server_gone_says_how_to_follow_the_operation(
                 finish(client, id, None, ListFormat.TABLE)
 
         following = asyncio.create_task(asyncio.to_thread(follow))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await proxy.reached(lambda: len(proxy.asked) > 1)  # the first answer was shown, then
             proxy.refusing = True
             proxy.cut()

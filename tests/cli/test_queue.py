@@ -46,7 +46,7 @@ def test_it_is_followed_from_the_queue_to_its_end(cell: Cell, ns: str, stead: St
         cell.settle(f"/{path}")
         until(child.stderr, ["suspend", "of", f"/{path}:", "Suspending", "(acting)"])
         cell.settle(f"/{path}")
-        assert child.wait(30) == Code.DONE
+        assert child.wait(60) == Code.DONE
 
 
 def test_what_is_refused_at_its_turn_says_why(cell: Cell, ns: str, stead: Stead) -> None:

@@ -268,7 +268,7 @@ def test_watch_writes_what_changes(cell: Cell, ns: str, stead: Stead) -> None:
         cell.settle(f"/{ns}/m/g/1")
         until(child.stdout, [f"/{ns}/m/g/1", "Running", "settled", "sim.a"])
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 130
+        assert child.wait(60) == 130
         assert child.stderr is not None
         assert child.stderr.read() == ""
 
@@ -278,7 +278,7 @@ def test_stopping_by_hand_leaves_the_operation(cell: Cell, ns: str, stead: Stead
         assert child.stderr is not None
         until(child.stderr, ["create", "of", f"/{ns}/m/g/1:", "Creating", "(acting)"])
         child.send_signal(signal.SIGINT)
-        assert child.wait(20) == 130
+        assert child.wait(60) == 130
         said = child.stderr.read()
         assert re.search(rf"^interrupted; create /{ns}/m/g/1 continues as operation (\S+)\n  follow it: .* \1", said)
     cell.settle(f"/{ns}/m/g/1")

@@ -66,7 +66,7 @@ async def running(cell: Cell, client: Client, path: str) -> str:
 
 async def soon[T](work: Awaitable[T]) -> T:
     """What is waited for comes, or the test fails."""
-    return await asyncio.wait_for(work, 30)
+    return await asyncio.wait_for(work, 60)
 
 
 async def follows(proxy: Proxy, times: int) -> None:

@@ -25,7 +25,7 @@ def finish(cell: Cell, path: str) -> None:
 async def test_a_cut_connection_loses_and_repeats_nothing(cell: Cell, ns: str) -> None:
     path = f"/{ns}/s/c"
     await asyncio.to_thread(cell.put, f"/{ns}/s", "cloudlet")
-    async with Proxy(cell.url) as proxy, Client(proxy.url) as client, asyncio.timeout(30):
+    async with Proxy(cell.url) as proxy, Client(proxy.url) as client, asyncio.timeout(60):
         asked = await client.ask(path, "create", kind="clusterinst")
         assert asked.operation is not None
         steps = client.steps(asked.operation.id)
@@ -48,7 +48,7 @@ async def test_a_cut_connection_loses_and_repeats_nothing(cell: Cell, ns: str) -
 @pytest.mark.req("S1-13")
 async def test_only_its_own_steps_and_only_to_its_end(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
-    async with Client(cell.url) as client, asyncio.timeout(30):
+    async with Client(cell.url) as client, asyncio.timeout(60):
         made = await client.ask(path, "create", kind="vm", lane="sim.a")
         await asyncio.to_thread(cell.settle, path)
         after = await client.ask(path, "suspend")
@@ -65,7 +65,7 @@ async def test_only_its_own_steps_and_only_to_its_end(cell: Cell, ns: str) -> No
 @pytest.mark.req("S1-13")
 async def test_its_end_is_not_told_before_its_last_step(cell: Cell, ns: str) -> None:
     path = f"/{ns}/m/g/1"
-    async with Client(cell.url) as client, asyncio.timeout(30):
+    async with Client(cell.url) as client, asyncio.timeout(60):
         made = await client.ask(path, "create", kind="vm", lane="sim.a")
         assert made.operation is not None
         cell.numbered()

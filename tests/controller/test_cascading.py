@@ -42,7 +42,7 @@ class House(Controller):
         """The operation when it has ended."""
         answer = await self.want(kind, path, action)
         assert isinstance(answer, Accepted), answer
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not (record := await self.operation(answer.operation))["outcome"]:
                 await asyncio.sleep(0.02)
         return record
@@ -138,7 +138,7 @@ async def test_nobody_else_comes_between(migrated: str) -> None:
         refused = await one.want("machine", HALTED, "start")
         assert isinstance(refused, Refusal)
         assert refused.code in (Code.HELD, Code.PARENT, Code.MOVING)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while await one.state(ACCOUNT) != "DELETED":
                 await asyncio.sleep(0.02)
         assert await one.state(HALTED) == "DELETED"
@@ -158,7 +158,7 @@ async def test_what_cannot_follow_keeps_all_as_it_was_and_is_named(migrated: str
 async def test_a_cloudspace_whose_firewall_an_admin_stopped_is_in_the_way(migrated: str) -> None:
     async with house(migrated) as one:
         await one.want("cloudspace", OTHER, "pause", Actor.ADMIN)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await one.state(OTHER) != "PAUSED":
                 await asyncio.sleep(0.02)
         ended = await one.done("account", ACCOUNT, "delete")

@@ -85,7 +85,7 @@ async def test_two_controllers_know_it_soon(migrated: str, nats_server: Nats, ce
             return all("note" in each.kinds for each in (one, other))
 
         await until(known)
-        assert time.monotonic() - began < EVERY + 5  # a busy machine takes longer than it says
+        assert time.monotonic() - began < EVERY + 30  # a busy machine takes longer than it says
         assert isinstance(await one.admission.ask(wish("create")), Accepted)
         assert isinstance(await other.admission.ask(wish("shut")), Accepted)
 

@@ -43,13 +43,13 @@ class House(Controller):
         return sorted(path for path, row in rows.items() if row.snapshot.hidden is not None)
 
     async def until_moving(self, count: int) -> list[str]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(moving := await self.moving()) < count:
                 await asyncio.sleep(0.05)
         return moving
 
     async def until(self, path: str, state: str) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await self.state(path) != state:
                 await asyncio.sleep(0.05)
 
@@ -87,7 +87,7 @@ async def test_maintenance_moves_machines_away_and_nobody_sees_it(migrated: str)
         first, second = await one.until_moving(2)
         assert [await one.state(path) for path in (first, second)] == ["RUNNING", "RUNNING"]
         assert await one.state(N1) == "PUTTING_IN_MAINTENANCE"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await one.operation(asked.operation))["says"] != "2 machines still on it":
                 await asyncio.sleep(0.05)
         stop = await one.begin(first, "stop", "machine")  # one request is taken in, and shows at once
@@ -171,7 +171,7 @@ async def test_of_a_machine_and_the_maintenance_of_its_node_one_comes_first(migr
                 await asyncio.sleep(0.2)
                 assert await one.state(N1) == "PUTTING_IN_MAINTENANCE"
                 await one.report(path)  # it is there, and is moved away
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     while await one.on(path) == N1:
                         row = await one.store.read(path)
                         if row is not None and row.snapshot.hidden is not None:

@@ -146,7 +146,7 @@ async def test_nobody_waits_long_for_who_does_not_answer(
     monkeypatch.setattr("stead.controller.view.truth.PATIENCE", 0.2)
     async with several(migrated, nats_server, cell, world, 1) as (_, asked):
         await world.fault(kind="hang", verb="describe")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             (found,) = await every(asked)
         assert (found.agrees, found.why) == (None, "no-agent")
 

@@ -98,7 +98,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_started() -> None:
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*STEAD, *words], capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run([*STEAD, *words], capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_what_is_missing_is_told_with_what_would_help(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_what_is_missing_is_told_with_what_would_help(tmp_path: Path) -> None:
         "sys.executable = '/nowhere/python'; from stead.cli.main import app; app(['doctor'])"
     )
     told = subprocess.run(
-        [sys.executable, "-c", hidden], capture_output=True, text=True, timeout=30, check=False, env=env
+        [sys.executable, "-c", hidden], capture_output=True, text=True, timeout=60, check=False, env=env
     )
     assert told.returncode == 1
     assert re.search(r"^WRONG +PostgreSQL +none was found: pip install", told.stdout, re.M), told.stdout + told.stderr

@@ -97,7 +97,7 @@ class Trial:
         for pid in below:
             below += children(pid)
         self.process.send_signal(signal.SIGINT)
-        assert self.process.wait(30) == 0, self.said()
+        assert self.process.wait(60) == 0, self.said()
         assert not [pid for pid in below if alive(pid)]
 
 
@@ -109,4 +109,4 @@ def trial(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> It
     finally:
         if one.process.poll() is None:
             one.process.terminate()
-            one.process.wait(30)
+            one.process.wait(60)

@@ -213,7 +213,7 @@ class Beside(Terminal):
         super().end()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+            self.process.wait(60)
 
 
 @contextmanager

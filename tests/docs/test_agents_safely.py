@@ -47,7 +47,7 @@ class Starting(Terminal):
         return lambda: listens(int(self.said.known[port]))
 
     def until(self, true: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + 40
+        end = time.monotonic() + 60
         while not true():
             assert time.monotonic() < end, f"waited for {what}"
             time.sleep(0.2)
@@ -59,10 +59,10 @@ class Starting(Terminal):
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait(10)
+                process.wait(60)
 
 
 PORTS = {"nats-server": "4222", "stead server": "7770", "sim-cloud": "7780"}

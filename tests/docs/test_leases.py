@@ -24,7 +24,7 @@ class InLab(Beside):
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """The clock starts leases, and failed hosts are replaced, within seconds: nobody looks too soon."""
-        end = time.monotonic() + 40
+        end = time.monotonic() + 60
         while command.startswith(LOOKS) and self.said.compare(output, self.type(command)):
             if time.monotonic() > end:
                 break

@@ -20,7 +20,7 @@ class InTown(Beside):
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """States follow within a second: nobody looks too soon."""
-        end = time.monotonic() + 40
+        end = time.monotonic() + 60
         while command.startswith(LOOKS) and self.said.compare(output, self.type(command)):
             if time.monotonic() > end:
                 break

@@ -46,7 +46,7 @@ class SimWorld:
         self.cloud = cloud
         self.provider = provider
         self.region = region or f"region-{secrets.token_hex(4)}"
-        self.client = httpx.AsyncClient(base_url=cloud.url, trust_env=False, verify=False, timeout=30)
+        self.client = httpx.AsyncClient(base_url=cloud.url, trust_env=False, verify=False, timeout=60)
 
     async def close(self) -> None:
         await self.heal()

@@ -17,7 +17,7 @@ import pytest
 from stead.drivers.base import MOVING, PROBE, Driver, Member, Permanent, Result, Seen, Throttled, TryAgain, batches
 from stead.lifecycle.rows import ABSENT
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 PAUSE = 0.02
 """Seconds between two looks."""
 

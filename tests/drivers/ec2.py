@@ -63,7 +63,7 @@ class Ec2World:
     def __init__(self, cloud: Ec2Cloud, patch: pytest.MonkeyPatch) -> None:
         self.cloud = cloud
         self.key = f"AKIA{secrets.token_hex(8).upper()}"
-        self.client = httpx.AsyncClient(base_url=cloud.url, trust_env=False, verify=False, timeout=30)
+        self.client = httpx.AsyncClient(base_url=cloud.url, trust_env=False, verify=False, timeout=60)
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
         patch.setenv("AWS_ACCESS_KEY_ID", self.key)
@@ -81,7 +81,7 @@ class Ec2World:
 
     def driver(self, **config: Any) -> Ec2Driver:
         """With much time, for a machine that has other work; what is about time says so."""
-        return Ec2Driver(Config(**{"region": REGION, "endpoint_url": self.cloud.url, "timeout": 30, **config}))
+        return Ec2Driver(Config(**{"region": REGION, "endpoint_url": self.cloud.url, "timeout": 60, **config}))
 
     def member(self) -> Member:
         name = secrets.token_hex(4)

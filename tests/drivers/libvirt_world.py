@@ -54,9 +54,10 @@ class LibvirtWorld:
             return there
 
     def config(self, **config: Any) -> dict[str, Any]:
+        """With much time, for a machine that has other work; what is about time says so."""
         driver = "test" if self.hypervisor == "test" else "qemu"
         nodes = {name: daemon.address(driver) for name, daemon in self.daemons.items()}
-        return {"nodes": nodes, "pool": str(self.folder), "hypervisor": self.hypervisor, **config}
+        return {"nodes": nodes, "pool": str(self.folder), "hypervisor": self.hypervisor, "timeout": 60, **config}
 
     def driver(self, **config: Any) -> LibvirtDriver:
         from stead.drivers.libvirt.driver import LibvirtDriver  # noqa: PLC0415 - needs libvirt-python

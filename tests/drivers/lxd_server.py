@@ -132,7 +132,7 @@ class Lxd(Server):
     def request(self, method: str, path: str, **content: Any) -> Any:
         """One request, past everybody, with its operation waited for."""
         transport = httpx.HTTPTransport(uds=str(self.socket), verify=False)  # reading certificates takes its time
-        with httpx.Client(transport=transport, base_url="http://lxd", timeout=30, trust_env=False) as client:
+        with httpx.Client(transport=transport, base_url="http://lxd", timeout=60, trust_env=False) as client:
             said = client.request(method, path, **content).json()
             if said["type"] == "async":
                 said = client.get(f"{said['operation']}/wait?timeout=25").json()

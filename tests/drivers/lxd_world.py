@@ -129,7 +129,8 @@ class LxdWorld:
         self.project = f"p{secrets.token_hex(4)}"
 
     def driver(self, **config: Any) -> LxdDriver:
-        place = {"provider": "lxd", "region": self.project, "socket": str(self.proxy.socket)}
+        """With much time, for a machine that has other work; what is about time says so."""
+        place = {"provider": "lxd", "region": self.project, "socket": str(self.proxy.socket), "timeout": 60}
         return LxdDriver(Config(**{**place, **config}))
 
     def member(self, **spec: Any) -> Member:

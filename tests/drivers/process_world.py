@@ -32,7 +32,7 @@ class ProcessWorld:
         self.root = Root(folder)
 
     def driver(self, **config: Any) -> ProcessDriver:
-        return ProcessDriver(Config(**{"root": str(self.folder), **config}))
+        return ProcessDriver(Config(**{"root": str(self.folder), "timeout": 60, **config}))
 
     def cluster(self, **spec: Any) -> Member:
         name = secrets.token_hex(4)
@@ -121,7 +121,7 @@ class ProcessWorld:
                 isolation.drop_net(str(cluster.net))
         if trees := cgroups.found():
             for group in [tree / "stead" / self.root.mark for tree in {*trees.trees.values(), *trees.beside}]:
-                end = time.monotonic() + 30
+                end = time.monotonic() + 60
                 for folder in sorted(group.glob("**/"), reverse=True):
                     while folder.exists():
                         with suppress(OSError):  # the kernel may take a moment to notice that it is empty

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from stead.drivers import registry
 from stead.drivers.base import Driver, Member, Throttled, TryAgain, batches
 from stead.drivers.guard import Guarded
 from stead.drivers.sim.driver import SimDriver
+from stead.lifecycle.pace import Pace
 
 PLACE = {"provider": "aws", "region": "here", "url": "http://127.0.0.1:1"}
 
@@ -64,3 +66,11 @@ async def test_a_driver_of_ones_own_can_be_registered(monkeypatch: pytest.Monkey
     assert {"own", "sim"} <= {*registry.names()}
     await registry.make("own", {"any": "thing"}).close()
     assert made == [{"any": "thing"}]
+
+
+@pytest.mark.parametrize("name", ["ec2", "libvirt", "lxd", "openstack", "podman", "process", "program", "sim"])
+def test_a_call_lasts_no_longer_than_a_cell_allows_unless_told_otherwise(name: str) -> None:
+    module = "settings" if name in ("libvirt", "openstack") else "connection" if name == "lxd" else "driver"
+    config = pytest.importorskip(f"stead.drivers.{name}.{module}").Config
+    defaults = {field.name: field.default for field in msgspec.structs.fields(config)}
+    assert 0 < defaults["timeout"] <= Pace().call

@@ -279,14 +279,14 @@ class TestErrors:
             while not over.is_set():
                 writer.write(b"x-more: and more\r\n")
                 await writer.drain()
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.3)  # sleep: the pace of the trickle
 
         async with saying(trickle) as url:
             driver = world.driver(endpoint_url=url, timeout=0.5)
             began = time.monotonic()
             with pytest.raises(TryAgain) as raised:
                 await driver.perform("create", [world.member()], "order-create")
-            assert time.monotonic() - began < 2  # its headers alone would last five
+            assert time.monotonic() - began < 20  # its headers alone would last thirty
             over.set()
             assert raised.value.unknown
             await driver.close()
@@ -297,7 +297,7 @@ class TestErrors:
         began = time.monotonic()
         orders = [driver.perform("create", [world.member()], "order-create") for _ in range(20)]
         raised = await asyncio.gather(*orders, return_exceptions=True)
-        assert time.monotonic() - began < 2 * driver.longest_call
+        assert time.monotonic() - began < 20  # one after another would take thirty
         errors = [error for error in raised if isinstance(error, TryAgain)]
         assert len(errors) == 20
         unsent = [error for error in errors if not error.unknown]
@@ -487,7 +487,7 @@ async def test_a_vm_through_every_layer(
         "terminate": "Terminated",
     }
     async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell, agent="a1") as bus:
-        await bus.connect(5)
+        await bus.connect(60)
         brisk = world.driver(timeout=Pace().call)
         async with running(Agent(bus, "a1", {lane: brisk}).run()):
             for action, state in steps.items():

@@ -51,11 +51,16 @@ def daemons() -> Iterator[Mapping[str, Libvirt]]:
             daemon.close()
 
 
+SILENT = {"test_no_answer_is_no_absence", "test_the_loop_goes_on_while_a_daemon_says_nothing"}
+"""Tests in which a daemon does not answer."""
+
+
 @pytest.fixture(autouse=True)
-def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is silent is noticed sooner."""
-    monkeypatch.setattr(nodes, "ALIVE", (1, 1))
-    monkeypatch.setattr(nodes, "OPENING", 0.5)
+def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that does not answer is noticed soon; in the other tests it may be slow, as on a busy machine."""
+    silent = request.node.originalname in SILENT
+    monkeypatch.setattr(nodes, "ALIVE", (1, 1) if silent else (20, 3))
+    monkeypatch.setattr(nodes, "OPENING", 0.5 if silent else 60.0)
 
 
 @pytest.fixture
@@ -267,7 +272,7 @@ class TestDaemons:
         began = time.monotonic()
         with pytest.raises(TryAgain) as error:
             await driver.perform("pause", [machine], "order")
-        assert 4 < time.monotonic() - began < 7
+        assert 4 < time.monotonic() - began < 30
         assert not error.value.unknown  # it was still looking
         await world.heal()
         assert await eventually(lambda: look(driver, machine), lambda states: states != [MOVING]) == [RUNNING]

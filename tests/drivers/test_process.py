@@ -388,7 +388,7 @@ asyncio.run(main())
         before = world.processes(app)
         folder = str(world.place(app).folder)
         for program in (PROGRAM, (sys.executable, "-m", "stead.drivers.process.keeper.program")):
-            second = subprocess.run([*program, folder], env={"PYTHONPATH": PACKAGES}, timeout=20, check=False)
+            second = subprocess.run([*program, folder], env={"PYTHONPATH": PACKAGES}, timeout=60, check=False)
             assert second.returncode == 3
         assert (world.processes(app), len(world.keepers())) == (before, 1)
 

@@ -296,7 +296,7 @@ class TestServer:
                     hung.sendall(b"GET /v1/aws/any/instances HTTP/1.1\r\nhost: any\r\n\r\n")
                     wait_until(lambda: len(client.get(f"{url}/_calls").json()["calls"]) == 1, "the call to hang")
                     process.send_signal(signal.SIGTERM)
-                    process.wait(10)
+                    process.wait(60)
             finally:
                 process.kill()
 
@@ -350,7 +350,7 @@ class TestDriver:
             with pytest.raises(TryAgain, match="did not come") as raised:
                 await driver.perform("reboot", [world.member()], "order")
             assert raised.value.unknown
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 30
             await driver.close()
 
     async def test_what_was_never_sent_was_not_done(self, world: SimWorld) -> None:

@@ -114,7 +114,7 @@ class EdgeCell(Cell):
 
     async def until_sites_are_ready(self) -> None:
         """Have every site made, and wait for its agent."""
-        async with asyncio.timeout(READY), httpx.AsyncClient(trust_env=False, verify=False, timeout=10) as client:
+        async with asyncio.timeout(READY), httpx.AsyncClient(trust_env=False, verify=False, timeout=60) as client:
             some = asyncio.Semaphore(20)
             await asyncio.gather(*(self._made(client, some, site) for site in self.sites))
             while missing := [site for site in self.sites if not await self._ready(client, site)]:

@@ -32,7 +32,7 @@ class EdgeWorld(World):
 
     async def slow(self, cloud: PlaceCloud, seconds: float) -> None:
         """Whatever is done at a cloud takes so long, and up to as long again, for good."""
-        async with httpx.AsyncClient(trust_env=False, verify=False, timeout=30) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=False, timeout=60) as client:
             fault = {"kind": "slow", "seconds": seconds, "jitter": seconds}
             (await client.post(f"{cloud.url}/v1/_faults", json={"faults": [fault]})).raise_for_status()
 
@@ -75,7 +75,7 @@ def _cloud(says: str, *troubles: Mapping[str, Any]) -> Strike:
         world = _edge(told)
         place = world.random.randrange(len(world.edge.clouds))
         async with httpx.AsyncClient(
-            base_url=world.edge.clouds[place].url, trust_env=False, verify=False, timeout=30
+            base_url=world.edge.clouds[place].url, trust_env=False, verify=False, timeout=60
         ) as client:
             answer = await client.post("/v1/_faults", json={"faults": troubles})
             ids = [fault["id"] for fault in answer.raise_for_status().json()["faults"]]

@@ -119,7 +119,7 @@ class Links:
             said = self.queue.stdout.read()
             self.counts = json.loads(said) if said else {}
             self.queue.stdout.close()
-        self.queue.wait(10)
+        self.queue.wait(60)
 
     def _remove(self) -> None:
         assert self.keeper.stdin is not None
@@ -218,7 +218,7 @@ def gone(links: Links) -> None:
 
 
 def _run(*command: str, given: str | None = None) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, input=given, timeout=30)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, input=given, timeout=60)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout

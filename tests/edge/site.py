@@ -70,7 +70,7 @@ class Edge:
         """A new run of the site's agent; it is killed at the end."""
         driver = self.world.driver(timeout=PACE.call)
         async with Bus(self.nats.url, self.cell, agent=name) as bus:
-            await bus.connect(10)
+            await bus.connect(60)
             agent = Agent(bus, name, {self.lane: driver})
             async with whole.running(agent.run()):
                 yield agent

@@ -68,7 +68,7 @@ async def test_a_new_run_supersedes_the_old_one_whose_silence_then_says_nothing(
         assert before is not None
     async with edge.agent():  # at once, long before the first is missed
         await edge.until(edge.site, "Ready")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (now := await edge.row(edge.site)) is None or now.snapshot.notify == before.snapshot.notify:
                 await asyncio.sleep(0.05)
         await edge.until(edge.site, "Ready")
@@ -83,7 +83,7 @@ async def test_an_agent_whose_clock_is_behind_is_let_in_all_the_same(edge: Edge)
         await ready(edge)
     with mock.patch("stead.agent.agent.time.time_ns", return_value=1_000_000_000):
         async with edge.agent() as late:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while late.epoch <= 1000 or (await edge.notify(edge.site)) < late.epoch:
                     await asyncio.sleep(0.05)
             await edge.until(edge.site, "Ready")
@@ -97,7 +97,7 @@ async def test_an_agent_that_cannot_say_what_its_site_has_ends(edge: Edge) -> No
         async with edge.agent() as agent:
             (lane,) = agent.lanes.values()
             with pytest.raises(SiteFailed):
-                await asyncio.wait_for(asyncio.shield(lane.failure), 20)
+                await asyncio.wait_for(asyncio.shield(lane.failure), 60)
     assert await edge.end(operation) == "failed"
     assert await edge.state(edge.site) == "Offline"
     await edge.world.heal()

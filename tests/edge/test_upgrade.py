@@ -114,7 +114,7 @@ async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, mach
     assert machine.init.recv(100) == f"MAINPID={new}".encode()
     assert (machine.folder / "current").readlink() == Path("2.0")
     assert await edge.do("create", f"{cluster}/web", APP) == "done"
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(60):
         while await machine.version() != "2.0":
             await asyncio.sleep(0.05)
     row = await edge.row(edge.site)

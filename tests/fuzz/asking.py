@@ -13,7 +13,7 @@ from urllib.parse import quote, quote_from_bytes
 from tests.fuzz.samples import Asked
 from tests.fuzz.spoil import TEXTS, Spoiler, deep
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds for an answer. Whoever says half of a request gets none, and is cut off before."""
 
 TYPES = (

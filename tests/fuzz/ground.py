@@ -64,7 +64,7 @@ class Ground:
         token = asyncio.run(create_token(self.dsn, f"t{secrets.token_hex(4)}", [("admin", "*")], timedelta(days=1)))
         shown = {"Authorization": f"Bearer {token}"}
         return httpx.Client(
-            base_url=f"http://127.0.0.1:{self.server.port}", headers=shown, timeout=20, trust_env=False
+            base_url=f"http://127.0.0.1:{self.server.port}", headers=shown, timeout=60, trust_env=False
         )
 
     def told(self, answer: bytes) -> str:

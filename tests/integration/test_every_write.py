@@ -102,7 +102,7 @@ class Life:
             wait.cancel()
         await asyncio.gather(death, end, return_exceptions=True)
         with suppress(TimeoutError):  # after its last write, its death is seen later than the end
-            await asyncio.wait_for(process.died.wait(), 2)
+            await asyncio.wait_for(process.died.wait(), 2)  # deadline: most do not die
         return process.died.is_set()
 
     async def end(self) -> None:

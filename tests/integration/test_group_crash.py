@@ -57,7 +57,7 @@ async def test_lease_delete_ends_after_controller_died_waiting_for_release(groun
         await ground.until("SELECT FROM orders WHERE $1 <> '' AND verb = 'release' AND agent IS NOT NULL")
         await first.choose(Moment(EXPANSION, when="after"))
         await rack.ask(first, "delete")
-        await asyncio.wait_for(first.died.wait(), 30)
+        await asyncio.wait_for(first.died.wait(), 60)
         (waits,) = await ground.fetch(
             "SELECT o.remaining FROM operations o JOIN operation_waits w ON w.operation = o.id WHERE o.path = $1"
         )

@@ -97,7 +97,7 @@ class Cell:
         return self.stead("mci", "create", path, "-f", str(self.folder / "mci.yaml"), "--timeout", "60s")
 
 
-def until(holds: Callable[[], bool], what: str, within: float = 30) -> float:
+def until(holds: Callable[[], bool], what: str, within: float = 60) -> float:
     """Seconds until it was so."""
     began = time.monotonic()
     while not holds():

@@ -57,7 +57,7 @@ class Place:
     def service(self) -> Service:
         return Service(self.one.admission, View(self.one.store, self.one.mover.kinds))
 
-    async def outcome(self, operation: UUID, within: float = 30.0) -> str:
+    async def outcome(self, operation: UUID, within: float = 60.0) -> str:
         async def over() -> bool:
             record = await self.one.store.operation(operation)
             return record is not None and record["outcome"] != ""

@@ -185,7 +185,7 @@ class World:
 
     def client(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.marks['bearer']}"}
-        return httpx.Client(base_url=self.address, headers=headers, trust_env=False, timeout=30)
+        return httpx.Client(base_url=self.address, headers=headers, trust_env=False, timeout=60)
 
     def command(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -235,7 +235,7 @@ def live(world: World) -> None:
     """Ask for VMs everywhere, with answers that repeat what they were asked with, and let an agent crash."""
     marks = world.marks
     said = f"you said {marks['secret']} {marks['session']} {base64.b64encode(marks['secret'].encode()).decode()}"
-    with httpx.Client(base_url=world.ec2.url, trust_env=False, timeout=30) as hand:
+    with httpx.Client(base_url=world.ec2.url, trust_env=False, timeout=60) as hand:
         faults = {
             "RunInstances": [
                 {"do": "refuse", "status": 500, "code": "InternalError", "message": said, "times": 1},
@@ -432,7 +432,7 @@ async def test_what_is_leaked_is_found(shape: int, migrated: str, nats_server: N
     await stream.add_stream(name=name, subjects=[f"{name}.>"])
     async with Listener(nats_server.url) as listener:
         await stream.publish(f"{name}.a", text.encode())
-        wait = time.monotonic() + 30
+        wait = time.monotonic() + 60
         while f"{name}.a" not in {subject for subject, _ in listener.heard} and time.monotonic() < wait:
             await asyncio.sleep(0.01)
     found = Search({"planted": mark})

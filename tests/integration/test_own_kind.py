@@ -56,7 +56,7 @@ async def agent(nats: Nats, cell: str, folder: Path) -> AsyncIterator[None]:
     program.chmod(0o755)
     driver = ProgramDriver(Config(program=str(program), kinds="certificate", timeout=2.0))
     async with Bus(nats.url, cell, agent="tls") as bus:
-        await bus.connect(5)
+        await bus.connect(60)
         async with running(Agent(bus, "tls", {"tls.lab": driver}).run()):
             yield
 

@@ -100,7 +100,7 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         agent(nats_server, cell, world) as worker,
         Bus(nats_server.url, cell, agent="a2") as second,
     ):
-        await second.connect(5)
+        await second.connect(60)
         await ask(one, world, "create")
         await settled(one, "Running")
         await ask(one, world, "create", "/ns/m/g/2")

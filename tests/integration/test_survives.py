@@ -138,7 +138,7 @@ async def test_a_stopped_agent_reboots_at_most_once(grounds: Grounds, moment: Mo
             await settled(ground, "Running")
             sleeper.wake()
             with suppress(TimeoutError):  # it may take its time to wake up
-                async with asyncio.timeout(20 if deeds else 1):
+                async with asyncio.timeout(60 if deeds else 1):
                     while (await ground.done())["reboot"] < max(deeds, 1):
                         await asyncio.sleep(0.1)
             await asyncio.sleep(1.0)  # sleep: nothing may happen meanwhile
@@ -246,7 +246,7 @@ async def test_a_dead_consumer_is_noticed_in_seconds(grounds: Grounds, monkeypat
         died = time.monotonic()
         async with agent(ground):
             await settled(ground, "Running")
-        assert time.monotonic() - died < 10
+        assert time.monotonic() - died < 30
 
 
 # The database goes back in time

@@ -18,7 +18,7 @@ from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.telemetry.house import house
 
-SOON = 15.0
+SOON = 60.0
 
 
 def answers(url: str) -> bool:

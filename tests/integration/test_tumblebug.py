@@ -56,7 +56,7 @@ class Shell:
         """How the MCI stands, as soon as something is so."""
         said: dict[str, Any] = {}
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while True:
                     said = await self.done(f'curl "{MCI}?option=status"')
                     if holds(said):
@@ -207,7 +207,7 @@ def _rests(said: dict[str, Any]) -> bool:
 
 async def _ended(here: Shell, operation: str, outcome: str) -> None:
     """Until an operation has ended, as it should."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             shown = await here.done(f"curl http://localhost:1323/v1/operations/{operation}")
             if shown["outcome"] is not None:

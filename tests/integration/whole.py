@@ -51,7 +51,7 @@ async def controller(
 ) -> AsyncIterator[Controller]:
     """A controller that runs, without some of its healers."""
     async with Store.open(dsn, connections=5) as store, Bus(nats.url, cell) as bus:
-        await bus.connect(5)
+        await bus.connect(60)
         await bus.identity()  # what it does first, and in its own time
         one = Controller(store, bus, KINDS, pace=pace, webhooks=webhooks)
         one.healers = tuple(healer for healer in one.healers if healer.name not in without)
@@ -63,14 +63,14 @@ async def controller(
 async def agent(nats: Nats, cell: str, world: SimWorld, name: str = "a1", **config: Any) -> AsyncIterator[Agent]:
     driver = world.driver(**config)
     async with Bus(nats.url, cell, agent=name) as bus:
-        await bus.connect(5)
+        await bus.connect(60)
         worker = Agent(bus, name, {f"{world.provider}.{world.region}": driver})
         async with running(worker.run()):
             yield worker
     await driver.close()
 
 
-async def until(holds: Callable[[], Awaitable[bool]], within: float = 20.0) -> None:
+async def until(holds: Callable[[], Awaitable[bool]], within: float = 60.0) -> None:
     async with asyncio.timeout(within):
         while not await holds():
             await asyncio.sleep(0.02)

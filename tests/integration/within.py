@@ -29,7 +29,7 @@ async def agent(ground: Ground, name: str = "a1", *, pace: Pace = PACE) -> Async
     """A new run of an agent."""
     driver = ground.world.driver(timeout=pace.call)
     async with Bus(ground.of.nats.url, ground.cell, agent=name) as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         one = Agent(bus, name, {ground.lane: driver})
         async with whole.running(one.run()):
             yield one

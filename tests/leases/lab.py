@@ -77,7 +77,7 @@ class Lab:
         """One that hands hosts over; by the simulated rack, unless it has drivers of its own."""
         own = self.world.driver(timeout=PACE.call)
         async with Bus(self.nats.url, self.cell, agent=name) as bus:
-            await bus.connect(10)
+            await bus.connect(60)
             agent = Agent(bus, name, drivers or {self.lane: own})
             async with whole.running(agent.run()):
                 yield agent

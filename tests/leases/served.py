@@ -31,7 +31,7 @@ def app(lab: Lab, access: Access | None = None) -> FastAPI:
 async def web(lab: Lab) -> AsyncIterator[httpx.AsyncClient]:
     """What goes over the wire, without one."""
     transport = httpx.ASGITransport(app(lab))
-    async with httpx.AsyncClient(transport=transport, base_url="http://stead", timeout=30) as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://stead", timeout=60) as client:
         yield client
 
 

@@ -106,7 +106,7 @@ async def stage(safe: SafeNats, dsn: str, world: SimWorld, folder: Path) -> Asyn
         Store.open(dsn, connections=5) as store,
         Bus(safe.url, CELL, options=safe.controller.options) as bus,
     ):
-        await bus.connect(5)
+        await bus.connect(60)
         await bus.identity()
         await bus._link.client().jsm().purge_stream(OF.reports_stream)
         identities = Identities(store, safe.controller)
@@ -121,7 +121,7 @@ async def stage(safe: SafeNats, dsn: str, world: SimWorld, folder: Path) -> Asyn
             Bus(safe.url, CELL, agent=good.name, apart=True, options=good.options) as agents_bus,
             speaking(safe, bad) as hostile,
         ):
-            await agents_bus.connect(5)
+            await agents_bus.connect(60)
             async with running(Agent(agents_bus, good.name, {lane: driver}).run()):
                 scene = Scene(one, world, hostile, dsn, lane)
                 await scene.still_good(("create", "Running"))

@@ -41,7 +41,7 @@ def thief(safe: SafeNats, tmp_path_factory: pytest.TempPathFactory) -> Identity:
 @pytest.fixture
 async def controller(safe: SafeNats) -> AsyncIterator[Bus]:
     async with Bus(safe.url, CELL, options=safe.controller.options) as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         await bus.identity()
         yield bus
 
@@ -161,7 +161,7 @@ async def own_lane(asked: OpenLane) -> None:
 async def test_its_own_work_goes_on(safe: SafeNats, thief: Identity, controller: Bus) -> None:
     """All that an agent says and hears, with nothing refused on the way."""
     async with Bus(safe.url, CELL, agent="a1", apart=True, options=thief.options) as bus:
-        await bus.connect(10)
+        await bus.connect(60)
         await controller.serve_take(granted)
         await controller.serve_lanes(own_lane)
         await controller.publish_order(order(lane=OWN))
@@ -292,7 +292,7 @@ async def test_where_nobody_has_an_account_an_answer_goes_to_the_askers_own_inbo
 ) -> None:
     of = Subjects(cell)
     async with Bus(nats_server.url, cell) as bus:
-        await bus.connect(5)
+        await bus.connect(60)
         await bus.serve_take(granted)
         client = await nats.connect(nats_server.url)
         places = [of.report(FOREIGN), of.poke, f"{inbox('a2')}.x", f"{inbox('a1')}x.y", "_INBOX.x"]

@@ -100,7 +100,7 @@ except KeyError as error:
 
 
 def test_what_the_interpreter_writes() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert done.stderr.count("Traceback") == 4
     assert "*** in a thread" in done.stderr

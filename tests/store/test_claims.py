@@ -225,7 +225,7 @@ async def test_of_many_that_want_overlapping_paths_at_once_no_two_get_them(migra
             holders = [Holder(f"/resources/{uuid4()}") for _ in wanted]
             changes = [h.change([{"path": path, "mode": "x"}]) for h, path in zip(holders, wanted, strict=True)]
             asked = [pool.fetchval(COMMIT, *change) for change in changes]
-            answers = await asyncio.wait_for(asyncio.gather(*asked), 30)
+            answers = await asyncio.wait_for(asyncio.gather(*asked), 60)
             got = [path for path, answer in zip(wanted, answers, strict=True) if not answer["conflicts"]]
             held = Held()
             for i, path in enumerate(got):
@@ -256,7 +256,7 @@ async def test_a_read_does_not_show_claims_that_are_newer_than_itself(migrated: 
                 await asyncio.sleep(0)
             await db.take("one", [Claim("/m/a")])
             await guard.execute("SELECT pg_advisory_unlock(42)")
-        assert await asyncio.wait_for(looking, 20) is None
+        assert await asyncio.wait_for(looking, 60) is None
 
 
 @pytest.mark.long

@@ -132,7 +132,7 @@ async def test_who_reads_operations_is_not_waited_for_long(database: Connection,
         began = asyncio.get_running_loop().time()
         assert await store.forget_operations(KEPT) is None
         await Partitions(store, KEPT)()
-        assert asyncio.get_running_loop().time() - began < 5
+        assert asyncio.get_running_loop().time() - began < 30
         assert await known(store, id) == [True]
     await Partitions(store, KEPT)()
     assert await known(store, id) == [False]

@@ -90,7 +90,7 @@ def test_a_port_that_is_taken_is_told(running: House) -> None:
     port = running.metrics.rpartition(":")[2].partition("/")[0]
     words = ["agent", "run", "--lane", LANE, "--metrics-port", port, "--nats", "nats://127.0.0.1:1"]
     ended = subprocess.run(
-        [sys.executable, "-m", "stead", *words], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "stead", *words], capture_output=True, text=True, timeout=60, check=False
     )
     assert ended.returncode == 1
     assert f"metrics cannot be told at 127.0.0.1:{port}: Address already in use" in ended.stderr

@@ -114,12 +114,13 @@ def short_deadlines(source: str) -> list[int]:
 
 def _deadline(call: ast.Call) -> ast.expr | None:
     """How long a call waits, of calls that end with an error after that."""
-    name = ast.unparse(call.func)
-    if name == "asyncio.timeout":
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    owner = getattr(call.func.value, "id", "") if isinstance(call.func, ast.Attribute) else ""
+    if (owner, name) == ("asyncio", "timeout"):
         return call.args[0]
-    if name == "asyncio.wait_for":
+    if (owner, name) == ("asyncio", "wait_for"):
         return call.args[1]
-    if name == "subprocess.run" or name.endswith((".communicate", "httpx.Client", "httpx.AsyncClient")):
+    if (owner, name) == ("subprocess", "run") or name in ("communicate", "Client", "AsyncClient"):
         return next((keyword.value for keyword in call.keywords if keyword.arg == "timeout"), None)
     return None
 

@@ -229,11 +229,12 @@ async def test_what_takes_long_is_answered_as_it_stands(
     await lab.do("create", "/lab/monday", terms(0, 10_000))
     await lab.until("/lab/monday", "ACTIVE")
     ((id,),) = [[one["id"] for one in (await http.get(LEASES)).json()["leases"]]]
-    await lab.world.fault(verb="suspend-reservation", kind="latency", seconds=3, times=1)
+    await lab.world.fault(verb="terminate-reservation", kind="latency", seconds=60)
     monkeypatch.setattr(asking, "PATIENCE", 0.0)
     answer = await http.delete(f"{LEASES}/{id}")
     assert (answer.status_code, answer.json()["lease"]["status"]) == (202, "DELETING")
     monkeypatch.undo()
+    await lab.world.heal()
     again = await http.delete(f"{LEASES}/{id}")
     assert (again.status_code, again.content) in ((204, b""), (404, again.content))
     await lab.until("/lab/monday", "")

@@ -32,10 +32,10 @@ async def test_a_lease_is_booked_started_and_ended_by_the_clock(lab: Lab) -> Non
     assert await lab.events(LEASE) == {"start_lease": "DONE", "end_lease": "DONE"}
     fired = (await lab.one.store.events([LEASE]))[LEASE]
     assert [event["fired"] for event in fired] == [1, 1]
-    assert all(0 <= (event["fired_at"] - event["at"]).total_seconds() < 10 for event in fired)
+    assert all(0 <= (event["fired_at"] - event["at"]).total_seconds() < 60 for event in fired)
     late = await lab.one.store.late_events(0)
     assert late["fired"] == 2
-    assert 0 <= late["median"] <= late["worst"] < 10
+    assert 0 <= late["median"] <= late["worst"] < 60
     assert await lab.do("delete", LEASE) == ("done", "")
     assert await lab.parts(LEASE) == {}
     assert await lab.events(LEASE) == {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stead.catalog import KINDS
@@ -37,6 +37,7 @@ from stead.lifecycle.rows import (
     moving,
     settled,
 )
+from tests.tiers import is_full
 
 pytestmark = pytest.mark.req("X-05")
 
@@ -272,6 +273,7 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
     )
 
 
+@settings(max_examples=100 if is_full() else 10)
 @given(lifecycles())
 def test_any_lifecycle_comes_back_equal_and_fits_the_schema(lifecycle: Lifecycle) -> None:
     text = dump(lifecycle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -73,9 +74,11 @@ def web(cell: Trial) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def site(cell: Trial, web: httpx.Client, tmp_path: Path) -> Site:
+def site(cell: Trial, web: httpx.Client) -> Iterator[Site]:
     """A namespace of its own, and nothing there yet."""
-    return Site(cell, web, tmp_path)
+    with TemporaryDirectory(prefix="stead-site-") as folder:
+        Path(folder).chmod(0o755)  # services look there, as the user of their namespace
+        yield Site(cell, web, Path(folder))
 
 
 def service(**more: Any) -> Definition:

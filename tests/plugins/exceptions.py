@@ -4,6 +4,9 @@ from __future__ import annotations
 
 EXCEPTIONS: dict[str, str] = {
     "tests/chaos/test_chaos.py::test_brief_run": "a whole cell of processes, each part of which is killed",
+    "tests/dev/test_extensions.py::test_dev_and_doctor": "`stead dev` and `stead doctor` as processes",
+    "tests/dev/test_extensions.py::test_command_on": "commands as processes, on a server of their own",
+    "tests/edge/test_upgrade.py::test_": "agents as processes, of which one replaces the other",
     "tests/docs/test_quickstart.py::fixture terminal": "starts `stead dev` for the pages that are typed",
     "tests/docs/test_quickstart.py::test_readme": "types every command of the README in a terminal",
     "tests/dev/test_dev.py::test_installed_wheel": "builds the wheel, installs it and runs `stead dev` of it",

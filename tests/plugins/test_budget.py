@@ -14,11 +14,13 @@ from tests.plugins.exceptions import EXCEPTIONS
 
 ROOT = Path(__file__).parents[2]
 CONFTEST = """
+import os
 from tests.plugins import budget
 from tests.plugins.budget import Budget
 from tests.plugins.leftovers import Leftovers
 budget.MAX_PROCESSOR_SECONDS = 0.2
 budget.MAX_WALL_SECONDS = 0.6
+budget.COUNTING_SECONDS = float(os.environ.get("COUNTING", "60"))  # as if the machine were fast, however busy it is
 budget.EXCEPTIONS = {"test_it.py::test_excepted": "for a reason"}
 def pytest_configure(config):
     config.pluginmanager.register(Budget(config, enforced=True))
@@ -38,6 +40,12 @@ def run(folder: Path, tests: str, *options: str) -> tuple[int, str]:
     }  # the others take longer to load than the tests to run
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     return done.returncode, done.stdout
+
+
+def test_limits_are_higher_on_machine_that_is_slower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COUNTING", "0.0001")
+    tests = f"def test_busy(): {busy(0.4)}\ndef test_waits(): time.sleep(0.7)\n"
+    assert run(tmp_path, tests)[0] == 0
 
 
 def busy(seconds: float) -> str:

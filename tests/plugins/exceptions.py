@@ -10,6 +10,7 @@ EXCEPTIONS: dict[str, str] = {
     "tests/docs/test_quickstart.py::fixture terminal": "starts `stead dev` for the pages that are typed",
     "tests/docs/test_quickstart.py::test_readme": "types every command of the README in a terminal",
     "tests/dev/test_dev.py::test_installed_wheel": "builds the wheel, installs it and runs `stead dev` of it",
+    "tests/terminal/test_commands.py::test_ctrl_c": "the cell beside it works meanwhile, and its processes count",
     "tests/terminal/test_commands.py::fixture dev": "starts `stead dev` for the commands that are typed",
     "tests/browser::fixture cell": "starts `stead dev` for the console",
     "tests/browser/test_console.py::test_an_infrastructure": "a browser beside a cell, of which a process is killed",

@@ -201,8 +201,8 @@ def test_a_stream_ends_when_its_token_is_revoked(empty: House) -> None:
         assert admin.delete("/v1/tokens/watcher").status_code == 204
         began = time.monotonic()
         for _ in lines:
-            assert time.monotonic() - began < 30
-    assert time.monotonic() - began < 30
+            assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 10
 
 
 def test_the_journal_says_who(empty: House) -> None:

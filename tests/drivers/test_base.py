@@ -68,9 +68,8 @@ async def test_a_driver_of_ones_own_can_be_registered(monkeypatch: pytest.Monkey
     assert made == [{"any": "thing"}]
 
 
-@pytest.mark.parametrize("name", ["ec2", "libvirt", "lxd", "openstack", "podman", "process", "program", "sim"])
-def test_a_call_lasts_no_longer_than_a_cell_allows_unless_told_otherwise(name: str) -> None:
-    module = "settings" if name in ("libvirt", "openstack") else "connection" if name == "lxd" else "driver"
-    config = pytest.importorskip(f"stead.drivers.{name}.{module}").Config
+@pytest.mark.parametrize("name", registry.names())
+def test_a_call_lasts_by_default_no_longer_than_a_cell_allows(name: str) -> None:
+    config = pytest.importorskip(f"stead.drivers.{name}.driver").Config
     defaults = {field.name: field.default for field in msgspec.structs.fields(config)}
     assert 0 < defaults["timeout"] <= Pace().call

@@ -297,7 +297,7 @@ class TestErrors:
         began = time.monotonic()
         orders = [driver.perform("create", [world.member()], "order-create") for _ in range(20)]
         raised = await asyncio.gather(*orders, return_exceptions=True)
-        assert time.monotonic() - began < 20  # one after another would take thirty
+        assert time.monotonic() - began < 5 * driver.longest_call
         errors = [error for error in raised if isinstance(error, TryAgain)]
         assert len(errors) == 20
         unsent = [error for error in errors if not error.unknown]

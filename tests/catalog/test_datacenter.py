@@ -60,6 +60,7 @@ DELETED                  user    restore       RESTORING        DEPLOYED
 DEPLOYED                 admin   pause         PAUSING          PAUSED
 PAUSED                   admin   resume        RESUMING         DEPLOYED
 DEPLOYED                 admin   reset         RESETTING        DEPLOYED
+PAUSED                   admin   reset         RESETTING        DEPLOYED     # the document's note on PAUSED says so
 """
 
 ACCOUNT = """
@@ -367,7 +368,12 @@ def test_the_pairs_are_those_of_the_tables(kind: str) -> None:
 @pytest.mark.req("S2-09")
 @pytest.mark.parametrize(
     ("state", "action", "moving"),
-    [("DEPLOYED", "pause", "PAUSING"), ("PAUSED", "resume", "RESUMING"), ("DEPLOYED", "reset", "RESETTING")],
+    [
+        ("DEPLOYED", "pause", "PAUSING"),
+        ("PAUSED", "resume", "RESUMING"),
+        ("DEPLOYED", "reset", "RESETTING"),
+        ("PAUSED", "reset", "RESETTING"),
+    ],
 )
 def test_pausing_resuming_and_resetting_a_cloudspace_are_for_admins(state: str, action: str, moving: str) -> None:
     for actor in WHO_ASKS:

@@ -318,6 +318,8 @@ class DatacenterConformance:
             ("pause", PAUSED),
             ("resume", DEPLOYED),
             ("reset", DEPLOYED),
+            ("pause", PAUSED),
+            ("reset", DEPLOYED),
             ("delete", DELETED),
             ("restore", DEPLOYED),
             ("disable", DISABLED),

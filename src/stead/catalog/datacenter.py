@@ -156,7 +156,7 @@ CLOUDSPACE = Lifecycle(
         _row("enable", "Switch it on again.", ("DISABLED",), "ENABLING WAKING", "DEPLOYED"),
         _row("pause", "Stop its firewall.", ("DEPLOYED",), "PAUSING", "PAUSED", by=ADMIN),
         _row("resume", "Start its firewall.", ("PAUSED",), "RESUMING", "DEPLOYED", by=ADMIN),
-        _row("reset", "Set its firewall up anew.", ("DEPLOYED",), "RESETTING", "DEPLOYED", by=ADMIN),
+        _row("reset", "Set its firewall up anew.", ("DEPLOYED", "PAUSED"), "RESETTING", "DEPLOYED", by=ADMIN),
         _row(
             "delete",
             "Move it to the recycle bin, with all it has.",

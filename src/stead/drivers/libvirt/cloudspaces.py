@@ -27,7 +27,7 @@ _MOVES = {
     "enable": (("", DISABLED), ""),
     "pause": (("", PAUSED), PAUSED),
     "resume": (("", PAUSED), ""),
-    "reset": (("",), ""),
+    "reset": (("", PAUSED), ""),
     "delete": (("", DISABLED, PAUSED, DELETED), DELETED),
     "restore": (("", DELETED), ""),
 }

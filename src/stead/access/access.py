@@ -215,6 +215,12 @@ class Access:
         await self.store.put_policy(name, text, by)
         self._looked = -FRESH
 
+    async def remove_policy(self, name: str, by: str) -> bool:
+        """Take a policy away; whether there was one in the store."""
+        gone = await self.store.remove_policy(name, by)
+        self._looked = -FRESH
+        return gone
+
     async def all_policies(self) -> list[Mapping[str, Any]]:
         """Those in files and those in the store, in order of name."""
         files = [{"name": n, "text": t, "changed_by": "a file", "changed_at": None} for n, t in self._files.items()]

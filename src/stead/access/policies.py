@@ -1,14 +1,14 @@
 """Policies in Cedar: what a caller may do to what, and which policy says so.
 
-An answer is remembered under all that the policies look at, and no more. The roles look at namespaces only, so with
-them alone a thousand resources of one namespace are one question; a policy that looks at paths or labels makes it a
-question for each.
+Only the policies that can speak of an action are evaluated for it. An answer is remembered under all that these
+read, and no more. The roles read namespaces only, so with them alone a thousand resources of one namespace are one
+question; a policy that reads paths makes it a question for each, one that reads labels one for each of their values.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -81,6 +81,22 @@ class Verdict:
 ALLOWED = Verdict(True)
 
 
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What some policies read of a resource."""
+
+    attributes: frozenset[str]
+    """Of `namespace`, `kind`, `path`, `lane`."""
+    labels: frozenset[str] | None
+    """The names of the labels; None: any of them."""
+
+    def labels_of(self, thing: Thing) -> tuple[tuple[str, str], ...]:
+        """The labels of a resource that they read."""
+        if self.labels is None:
+            return tuple(sorted(thing.labels.items()))
+        return tuple((name, thing.labels[name]) for name in sorted(self.labels) if name in thing.labels)
+
+
 def labels_of(spec: Mapping[str, Any] | None) -> dict[str, str]:
     """The labels of a resource: what its spec has under that name."""
     said = (spec or {}).get("labels")
@@ -98,10 +114,15 @@ class Policies:
                 if id in found:
                     raise BadPolicy(f"{name}: there is another policy {id}")
                 found[id] = policy
-        self._set = cedarpy.PolicySet.from_json_str(_as_set(found))
-        self.looks_at = frozenset(_looks_at(found))
+        reads = _reads(found)
+        self.looks_at = reads.attributes | ({"labels"} if reads.labels != frozenset() else frozenset())
         """Which attributes of resources decide: of `namespace`, `kind`, `path`, `labels`, `lane`."""
-        self._known: dict[tuple[object, ...], Verdict] = {}
+        self._found = found
+        scopes = {id: _actions_of(policy) for id, policy in found.items()}
+        self._scopes = scopes
+        self._named = frozenset[str]().union(*(scope for scope in scopes.values() if scope is not None))
+        self._rules: dict[str, _Rules] = {}
+        self._same: dict[tuple[str, ...], _Rules] = {}
 
     def judge(
         self,
@@ -117,25 +138,56 @@ class Policies:
         caller.judged = True
         if caller.open:
             return ALLOWED
-        lanes = tuple(thing.lanes) if "lane" in self.looks_at else ()
+        rules = self._rules_for(action)
+        lanes = tuple(thing.lanes) if "lane" in rules.reads.attributes else ()
         asked = {"force": force, "dry_run": dry_run, "admin": admin}
-        verdicts = (self._judge(caller, action, thing, lane, **asked) for lane in lanes or ("",))
+        verdicts = (rules.judge(caller, action, thing, lane, **asked) for lane in lanes or ("",))
         verdict = next(verdicts)
         return verdict if not verdict.allowed else next((one for one in verdicts if not one.allowed), verdict)
 
-    def _judge(
+    def forbidding(self, actions: Iterable[str]) -> Reads | None:
+        """What the policies read that can forbid one of some actions; None where no policy can."""
+        ids = {id for action in actions for id in self._ids(action) if self._found[id]["effect"] == "forbid"}
+        return _reads({id: self._found[id] for id in ids}) if ids else None
+
+    def _ids(self, action: str) -> tuple[str, ...]:
+        """The policies that can speak of an action."""
+        return tuple(id for id, scope in self._scopes.items() if scope is None or action in scope)
+
+    def _rules_for(self, action: str) -> _Rules:
+        """These policies, made ready once; all actions that no policy names have the same ones."""
+        action = action if action in self._named else ""
+        known = self._rules.get(action)
+        if known is None:
+            ids = self._ids(action)
+            if ids not in self._same:
+                self._same[ids] = _Rules({id: self._found[id] for id in ids})
+            known = self._rules[action] = self._same[ids]
+        return known
+
+
+class _Rules:
+    """Some policies that are evaluated together, and their answers."""
+
+    def __init__(self, policies: Mapping[str, Any]) -> None:
+        self.reads = _reads(policies)
+        self._set = cedarpy.PolicySet.from_json_str(_as_set(policies))
+        self._known: dict[tuple[object, ...], Verdict] = {}
+
+    def judge(
         self, caller: Caller, action: str, thing: Thing, lane: str, *, force: bool, dry_run: bool, admin: bool
     ) -> Verdict:
-        looks = self.looks_at
+        """What they say of something on one lane."""
+        reads = self.reads.attributes
         key = (
             caller.name,
             caller.groups,
             caller.roles,
             action,
             thing.namespace,
-            thing.kind if "kind" in looks else "",
-            thing.path if "path" in looks else "",
-            tuple(sorted(thing.labels.items())) if "labels" in looks else (),
+            thing.kind if "kind" in reads else "",
+            thing.path if "path" in reads else "",
+            self.reads.labels_of(thing),
             lane,
             force,
             dry_run,
@@ -236,30 +288,60 @@ def _as_set(policies: Mapping[str, Any]) -> str:
     return json.dumps({"templates": {}, "templateLinks": [], "staticPolicies": dict(policies)})
 
 
-def _looks_at(policies: Mapping[str, Any]) -> Iterator[str]:
-    yield "namespace"
+def _actions_of(policy: Mapping[str, Any]) -> frozenset[str] | None:
+    """The actions that a policy is about; None: every action."""
+    scope = policy["action"]
+    match scope["op"]:
+        case "==":
+            return frozenset({scope["entity"]["id"]})
+        case "in":
+            return frozenset(one["id"] for one in scope.get("entities", [scope.get("entity")]))
+    return None
+
+
+EVERYTHING = "*"
+"""An expression hands the resource on, so anything may be read of it."""
+
+
+def _reads(policies: Mapping[str, Any]) -> Reads:
+    words = {"namespace"}
     for policy in policies.values():
         if policy["resource"]["op"] != "All":
-            yield "path"
+            words.add("path")
         for condition in policy["conditions"]:
-            yield from _attributes(condition["body"])
+            words.update(_attributes(condition["body"]))
+    labels = frozenset(word.removeprefix(LABEL) for word in words if word.startswith(LABEL))
+    attributes = frozenset(word for word in words if not word.startswith(LABEL) and word not in (LABELS, EVERYTHING))
+    if EVERYTHING in words:
+        attributes |= {"namespace", "kind", "path", "lane"}
+    return Reads(attributes, None if {LABELS, EVERYTHING} & words else labels)
+
+
+LABELS, LABEL = "labels", "label:"
+"""Read by a name that is computed; and what stands before one that is said."""
+
+_RESOURCE = {"Var": "resource"}
 
 
 def _attributes(node: Any) -> Iterator[str]:
-    """The attributes of the resource that an expression reads; the path stands for who it is."""
+    """What an expression reads of the resource; the path stands for who it is."""
     if isinstance(node, list):
         for part in node:
             yield from _attributes(part)
     if not isinstance(node, Mapping):
         return
     for word, body in cast(Mapping[str, Any], node).items():
-        of_resource = isinstance(body, Mapping) and body.get("left") == {"Var": "resource"}
-        if word == "." and of_resource:
+        of_resource = isinstance(body, Mapping) and body.get("left") == _RESOURCE
+        if word in (".", "has") and of_resource:
             yield body["attr"]
         elif word in ("hasTag", "getTag") and of_resource:
-            yield "labels"
+            name = body["right"].get("Value") if isinstance(body["right"], Mapping) else None
+            yield f"{LABEL}{name}" if isinstance(name, str) else LABELS
             yield from _attributes(body["right"])
-        elif word == "Var" and body == "resource":
+        elif word in ("==", "!=", "in", "is") and isinstance(body, Mapping) and _RESOURCE in body.values():
             yield "path"
+            yield from _attributes([part for part in body.values() if part != _RESOURCE])
+        elif word == "Var" and body == "resource":
+            yield EVERYTHING
         else:
             yield from _attributes(body)

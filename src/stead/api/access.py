@@ -234,7 +234,7 @@ async def put_policy(service: ServiceDep, name: Named, body: PolicyText, caller:
 async def remove_policy(service: ServiceDep, name: Named, caller: Who) -> None:
     """Take a policy away."""
     access = _require(service, caller, [EVERYWHERE])
-    if not await access.store.remove_policy(name, caller.name):
+    if not await access.remove_policy(name, caller.name):
         raise Trouble("not-found", f"there is no policy {name}, or it is in a file of the server's")
     log.info("%s took the policy %s away", caller.name, name)
 

@@ -37,16 +37,6 @@ class Standing(NamedTuple):
 class Groups(Statements):
     """What groups ask of the store."""
 
-    async def lanes_below(self, kind: str, path: str) -> list[tuple[str, str, Mapping[str, Any]]]:
-        """Of resources of a kind below a path, each lane and set of labels once: a path that has them, the lane, and
-        a spec with the labels."""
-        rows = await self.fetch("list_lanes_below", kind, path)
-        return [(r["path"], r["lane"], {"labels": r["labels"] or {}}) for r in rows]
-
-    async def labels_below(self, kind: str, path: str, limit: int) -> list[tuple[str, Mapping[str, Any]]]:
-        """The sets of labels that resources of a kind below a path have, each with the path of one that has it."""
-        return [(r["path"], {"labels": r["labels"]}) for r in await self.fetch("list_labels", kind, path, limit)]
-
     async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[Brief, str]]:
         """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
 

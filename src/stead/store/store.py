@@ -16,6 +16,7 @@ import msgspec
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.origin import parts
 from stead.store.access import Accesses
+from stead.store.affected import Affected
 from stead.store.attachments import Attachments
 from stead.store.audit import Audits
 from stead.store.brief import Brief, brief_of
@@ -91,6 +92,7 @@ class Store(
     Systems,
     Nodes,
     Attachments,
+    Affected,
     Days,
     Durations,
     Quotas,

@@ -5,12 +5,13 @@ from stead.controller.identities import Identities, Invitation, Joined, Member, 
 from stead.controller.identities import Taken as NameTaken
 from stead.controller.kinds import Kinds, Registered
 from stead.controller.registering import Rejected
+from stead.controller.view.acceptance import Taken
 from stead.controller.view.archived import InArchive, not_after, not_before
 from stead.controller.view.logs import Silent, Written
 from stead.controller.view.permission import NotPermitted
 from stead.controller.view.reading import AWAY, View
 from stead.controller.view.seen import Seen
-from stead.controller.view.service import Check, Service, Taken
+from stead.controller.view.service import Check, Service
 from stead.controller.view.standing import Standing
 from stead.controller.view.things import (
     Asked,

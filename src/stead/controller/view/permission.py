@@ -41,8 +41,6 @@ from stead.lifecycle.rows import Actor
 from stead.store import Row, Store
 
 THE_CELL = Thing("/", CELL)
-MOST_WITHIN = 1000
-"""Groups, and sets of labels, that are looked at in one group."""
 IN_WORDS = {
     VIEW: "looking around",
     QUEUE: "opening and stopping queues",
@@ -97,57 +95,13 @@ class Permission:
         self, caller: Caller, action: str, thing: Thing, *, force: bool = False, dry_run: bool = False
     ) -> Caller | Refusal:
         """The caller as the actor that they may act as, or why they may not."""
-        admin = self._for_admins(thing.kind, action)
+        admin = self.for_admins(thing.kind, action)
         verdict = self.judge(caller, action, thing, force=force, dry_run=dry_run, admin=admin)
         if not verdict.allowed:
             return refused(f"{action} by force" if force else action, thing.path, verdict)
         return replace(caller, actor=Actor.ADMIN) if admin and self.access is not None else caller
 
-    async def acting_on_group(
-        self, caller: Caller, action: str, row: Row, *, force: bool = False, dry_run: bool = False
-    ) -> Refusal | None:
-        """Why they may not, where what is asked of a group is asked of members of which a policy forbids it.
-
-        Looked at are the groups in it and the sets of labels that its members have, as far as policies look at such.
-        Whoever is permitted something for a group need not be permitted it for each member.
-        """
-        asks, member = self._members(row.kind, action)
-        if self.access is None or caller.open or not asks or self.access.policies.looks_at <= {"namespace"}:
-            return None
-        first = Thing(row.path, member, labels_of(row.spec), lanes_on(row.kind, row.lane, row.spec))
-        for thing in [first, *await self._within(row, member)]:
-            for word in {action, asks} if thing.kind != member else {asks}:
-                admin = self._for_admins(thing.kind, word)
-                verdict = self.judge(caller, word, thing, force=force, dry_run=dry_run, admin=admin)
-                if not verdict.allowed and verdict.policies:
-                    return refused(word, thing.path, verdict)
-        return None
-
-    def _members(self, kind: str, action: str) -> tuple[str, str]:
-        """What an action on a group asks of its members, and of what kind they are."""
-        lifecycle = self.kinds.get(kind)
-        known = lifecycle.action(action) if lifecycle is not None else None
-        return (known.members, lifecycle.members) if known is not None and lifecycle is not None else ("", "")
-
-    async def _within(self, row: Row, member: str) -> list[Thing]:
-        """The groups in a group, and one member for each set of labels that there is."""
-        assert self.access is not None
-        paths = [
-            path
-            for kind in self.kinds.values()
-            if kind.members == member and kind.kind != row.kind
-            for path in await self.store.paths(kind.kind, f"{row.path}/", "", MOST_WITHIN)
-        ]
-        found = [thing_of(group) for group in (await self.store.read_many(paths)).values()] if paths else []
-        if "lane" in self.access.policies.looks_at:
-            kinds = await self.store.lanes_below(member, row.path)
-            found += [Thing(path, member, labels_of(spec), (lane,)) for path, lane, spec in kinds]
-        elif "labels" in self.access.policies.looks_at:
-            sets = await self.store.labels_below(member, row.path, MOST_WITHIN)
-            found += [Thing(path, member, labels_of(spec)) for path, spec in sets]
-        return found
-
-    def _for_admins(self, kind: str, action: str) -> bool:
+    def for_admins(self, kind: str, action: str) -> bool:
         """Whether the lifecycle gives an action to admins, and not to users."""
         known = self.kinds[kind].action(action) if kind in self.kinds else None
         return known is not None and Actor.ADMIN in known.by and not any(acts_as(Actor.USER, by) for by in known.by)

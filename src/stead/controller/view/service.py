@@ -19,8 +19,10 @@ from stead.controller.kinds import Kinds, Registered
 from stead.controller.lanes import ADOPT, not_allowed
 from stead.controller.looks import Looks
 from stead.controller.registering import Registry, Rejected
+from stead.controller.view.acceptance import Taken, taken
 from stead.controller.view.adopting import REMOVE, adopt, remove
 from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse, request_of
+from stead.controller.view.compound import Compound
 from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
@@ -56,21 +58,6 @@ async def _no_bus() -> None:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """An action was let in, under this operation."""
-
-    operation: str
-    action: str
-    kind: str
-    path: str
-    joined: bool = False
-    idle: bool = False
-    repeated: bool = False
-    position: int | None = None
-    """Its place in its queue, where it waits its turn."""
-
-
-@dataclass(frozen=True)
 class Service:
     """All that an interface needs of the engine."""
 
@@ -100,6 +87,11 @@ class Service:
     def permission(self) -> Permission:
         """Who asks the policies."""
         return Permission(self.access, self.kinds, self.view.store)
+
+    @cached_property
+    def compound(self) -> Compound:
+        """Who judges what an action does to other resources."""
+        return Compound(self.permission)
 
     @cached_property
     def refusals(self) -> Refusals:
@@ -142,8 +134,28 @@ class Service:
         if wrong is not None:
             return await self._again(asked, caller) or wrong
         wish = _wish(fit, caller, row.kind if row is not None else fit.kind, row)
+        forbidden = await self._forbidden(fit, caller, row)
+        if forbidden is not None:
+            return await self._again(asked, caller) or forbidden
         answer = await self.admission.ask(wish)
         return Missing(answer.what) if isinstance(answer, NotFound) else _answer(answer, wish)
+
+    async def _forbidden(
+        self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
+    ) -> Refusal | None:
+        """That a policy forbids what an action does to others, which is in the journal."""
+        refusal = await self.compound.forbidden(caller, asked, row, dry_run=dry_run)
+        return refusal and await self._rejected(asked, caller, row, refusal, dry_run=dry_run)
+
+    async def _rejected(
+        self, asked: Asked, caller: Caller, row: Row | None, refusal: Refusal, *, dry_run: bool
+    ) -> Refusal:
+        refusal = replace(refusal, state=row.snapshot.state if row is not None else "")
+        if not dry_run:
+            kind = row.kind if row is not None else asked.kind
+            about = asked.path, kind, caller.name, asked.action, Actor(caller.actor)
+            await self.refusals.not_permitted(*about, refusal)
+        return refusal
 
     async def _permitted(
         self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
@@ -152,15 +164,8 @@ class Service:
         thing = asked_thing(asked.path, asked.kind, asked.spec, row, asked.action, lane_of(asked))
         may = self.permission.acting(caller, asked.action, thing, force=asked.force, dry_run=dry_run)
         if isinstance(may, Caller):
-            group = {"force": asked.force, "dry_run": dry_run}
-            within = await self.permission.acting_on_group(caller, asked.action, row, **group) if row else None
-            if within is None:
-                return may
-            may = within
-        refusal = replace(may, state=row.snapshot.state if row is not None else "")
-        if not dry_run:
-            about = thing.path, thing.kind, caller.name, asked.action, Actor(caller.actor)
-            await self.refusals.not_permitted(*about, refusal)
+            return may
+        refusal = await self._rejected(asked, caller, row, may, dry_run=dry_run)
         return refusal if self.permission.sees(caller, thing) else Missing(f"there is nothing at {asked.path}")
 
     async def _theirs(
@@ -172,9 +177,20 @@ class Service:
             return Missing(f"there is no operation {id}")
         row = await self.view.store.read(found.path)
         forced = force or (again and bool(found.request.get("force")))
-        asked = Asked(found.path, found.action, found.kind, force=forced)
+        said = found.request
+        asked = Asked(
+            found.path,
+            found.action,
+            found.kind,
+            spec=said.get("spec", {}),
+            plan=said.get("plan", {}),
+            force=forced,
+            on_partial=said.get("on_partial", "continue"),
+        )
         may = await self._permitted(asked, caller, row)
-        return (found, may) if isinstance(may, Caller) else may
+        if not isinstance(may, Caller):
+            return may
+        return await self._forbidden(asked, caller, row) or (found, may)
 
     async def cancel(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
         """End an operation before it is done."""
@@ -243,9 +259,9 @@ class Service:
         if not self.permission.sees(caller, thing):
             return Missing(f"there is nothing at {asked.path}")
         may = self.permission.acting(caller, asked.action, thing, force=asked.force)
-        if isinstance(may, Caller) and row is not None:
-            within = await self.permission.acting_on_group(caller, asked.action, row, force=asked.force)
-            may = within or may
+        if isinstance(may, Caller):
+            fit = await fitted(self.view.store, self.kinds, asked)
+            may = await self.compound.forbidden(caller, fit if isinstance(fit, Asked) else asked, row) or may
         found = await explain(self.view, asked, may if isinstance(may, Caller) else caller)
         if isinstance(found, Missing):
             return found
@@ -266,6 +282,8 @@ class Service:
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
+        if isinstance(fit, Asked) and (no := await self._forbidden(fit, caller, row, dry_run=True)):
+            return no
         found = fit if isinstance(fit, Unfit | Missing) else await rehearse(self.view, fit, caller)
         if isinstance(found, Rehearsal) and not (found.joins or found.idle):
             return await self._lanes(asked, caller, row) or found
@@ -292,7 +310,8 @@ class Service:
             return Missing(f"there is no system {asked.path}")
         if isinstance(fit, Unfit | Missing):
             return fit
-        return await self._lanes(asked, caller, row) or await plan(self.view.store, row, fit)
+        no = await self._forbidden(fit, caller, row, dry_run=True) or await self._lanes(asked, caller, row)
+        return no or await plan(self.view.store, row, fit)
 
     async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
         """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
@@ -417,8 +436,3 @@ def _answer(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:
     if isinstance(answer, Accepted):
         return taken(answer, wish.request.action, wish.kind, wish.path)
     return placed(answer, wish.path)
-
-
-def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:
-    """What was let in, and on what."""
-    return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated, answer.position)

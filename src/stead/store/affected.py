@@ -1,0 +1,56 @@
+"""Statements that read of resources what policies may read, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Any
+
+from stead.store.statements import Statements
+
+PAGE = 1000
+"""Resources that are read at a time."""
+
+
+class Affected(Statements):
+    """What the authorization of compound actions reads: every resource, however many there are."""
+
+    async def affected(
+        self, kinds: Collection[str], below: str, *, back: bool = False, least: int | None = None
+    ) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+        """Resources of some kinds below a path, in pages.
+
+        With `back` only what may have been brought where it is together with what is above it; with `least` only
+        those whose names are numbers that are not less.
+        """
+        after = ""
+        while page := await self.fetch("list_affected", list(kinds), below, after, PAGE, back, least):
+            yield [dict(r) for r in page]
+            after = page[-1]["path"]
+
+    async def affected_classes(
+        self,
+        kinds: Collection[str],
+        below: str,
+        labels: Collection[str],
+        *,
+        lanes: bool,
+        back: bool = False,
+        least: int | None = None,
+    ) -> Sequence[Mapping[str, Any]]:
+        """One resource for each kind and each set of values of these labels, and each lane where lanes are wanted."""
+        rows = await self.fetch("list_affected_classes", list(kinds), below, list(labels), lanes, back, least)
+        return [dict(r) for r in rows]
+
+    def machines_at(self, node: str) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+        """Machines on a node, in pages."""
+        return self._related("list_affected_machines", node)
+
+    def disks_at(self, machine: str) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+        """Disks that follow a machine, in pages."""
+        return self._related("list_affected_disks", machine)
+
+    async def _related(self, statement: str, path: str) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
+        after = ""
+        while page := await self.fetch(statement, path, after, PAGE):
+            yield [dict(r) for r in page]
+            after = page[-1]["path"]

@@ -36,6 +36,7 @@ from stead.bus.messages import (
     RosterReply,
     SiteKnown,
     StateLine,
+    Superseded,
     Survey,
     SurveyReply,
     TakeReply,
@@ -72,7 +73,7 @@ ALL: list[Message] = [
     Roster("aws.us-east-1", "/shop"),
     RosterReply([OrderMember("/a", FENCE, "t-1")], "/a", 1_900_000_000.5),
     Look("aws.us-east-1", [OrderMember("/a", FENCE, "t-1", {}, {"id": "i-1"})]),
-    LookReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})]),
+    LookReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})], agent="a1", epoch=3),
     LookReply([], "the provider cannot be reached"),
     Logs("edge.lab.berlin", OrderMember("/lab/berlin/one/web", FENCE, "t", kind="appinst"), 50, "7:120"),
     LogsReply(["one", "two"], "7:128"),
@@ -87,6 +88,8 @@ ALL: list[Message] = [
     Survey("aws.us-east-1"),
     SurveyReply(),
     presence(),
+    TakeReply(False, "a newer run of the agent has taken its place", superseded=True),
+    Superseded(epoch=7, by=9, now=1_900_000_000.5),
     Fault("the database is away"),
 ]
 

@@ -63,7 +63,7 @@ async def test_a_report_without_a_stream_waits_for_one(other: Bus) -> None:
 async def test_presence_reaches_one_of_the_controllers_that_listen(bus: Bus, other: Bus) -> None:
     heard: asyncio.Queue[Presence] = asyncio.Queue()
     for controller in (bus, other):
-        await controller.on_presence(heard.put)
+        await controller.on_presence(lambda presence, _: heard.put(presence))
     # An answer to a question shows that the server knows of both who listen.
     await bus.identity()
     await other.identity()

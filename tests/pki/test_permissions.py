@@ -13,7 +13,16 @@ import nats.errors
 import pytest
 
 from stead.bus import Bus, Consumer
-from stead.bus.messages import FromAgent, OpenLane, Report, ReportResult, Take, TakeReply
+from stead.bus.messages import (
+    FromAgent,
+    OpenLane,
+    Presence,
+    Report,
+    ReportResult,
+    Superseded,
+    Take,
+    TakeReply,
+)
 from stead.bus.permissions import agent_may
 from stead.bus.subjects import Recipient, Subjects, inbox
 from stead.controller.identities import Identities
@@ -174,6 +183,15 @@ async def test_its_own_work_goes_on(safe: SafeNats, thief: Identity, controller:
             (report,) = await reports.fetch()
             await report.ack()
         assert isinstance(report.message, Report)
+        told: asyncio.Queue[Superseded] = asyncio.Queue()
+        await bus.on_superseded(told.put_nowait)
+        superseded = Superseded(epoch=1, by=2)
+        await controller.on_presence(lambda _, where: controller.tell_superseded(where, superseded))
+        async with asyncio.timeout(60):
+            while told.empty():
+                await bus.announce(Presence("a1", 1, [OWN], "1"))
+                await asyncio.sleep(0.1)
+            assert await told.get() == superseded
 
 
 async def test_who_only_knows_where_it_is_is_not_let_in(safe: SafeNats) -> None:

@@ -19,6 +19,7 @@ from stead.agent.custody import Custody
 from stead.agent.resync import Resync
 from stead.agent.site import GATHER, KIND, LANES, Site
 from stead.agent.succession import Succession
+from stead.agent.supersession import Supersession
 from stead.agent.work import Work, members_of
 from stead.bus import Bus, BusError, BusState, Delivery, NoAnswer
 from stead.bus.messages import (
@@ -89,9 +90,13 @@ class Agent:
         self.name = name
         self.epoch = 0
         """One run of an agent has a later one than any before it."""
+        self.certain = False
+        """A controller has said which epochs there were before."""
+        self.began = time.monotonic()
         self.presence = PRESENCE
         self.at_once = at_once
         self.succession = succession
+        self.supersession = Supersession(self)
         self.lanes = {lane: Lane(self, lane, driver) for lane, driver in lanes.items()}
         self.take = Together(self._take, MOST_TAKEN, at_once=2, size=len)
         """Ask for custody of members, together with whoever else does at the same time."""
@@ -119,7 +124,9 @@ class Agent:
         if self.succession is not None and self.succession.succeeds:
             await self.succession.take_over(self)
         self.bus.on_state(self._on_state)
+        await self.bus.on_superseded(self.supersession.hear)
         async with asyncio.TaskGroup() as group:
+            group.create_task(self.supersession.run())
             group.create_task(self._greet())
             for lane in self.lanes.values():
                 group.create_task(lane.run())
@@ -137,17 +144,23 @@ class Agent:
     async def begin_epoch(self) -> None:
         """The time; or a later one, where the clock is behind what was heard of before."""
         self.epoch = max(time.time_ns() // 1_000_000, self.epoch + 1)
+        self.began = time.monotonic()
         try:
             before = await self.bus.greet(Greet(agent=self.name, lanes=list(self.lanes)))
         except BusError as error:
             log.info("nobody says which epochs there were: %s", error)
         else:
+            self.certain = True
             self.presence = before.every or PRESENCE
             self.epoch = max(self.epoch, before.after + 1)
 
+    async def say_hello(self) -> None:
+        """Tell controllers that a new epoch has begun."""
+        await self.bus.publish_report(Hello(self.name, self.epoch, list(self.lanes), __version__))
+
     async def _greet(self) -> None:
         names = list(self.lanes)
-        await self.bus.publish_report(Hello(self.name, self.epoch, names, __version__))
+        await self.say_hello()
         while True:
             slowed = {name: lane.work.throttled for name, lane in self.lanes.items() if lane.work.throttled}
             try:
@@ -219,14 +232,13 @@ class Lane:
 
     async def tell(self) -> None:
         """Tell what is there: at first, after every new connection, and when asked to."""
-        resync = Resync(self.agent.bus, self.agent.name, self.agent.epoch, self.name, self.work)
-        pause = PAUSE
+        agent, pause = self.agent, PAUSE
         while True:
             await self.wanted.wait()
             self.wanted.clear()
             began = asyncio.get_running_loop().time()
             try:
-                await resync.send()
+                await Resync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
                 self.told_at, pause = began, PAUSE
             except (BusError, Error) as error:
                 log.info("%s: the full state could not be told: %s", self.name, error)
@@ -241,9 +253,8 @@ class Lane:
         except Error as error:
             log.info("%s: nobody can say what is there: %s", self.name, error)
             return LookReply([], error.message)
-        return LookReply(
-            [StateLine(fences[s.path], s.state, s.path, revision=s.revision, facts=dict(s.facts)) for s in seen]
-        )
+        lines = [StateLine(fences[s.path], s.state, s.path, revision=s.revision, facts=dict(s.facts)) for s in seen]
+        return LookReply(lines, agent=self.agent.name, epoch=self.agent.epoch)
 
     async def _offers(self, offers: Offers) -> OffersReply:
         driver = self.work.driver
@@ -290,6 +301,11 @@ class Lane:
                 for delivery in wanted:
                     self.met.pop(_key(delivery.message), None)
                 return  # not acknowledged: they come again
+            if reply.superseded:
+                for delivery in wanted:
+                    await delivery.nak()  # to the newer run, at once
+                self.agent.supersession.hear()
+                return
             for delivery in wanted:
                 await delivery.ack()
                 order = delivery.message

@@ -46,6 +46,7 @@ from stead.bus.messages import (
     RenewReply,
     Roster,
     RosterReply,
+    Superseded,
     Survey,
     SurveyReply,
     Take,
@@ -54,7 +55,7 @@ from stead.bus.messages import (
 from stead.bus.publisher import Outgoing, Publisher
 from stead.bus.replies import Replies
 from stead.bus.streams import Identity
-from stead.bus.subjects import Recipient, Subjects, inbox
+from stead.bus.subjects import Recipient, Subjects, answers, inbox
 from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
 
 log = logging.getLogger(__name__)
@@ -113,6 +114,8 @@ class Bus:
         self._prefix = self.subjects.api if apart else api
         self._apart = agent if apart else None
         """Who speaks here, where it is an agent that may not make anything."""
+        self._supersedes = ""
+        """Where an agent hears that a newer run has taken its place."""
         if on_state is not None:
             self._link.watch(on_state)
 
@@ -360,16 +363,31 @@ class Bus:
     async def announce(self, presence: Presence) -> None:
         """Say that an agent is there, to whichever controller listens now."""
         with translated("presence"):
-            await self._link.client().publish(self.subjects.presence(presence.agent), encode(presence))
+            subject = self.subjects.presence(presence.agent)
+            await self._link.client().publish(subject, encode(presence), self._supersedes)
 
-    async def on_presence(self, handler: Callable[[Presence], Awaitable[None]]) -> Listening:
-        """Hear of the agents that are there; each word goes to one controller."""
+    async def on_superseded(self, handler: Callable[[Superseded], object]) -> Listening:
+        """Hear that a newer run has taken this agent's place: controllers answer its presence with that."""
+        self._supersedes = self._link.new_inbox()
+
+        async def heard(superseded: Superseded, _: Msg) -> None:
+            handler(superseded)
+
+        return await self._hear(self._supersedes, Form(Superseded), heard)
+
+    async def tell_superseded(self, where: str, superseded: Superseded) -> None:
+        """Tell a run of an agent that a newer one has taken its place; the word may be lost."""
+        with translated("superseded"):
+            await self._link.client().publish(where, encode(superseded))
+
+    async def on_presence(self, handler: Callable[[Presence, str], Awaitable[None]]) -> Listening:
+        """Hear of the agents that are there, and where each wants an answer; each word goes to one controller."""
 
         async def own(presence: Presence, message: Msg) -> None:
             if message.subject != self.subjects.presence(presence.agent):
                 self.garbage.note(message.subject, f"{presence.agent} speaks for another")
                 return
-            await handler(presence)
+            await handler(presence, message.reply if answers(presence.agent, message.reply) else "")
 
         return await self._hear(self.subjects.presences, PRESENCE, own)
 

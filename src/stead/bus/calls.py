@@ -18,7 +18,7 @@ from stead.bus.garbage import Garbage, Seldom
 from stead.bus.link import Link, Listening
 from stead.bus.messages import Fault, Message
 from stead.bus.replies import Replies
-from stead.bus.subjects import INBOX, to_token
+from stead.bus.subjects import ACROSS, INBOX, to_token
 from stead.bus.wakefulness import wakefulness
 from stead.bus.wire import Form, encode
 
@@ -29,9 +29,6 @@ QUEUE = "stead"
 
 TRY = 2.0
 """Seconds for one try, if the whole time allows."""
-
-ACROSS = "_R_."
-"""How a place for an answer begins that leads back to another account. Only the server of the bus can name one."""
 
 AT_ONCE = 64
 """Questions of one subject that one process works on at the same time."""

@@ -115,6 +115,8 @@ class TakeReply(Message, frozen=True, tag="take-reply"):
     """By path, the fences under which the agent works and reports. A path that is missing is not to be touched."""
     call: float = 0.0
     """Seconds that one call to a provider may last at most, besides; 0 from a controller that does not say."""
+    superseded: bool = False
+    """A newer run of the agent serves these lanes: this one stops."""
 
     def __post_init__(self) -> None:
         for fence in self.fences.values():
@@ -258,6 +260,9 @@ class LookReply(Message, frozen=True, tag="look-reply"):
     objects: list[StateLine]
     why: str = ""
     """Why there are none, where the provider could not be asked."""
+    agent: Word = ""
+    epoch: Number = 0
+    """Of the run that looked; a controller does not believe one that is superseded."""
 
 
 class Want(msgspec.Struct, frozen=True):
@@ -346,6 +351,17 @@ class Presence(Message, frozen=True, tag="presence"):
     successor: bool = False
     now: Moment = 0.0
     """By the agent's own clock; 0 from an agent that does not say."""
+
+
+class Superseded(Message, frozen=True, tag="superseded"):
+    """A controller tells a run of an agent, in answer to its presence, that a newer run has taken its place."""
+
+    epoch: Number
+    """Of the run that stops."""
+    by: Number
+    """Epoch of the newer run."""
+    now: Moment = 0.0
+    """By the cell's clock."""
 
 
 class Greet(Message, frozen=True, tag="greet"):

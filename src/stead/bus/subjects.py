@@ -147,5 +147,14 @@ def inbox(agent: str) -> str:
     return f"{INBOX}{to_token(agent)}"
 
 
+ACROSS = "_R_."
+"""How a place for an answer begins that leads back to another account. Only the server of the bus can name one."""
+
+
+def answers(agent: str, where: str) -> bool:
+    """Whether an agent may have an answer sent there: to its own inbox, or to where the server of the bus says."""
+    return where.startswith((f"{inbox(agent)}.", ACROSS))
+
+
 def _shard(lane: str) -> int:
     return crc32(lane.encode()) % SHARDS

@@ -350,7 +350,8 @@ def agent(
 ) -> None:
     """Run an agent: it pulls orders from its lanes and carries them out.
 
-    One that serves a site ends where it cannot be said what the site has; whoever sees to it starts it anew.
+    One that serves a site ends where it cannot be said what the site has; whoever sees to it starts it anew. When a
+    newer run of the same name serves one of its lanes, the older one ends with exit code 3.
     """
     from stead.cli.processes import agent as process
     from stead.cli.processes.running import PortTaken
@@ -386,6 +387,8 @@ def agent(
         fail(str(error))
     except process.WrongSettings as error:
         fail(str(error), Code.USAGE)
+    except process.SupersededRun as error:
+        fail(str(error), Code.REFUSED)
     except process.SiteFailed as error:
         fail(f"nobody can say what the site has: {error}")
 

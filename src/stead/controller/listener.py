@@ -80,6 +80,7 @@ class Listener:
             await delivery.ack()
 
     async def _apply(self, messages: Sequence[FromAgent]) -> None:
+        messages = await self._current(messages)
         reports = [message for message in messages if isinstance(message, Report)]
         with ExitStack() as spans:
             for report in reports:
@@ -97,6 +98,15 @@ class Listener:
             # When thousands of sites come back, each tells little: together it is a few statements.
             await self.looks.apply([line for state in states for line in _lines(state)])
             await self.orphans.found(states)
+
+    async def _current(self, messages: Sequence[FromAgent]) -> Sequence[FromAgent]:
+        """Without what runs of agents say that newer ones have superseded. A successor speaks under its notify-id."""
+        said = [m for m in messages if isinstance(m, FullState) or (isinstance(m, Report) and not m.successor)]
+        newer = await self.mover.store.superseded({(m.agent, m.epoch) for m in said})
+        stale = {id(m) for m in said if m.lane in newer.get((m.agent, m.epoch), ())}
+        if stale:
+            log.info("reports.superseded count=%d agents=%s", len(stale), ", ".join(sorted({n for n, _ in newer})))
+        return [message for message in messages if id(message) not in stale] if stale else messages
 
 
 def at_fault(error: Exception) -> bool:

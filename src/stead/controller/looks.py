@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import batched
 
-from stead.bus import Bus, BusError
-from stead.bus.messages import Logs, LogsReply, Look, StateLine, Survey
+from stead.bus import Bus, BusError, NoAnswer
+from stead.bus.messages import Logs, LogsReply, Look, LookReply, StateLine, Survey
 from stead.controller.carrier import member_of
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.events import Report
@@ -80,12 +80,19 @@ class Looks:
         paths = [member.path for member in question.members]
         try:
             reply = await self.bus.look(question, patience)
+            if reply.epoch and await self._superseded(reply, question.lane):
+                raise NoAnswer(f"{reply.agent} is superseded")
         except BusError as error:
             log.debug("nobody looks: %s", error)
             return dict.fromkeys(paths, Unsure.NO_AGENT)
         missing = Unsure.NO_PROVIDER if reply.why else Unsure.MOVING
         lines = {line.path: line for line in reply.objects}
         return {path: lines.get(path, missing) for path in paths}
+
+    async def _superseded(self, reply: LookReply, lane: str) -> bool:
+        """Whether a newer run of the agent that answered serves the lane."""
+        newer = await self.mover.store.superseded([(reply.agent, reply.epoch)])
+        return any(lane in lanes for lanes in newer.values())
 
     async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | Unsure:
         """What a resource wrote, where it is; or why nobody can say."""

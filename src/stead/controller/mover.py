@@ -75,6 +75,8 @@ class Told:
     """Where the request came from."""
     lanes: frozenset[str] | None = None
     """For which lanes alone whoever says it may speak; None: for all."""
+    superseded: frozenset[str] = frozenset()
+    """The lanes that a newer run of the agent serves in its place."""
     kind: str = ""
     """Of which kind alone the resource is meant: another may have taken its place meanwhile."""
     deploys: tuple[str, ...] = ()
@@ -385,7 +387,8 @@ def _steps(changes: Sequence[Change]) -> list[tuple[str, Fence]]:
 
 def _elsewhere(said: Told, brief: Brief) -> bool:
     """Whether whoever says it may not speak for the resource, or means another."""
-    return (said.lanes is not None and brief.lane not in said.lanes) or said.kind not in ("", brief.kind)
+    not_its_own = said.lanes is not None and brief.lane not in said.lanes
+    return not_its_own or brief.lane in said.superseded or said.kind not in ("", brief.kind)
 
 
 def _within(event: Event) -> bool:

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from stead.bus import Bus, BusState
+from stead.bus import Bus, BusError, BusState
 from stead.bus.garbage import Seldom
-from stead.bus.messages import Greet, GreetReply, Hello, Presence, Report, ReportResult, SiteKnown
+from stead.bus.messages import Greet, GreetReply, Hello, Presence, Report, ReportResult, SiteKnown, Superseded
 from stead.catalog.edge import LANE
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.trust import Trust
@@ -57,7 +57,10 @@ class Presences:
         self.mover = mover
         self.trust = trust
         self.away = float(pace.away)
+        self.bus = bus
         self._heard: dict[tuple[str, int], There] = {}
+        self._answers: dict[tuple[str, int], str] = {}
+        """Where runs of agents want to hear that they are superseded."""
         self._throttled: Counter[str] = Counter()
         self._last = Together(mover.store.last_epochs, TOGETHER, at_once=2)
         self._since = time.monotonic()
@@ -69,8 +72,9 @@ class Presences:
     def _on_state(self, state: BusState) -> None:
         self._since = time.monotonic()
 
-    async def hear(self, presence: Presence) -> None:
-        """An agent is there: this is written with what others say at the time."""
+    async def hear(self, presence: Presence, answer: str = "") -> None:
+        """An agent is there: this is written with what others say at the time. Where a newer run of it has taken its
+        place, it is told so at `answer`."""
         try:
             believed = await self.trust.believes(presence)
         except Exception as error:  # the database is away, and so is what would have been written
@@ -84,6 +88,8 @@ class Presences:
             self._skew.tell(abs(time.time() - presence.now))
         if believed:
             self._heard[presence.agent, presence.epoch] = _there(presence)
+            if answer:
+                self._answers[presence.agent, presence.epoch] = answer
             for lane in set(presence.throttled) & set(presence.lanes):
                 self._throttled[lane] += presence.throttled[lane]
 
@@ -114,10 +120,12 @@ class Presences:
     async def __call__(self) -> int:
         """Write what was heard, and tell sites who has come and who is gone; how many were told."""
         heard, self._heard = list(self._heard.values()), {}
+        answers, self._answers = self._answers, {}
         throttled, self._throttled = self._throttled, Counter()
         try:
             for first in range(0, len(heard), MOST):
-                await self.mover.store.met(heard[first : first + MOST], SITES)
+                superseded = await self.mover.store.met(heard[first : first + MOST], SITES)
+                await self._stop(superseded, answers)
             for lane, calls in throttled.items():
                 await self.mover.store.throttled(lane, calls)
             told = await self._tell()
@@ -125,6 +133,16 @@ class Presences:
         except Exception:
             self._since = time.monotonic()  # who knows what was not written
             raise
+
+    async def _stop(self, superseded: Mapping[tuple[str, int], int], answers: Mapping[tuple[str, int], str]) -> None:
+        """Tell runs of agents that are superseded to stop; one that does not hear it says again that it is there."""
+        for (agent, epoch), by in superseded.items():
+            log.warning("agent.superseded agent=%s epoch=%d by=%d", agent, epoch, by)
+            if where := answers.get((agent, epoch)):
+                try:
+                    await self.bus.tell_superseded(where, Superseded(epoch=epoch, by=by, now=self.mover.clock()))
+                except BusError as error:
+                    log.debug("agent.superseded_not_told agent=%s error=%s", agent, error)
 
     async def _tell(self) -> int:
         """Tell sites who has connected."""

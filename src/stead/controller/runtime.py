@@ -48,7 +48,7 @@ from stead.controller.presence import Presences
 from stead.controller.rosters import Rosters
 from stead.controller.sharing import Sharing
 from stead.controller.steps import Steps, Work
-from stead.controller.takes import Takes
+from stead.controller.takes import SupersededRun, Takes
 from stead.controller.trust import Trust
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
@@ -167,7 +167,10 @@ class Controller(Door):
         latest: dict[str, Fence] = {}
         for path, fence in take.members:
             latest[path] = max(fence, latest.get(path, fence))
-        fences = await self.takes.take(Custody(take.agent, take.epoch), latest, lanes)
+        try:
+            fences = await self.takes.take(Custody(take.agent, take.epoch), latest, lanes)
+        except SupersededRun:
+            return TakeReply(ok=False, why="a newer run of the agent has taken its place", superseded=True)
         if not fences:
             return TakeReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
         return TakeReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,22 @@ class There:
 class Sites(Statements):
     """Who is there."""
 
-    async def met(self, said: Sequence[There], sites: str) -> None:
-        """Agents are there. Lanes that begin with `sites` lead to sites."""
+    async def met(self, said: Sequence[There], sites: str) -> dict[tuple[str, int], int]:
+        """Agents are there. Lanes that begin with `sites` lead to sites. The answer: the runs that are superseded on
+        one of their lanes, by name and epoch, each with the epoch of the newest run."""
         names, epochs = [each.agent for each in said], [each.epoch for each in said]
         about = [each.version for each in said], [each.successor for each in said]
-        await self.fetch("meet_agents", names, epochs, *about, ["\n".join(each.lanes) for each in said], sites)
+        lanes = ["\n".join(each.lanes) for each in said]
+        rows = await self.fetch("meet_agents", names, epochs, *about, lanes, sites)
+        return {(r["name"], r["epoch"]): r["by"] for r in rows}
+
+    async def superseded(self, runs: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:
+        """Of runs of agents, those whose name a newer run has: the lanes that the newer one serves."""
+        if not runs:
+            return {}
+        names, epochs = zip(*runs, strict=True)
+        rows = await self.fetch("superseded_runs", list(names), list(epochs))
+        return {(r["name"], r["epoch"]): frozenset(r["lanes"]) for r in rows}
 
     async def untold(self, away: float, limit: int) -> list[Mapping[str, Any]]:
         """Agents that have connected from a site which has not heard of it yet; so many sites are met at a time."""

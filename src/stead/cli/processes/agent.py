@@ -15,11 +15,12 @@ from stead.agent import entry
 from stead.agent.agent import SiteFailed
 from stead.agent.entry import WrongSettings
 from stead.agent.succession import Succession
+from stead.agent.supersession import SupersededRun
 from stead.cli.processes import running
 from stead.cli.processes.running import Metrics
 from stead.pki.identity import Identity
 
-__all__ = ["SiteFailed", "WrongSettings", "run"]
+__all__ = ["SiteFailed", "SupersededRun", "WrongSettings", "run"]
 
 GRACE = 5.0
 """Seconds that it has to end in order when it is told to."""
@@ -42,7 +43,8 @@ def run(
 ) -> None:
     """An agent for some lanes; one of another version can replace it where `versions` has one.
 
-    Raises `SiteFailed` where it cannot be said what a site has.
+    Raises `SiteFailed` where it cannot be said what a site has, `SupersededRun` where a newer run of the agent has
+    taken the place of this one.
     """
     running.expose(metrics, wait=bool(succeeds))
     config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
@@ -50,6 +52,9 @@ def run(
     try:
         running.run(_until_told(entry.run(nats, cell, name, config, identity, succession, domain, leaf)))
     except BaseExceptionGroup as group:
+        superseded = group.subgroup(SupersededRun)
+        if superseded is not None:
+            raise SupersededRun(str(next(_each(superseded)))) from None
         failed, others = group.split(SiteFailed)
         if failed is None or others is not None:
             raise

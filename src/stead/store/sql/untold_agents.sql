@@ -10,7 +10,7 @@ SELECT c.lane, c.epoch, c.agent, c.successor, r.path,
   JOIN connections c ON c.lane = l.lane
   JOIN resources r ON r.lane = l.lane AND r.kind = 'cloudlet'
  WHERE c.seen_at > now() - make_interval(secs => $1) AND (NOT c.told OR NOT r.condition ? 'notify')
-   AND NOT EXISTS (SELECT FROM agents a WHERE a.name = c.agent AND a.epoch > c.epoch)
+   AND NOT EXISTS (SELECT FROM agents a WHERE a.name = c.agent AND a.epoch > c.epoch AND c.lane = ANY (a.lanes))
  ORDER BY c.lane, c.epoch
  LIMIT greatest(0, $2 - (SELECT count(*) FROM resources m
                           WHERE m.kind = 'cloudlet' AND m.state IN ('Init', 'InitOk') AND m.condition ? 'connected'

@@ -70,6 +70,10 @@ class SimWorld:
         names = {"describe", "list"} if verb == PROBE else {verb}
         return len([call for call in await self.recorded() if call["verb"] in names])
 
+    async def stray(self, tags: Mapping[str, str]) -> str:
+        (id,) = await self.drift("create", tags={"owner": "stead", "token": "", **tags})
+        return id
+
     async def lose_reply(self, verb: str) -> None:
         await self.fault(kind="lost", verb=verb, times=1)
 

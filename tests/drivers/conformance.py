@@ -13,13 +13,42 @@ from typing import Any, Protocol
 
 import msgspec
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
+from stead.agent.inventory import Owned, strays
+from stead.bus.messages import OrderMember
+from stead.controller.view.adopting import token_of
+from stead.drivers import guard
 from stead.drivers.base import MOVING, PROBE, Driver, Member, Permanent, Result, Seen, Throttled, TryAgain, batches
 from stead.lifecycle.rows import ABSENT
+from stead.lifecycle.snapshot import FIRST
+from tests.tiers import examples
 
 DEADLINE = 60.0
 PAUSE = 0.02
 """Seconds between two looks."""
+
+
+TAGS = st.dictionaries(
+    st.sampled_from(("token", "path")), st.text(st.characters(exclude_categories=("C", "Z")), max_size=200)
+)
+"""What people may write into our tags."""
+
+STRANGE: list[dict[str, str]] = [{}, {"token": "bogus", "path": "nowhere"}, {"token": "", "path": "/" * 200}]
+
+
+def drawn[T](values: st.SearchStrategy[T], count: int) -> list[T]:
+    """So many values; one after the other they would take a call each."""
+    made: list[T] = []
+
+    @settings(max_examples=count, phases=[Phase.generate], database=None, deadline=None)
+    @given(values)
+    def draw(value: T) -> None:
+        made.append(value)
+
+    draw()
+    return made
 
 
 class World(Protocol):
@@ -36,6 +65,10 @@ class World(Protocol):
 
     async def calls(self, verb: str) -> int:
         """How many calls of that verb have arrived; looks at members are those of `probe`."""
+
+    async def stray(self, tags: Mapping[str, str]) -> str:
+        """Something that carries our owner's tag, made behind everybody's back, and of `token` and `path` those tags
+        alone that are given. Its id."""
 
     async def lose_reply(self, verb: str) -> None:
         """The next call of that verb is carried out, and its answer gets lost."""
@@ -271,6 +304,27 @@ class Conformance:
         assert found[made[2].token].path == made[2].path
         assert found[made[2].token].facts == made[2].facts
         assert found[made[2].token].id
+
+    async def test_inventory_has_what_was_tagged_by_others_and_each_can_be_removed(
+        self, driver: Driver, world: World
+    ) -> None:
+        (made,) = await create(driver, world)
+        tags = [*STRANGE, {"token": made.token, "path": made.path}, *drawn(TAGS, examples(10))]
+        ids = {await world.stray(said): said for said in tags}
+        found = await eventually(
+            driver.inventory, lambda found: ids.keys() <= {one.id for one in found if one.state != MOVING}
+        )
+        owned = Owned()
+        owned.add(OrderMember(made.path, FIRST, made.token, facts=dict(made.facts)), None)
+        lines = list(strays(guard.in_order(found), owned))
+        assert {line.facts["id"] for line in lines} == ids.keys()
+        assert len({line.token for line in lines}) == len(ids)
+        for line in lines[:3]:
+            token = str(token_of("lane", line.token))
+            lost = msgspec.structs.replace(made, path="/orphans/one", token=token, facts=line.facts)
+            known([lost], await driver.perform("terminate", [lost], "order-remove"))
+            await until(driver, ABSENT, lost)
+        assert await look(driver, made) == ["Running"]
 
     async def test_on_the_way_there_is_nothing_but_words_that_are_known(self, driver: Driver, world: World) -> None:
         member = world.member()

@@ -120,6 +120,14 @@ class Ec2World:
     async def calls(self, verb: str) -> int:
         return len(await self.recorded(verb))
 
+    async def stray(self, tags: Mapping[str, str]) -> str:
+        said = [{"Key": key, "Value": value} for key, value in marked(tags).items()]
+        named = {"ResourceType": "instance", "Tags": said}
+        made = await self.do(
+            "run_instances", ImageId="ami-12345678", MinCount=1, MaxCount=1, TagSpecifications=[named]
+        )
+        return str(made["Instances"][0]["InstanceId"])
+
     async def lose_reply(self, verb: str) -> None:
         await self.fault(verb, do="lose", times=1)
 
@@ -164,7 +172,7 @@ class Planned:
     def __init__(self, world: Ec2World, size: int) -> None:
         self.world, self.size = world, size
         self.left: list[Member] = []
-        self.other_spec, self.made, self.calls = world.other_spec, world.made, world.calls
+        self.other_spec, self.made, self.calls, self.stray = world.other_spec, world.made, world.calls, world.stray
         self.lose_reply, self.throttle, self.silence, self.heal = (
             world.lose_reply,
             world.throttle,
@@ -175,3 +183,8 @@ class Planned:
     def member(self) -> Member:
         self.left = self.left or self.world.launch(self.size)
         return self.left.pop(0)
+
+
+def marked(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags as EC2 has them."""
+    return {"stead:owner": "stead"} | {f"stead:{name}": value for name, value in tags.items()}

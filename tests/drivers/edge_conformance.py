@@ -43,6 +43,9 @@ class EdgeWorld(Protocol):
     async def running(self, app: Member) -> list[str]:
         """What really runs of an app: something that tells one run of it from the next."""
 
+    async def scrawl(self, app: Member) -> None:
+        """What is noted of it at the place can no longer be read, or says nothing of whose it is."""
+
     async def wreck(self, app: Member) -> None:
         """It is there no longer as it should be, without anybody having asked for that: broken, or gone."""
 
@@ -102,6 +105,13 @@ async def furnished(driver: Driver, world: EdgeWorld, count: int = 1) -> list[Me
 @pytest.mark.req("S1-01")
 class EdgeConformance:
     """The promises of `stead.drivers.base`, for what a site has."""
+
+    async def test_inventory_has_the_others_where_one_cannot_be_read(self, driver: Driver, world: EdgeWorld) -> None:
+        cluster, scrawled, app = await furnished(driver, world, 2)
+        await world.scrawl(scrawled)
+        tokens = [found.token for found in await driver.inventory()]
+        assert {cluster.token, app.token} <= {*tokens}
+        assert scrawled.token not in tokens
 
     async def test_what_is_created_runs_once_and_brings_facts(self, driver: Driver, world: EdgeWorld) -> None:
         cluster, *apps = await furnished(driver, world, 2)

@@ -147,6 +147,14 @@ class LxdWorld:
     async def calls(self, verb: str) -> int:
         return sum(request.verb == verb for request in self.proxy.seen)
 
+    async def stray(self, tags: Mapping[str, str]) -> str:
+        name = f"stray-{secrets.token_hex(4)}"
+        config = {"user.stead.owner": "stead"} | {f"user.stead.{key}": value for key, value in tags.items() if value}
+        asked = {"name": name, "source": {"type": "image", "alias": "tiny"}, "config": config}
+        await self.ask("POST", "/1.0/instances", json=asked)
+        await self.ask("PUT", f"/1.0/instances/{name}/state", json={"action": "start", "timeout": 30})
+        return name
+
     async def lose_reply(self, verb: str) -> None:
         """A creation ends with a start: with the answer to that one, the answer to the whole call is lost."""
         self.proxy.lost.append(with_verb({"create": "resume"}.get(verb, verb)))

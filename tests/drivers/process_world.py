@@ -65,6 +65,9 @@ class ProcessWorld:
     async def running(self, app: Member) -> list[str]:
         return self.processes(app)
 
+    async def scrawl(self, app: Member) -> None:
+        self.place(app).file.write_text('{"token": 7}')
+
     async def wreck(self, app: Member) -> None:
         os.kill(self.keeper(app), signal.SIGKILL)
 

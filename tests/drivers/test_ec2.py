@@ -59,6 +59,7 @@ async def driver(world: Ec2World) -> AsyncIterator[Ec2Driver]:
     "test_terminate_may_be_repeated",
     "test_throttling_slows_the_lane_and_does_nothing",
     "test_inventory_has_what_is_there_with_token_and_path",
+    "test_inventory_has_what_was_tagged_by_others_and_each_can_be_removed",
 )
 class TestConformance(Conformance):
     """On a real server."""

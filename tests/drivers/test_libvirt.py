@@ -350,6 +350,15 @@ class TestBorders:
         domain.undefine()
         assert await look(driver, machine) == [ABSENT]
 
+    async def test_a_note_that_cannot_be_read_hides_nothing_else(
+        self, driver: LibvirtDriver, world: LibvirtWorld
+    ) -> None:
+        scrawled, disk = [world.member("disk", size=1) for _ in range(2)]
+        names = [(await act(driver, "create", m)).facts["id"] for m in (scrawled, disk)]
+        note = world.folder / "disks" / f"{names[0]}.json"
+        note.write_text('{"token": 7}')
+        assert [found.token for found in await driver.inventory()] == [disk.token]
+
     async def test_a_disk_whose_file_is_gone_is_broken(self, driver: LibvirtDriver, world: LibvirtWorld) -> None:
         disk = await act(driver, "create", world.member("disk", size=3))
         file = world.folder / "disks" / f"{named(disk.token)}.img"

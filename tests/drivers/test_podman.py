@@ -92,6 +92,9 @@ class PodmanWorld(ProcessWorld):
         mine = ("--filter", f"label={SITE}={self.root.mark}", "--filter", f"label={PATH}={app.path}")
         return self.podman("ps", "--no-trunc", *mine, "--format", "{{.ID}} {{.Pid}}").splitlines()
 
+    async def scrawl(self, app: Member) -> None:
+        self.root.app(app.path).file.write_text('{"token": 7}')
+
     async def wreck(self, app: Member) -> None:
         one, *_ = await self.running(app)
         id = one.split()[0]

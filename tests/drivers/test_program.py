@@ -71,6 +71,14 @@ async def test_a_look_speaks_in_the_words_of_the_kind(driver: Driver, tmp_path: 
     assert found == [("t-1", "lamp", "Bright", ""), ("t-2", "torch", "Dim", "/shop/t")]
 
 
+async def test_what_makes_no_sense_in_a_list_hides_nothing_else(driver: Driver, tmp_path: Path) -> None:
+    good = {"token": "t-1", "state": "Bright"}
+    (tmp_path / "answer").write_text(json.dumps([7, {"token": None, "state": "Bright"}, good, {"token": "t-2"}, []]))
+    assert [found.token for found in await driver.inventory()] == ["t-1"]
+    with pytest.raises(TryAgain):
+        await driver.describe([LAMP])
+
+
 async def test_no_answer_is_no_absence(driver: Driver) -> None:
     with pytest.raises(TryAgain):
         await driver.describe([LAMP])

@@ -54,6 +54,10 @@ class SimSite(SimWorld):
         begun = [sum(deed["before"] != "running" for deed in one["history"]) for one in there]
         return [f"{one['id']} {number} {one['spec']}" for one, number in zip(there, begun, strict=True)]
 
+    async def scrawl(self, app: Member) -> None:
+        """The cloud keeps the notes; there the owner can only be lost with the app."""
+        await self.drift("delete", tokens=[app.token])
+
     async def wreck(self, app: Member) -> None:
         await self.drift("break", tokens=[app.token])
 

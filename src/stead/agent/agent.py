@@ -16,6 +16,7 @@ from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
+from stead.agent.inventory import line_of
 from stead.agent.resync import Resync
 from stead.agent.site import GATHER, KIND, LANES, Site
 from stead.agent.succession import Succession
@@ -35,7 +36,6 @@ from stead.bus.messages import (
     Order,
     Presence,
     ReportResult,
-    StateLine,
     Survey,
     SurveyReply,
     Take,
@@ -240,8 +240,10 @@ class Lane:
             try:
                 await Resync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
                 self.told_at, pause = began, PAUSE
-            except (BusError, Error) as error:
-                log.info("%s: the full state could not be told: %s", self.name, error)
+            except Exception as error:  # whatever a provider returns, the agent goes on
+                expected = isinstance(error, BusError | Error)
+                level = logging.INFO if expected else logging.ERROR
+                log.log(level, "%s: the full state could not be told: %s", self.name, error, exc_info=not expected)
                 await asyncio.sleep(random.uniform(pause / 2, pause))
                 pause = min(pause * 2, LONGEST_PAUSE)
                 self.wanted.set()
@@ -253,8 +255,9 @@ class Lane:
         except Error as error:
             log.info("%s: nobody can say what is there: %s", self.name, error)
             return LookReply([], error.message)
-        lines = [StateLine(fences[s.path], s.state, s.path, revision=s.revision, facts=dict(s.facts)) for s in seen]
-        return LookReply(lines, agent=self.agent.name, epoch=self.agent.epoch)
+        lines = [line_of(s.path, fences[s.path], s) for s in seen if s.path in fences]
+        told = [line for line in lines if line is not None]
+        return LookReply(told, agent=self.agent.name, epoch=self.agent.epoch)
 
     async def _offers(self, offers: Offers) -> OffersReply:
         driver = self.work.driver

@@ -7,18 +7,21 @@ is told last, under the end mark: only who has seen everything can say what is m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import batched
+from collections.abc import Iterable
 
+import msgspec
+
+from stead.agent.inventory import Owned, line_of, strays
 from stead.agent.work import Work, members_of
 from stead.bus import Bus
-from stead.bus.messages import FullState, OrderMember, Roster, StateLine
-from stead.drivers.base import MOVING, Seen
+from stead.bus.messages import FullState, Roster, StateLine
 from stead.lifecycle.rows import ABSENT
-from stead.lifecycle.snapshot import FIRST
 
 PAGE = 500
 """Lines in one message."""
+
+MAX_BYTES = 500_000
+"""Of lines in one message; the bus carries a million, and one line may have nearly half of that."""
 
 
 class Resync:
@@ -33,38 +36,40 @@ class Resync:
 
     async def send(self) -> None:
         """Look at everything and tell it. Raises where a controller or the provider cannot be asked."""
-        began, tokens, missing = 0.0, set[str](), list[StateLine]()
+        began, owned, missing = 0.0, Owned(), list[StateLine]()
         after = ""
         while True:
             page = await self.bus.roster(Roster(self.lane, after, self.agent))
             began = began or page.now
-            tokens |= {member.token for member in page.members}
             taken = set(page.taken)
             free = [member for member in page.members if member.path not in taken]
             seen = {s.path: s for s in await self.work.look(members_of(free))}
-            lines = [_line(member, seen[member.path]) for member in free if member.path in seen]
+            for member in page.members:
+                owned.add(member, seen.get(member.path))
+            told = [line_of(m.path, m.fence, seen[m.path]) for m in free if m.path in seen]
+            lines = [line for line in told if line is not None]
             missing += [line for line in lines if line.seen == ABSENT]
             await self._tell([line for line in lines if line.seen != ABSENT], began)
             after = page.next
             if not after:
                 break
-        await self._tell(await self._strays(tokens), began)
+        await self._tell(list(strays(await self.work.inventory(), owned)), began)
         await self._tell(missing, began, end=True)
 
-    async def _strays(self, tokens: set[str]) -> list[StateLine]:
-        """What carries our tag and is not on the roster."""
-        found = [f for f in await self.work.driver.inventory() if f.token not in tokens and f.state != MOVING]
-        return [StateLine(FIRST, f.state, token=f.token, facts=_tagged(f.facts, f.path, f.id)) for f in found]
-
     async def _tell(self, lines: list[StateLine], began: float, *, end: bool = False) -> None:
-        parts = [list(part) for part in batched(lines, PAGE)] or ([[]] if end else [])
-        for part in parts:
+        for part in parts(lines) or ([[]] if end else []):
             await self.bus.publish_report(FullState(self.agent, self.epoch, self.lane, part, end, began))
 
 
-def _line(member: OrderMember, seen: Seen) -> StateLine:
-    return StateLine(member.fence, seen.state, member.path, revision=seen.revision, facts=dict(seen.facts))
-
-
-def _tagged(facts: Mapping[str, object], path: str, id: str) -> dict[str, object]:
-    return {**facts, "path": path, "id": id}
+def parts(lines: Iterable[StateLine]) -> list[list[StateLine]]:
+    """Lines as they fit into messages."""
+    made: list[list[StateLine]] = []
+    size = MAX_BYTES
+    for line in lines:
+        length = len(msgspec.json.encode(line))
+        if size + length > MAX_BYTES or len(made[-1]) == PAGE:
+            made.append([])
+            size = 0
+        made[-1].append(line)
+        size += length
+    return made

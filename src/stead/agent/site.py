@@ -76,7 +76,7 @@ class Site:
     async def _gather(self) -> dict[str, object]:
         for left in reversed(range(TRIES)):
             try:
-                found = await self.work.driver.inventory()
+                found = await self.work.inventory()
                 break
             except Error:
                 if not left:

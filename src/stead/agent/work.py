@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from stead.agent.inventory import facts_of
 from stead.bus.garbage import Seldom
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import (
@@ -19,6 +20,7 @@ from stead.drivers.base import (
     PROBE,
     Driver,
     Error,
+    Found,
     Logs,
     Member,
     Permanent,
@@ -93,6 +95,10 @@ class Work:
             return self.driver.batch_limit(PROBE, kind)
         except ValueError as error:
             raise Permanent(str(error)) from error
+
+    async def inventory(self) -> list[Found]:
+        """Everything that carries our tag."""
+        return await self._asked(self.driver.inventory())
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """What comes close to what a spec names, where the place does not have it."""
@@ -251,7 +257,7 @@ def _pause_before(result: Result) -> float:
 
 def _seen(seen: Seen, fences: Fences) -> ReportResult:
     return ReportResult(
-        seen.path, fences[seen.path], "seen", seen=seen.state, revision=seen.revision, facts=dict(seen.facts)
+        seen.path, fences[seen.path], "seen", seen=seen.state, revision=seen.revision, facts=facts_of(seen.facts)
     )
 
 
@@ -269,7 +275,7 @@ def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
         result.path,
         fences[result.path],
         "done" if result.ok and not broken else "failed",
-        facts=facts,
+        facts=facts_of(facts),
         error=why if broken else result.error,
         permanent=result.permanent,
     )

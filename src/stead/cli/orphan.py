@@ -45,7 +45,7 @@ def list_(
     """What providers have that carries our tag and that nobody owns, the oldest first.
 
     Lanes are surveyed from time to time, and whatever was found twice is listed until it is gone. PATH is the
-    resource that it was made for.
+    resource that it was made for. TOKEN is the provider's id where there is no token, or another object has the same.
     """
     with reach(server) as client:
         page = client.orphans(lane=lane)
@@ -55,7 +55,7 @@ def list_(
 
 
 LaneName = Annotated[str, typer.Argument(metavar="LANE", help="Where it was found.", show_default=False)]
-Token = Annotated[str, typer.Argument(metavar="TOKEN", help="Under which it was made.", show_default=False)]
+Token = Annotated[str, typer.Argument(metavar="TOKEN", help="Its TOKEN, as listed.", show_default=False)]
 
 
 @app.command(

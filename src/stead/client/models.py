@@ -330,6 +330,7 @@ class Orphan(Struct, frozen=True, kw_only=True):
 
     lane: str
     token: str
+    """Or the provider's id, where it has no token of its own."""
     state: str
     path: str = ""
     """Of the resource it was made for, as its tag has it."""

@@ -1,7 +1,8 @@
-"""What stands around every driver: nothing that is secret leaves it.
+"""What stands around every driver: nothing that is secret leaves it, and nothing that is not as `base` has it.
 
 A provider's words may repeat what they were asked with, and go far from here: into reports, the journal and answers.
-So known secrets are taken out of whatever a driver returns or raises, in one place for all of them.
+So known secrets are taken out of whatever a driver returns or raises, in one place for all of them. An answer that is
+not about the members that were asked for is none; an object in an inventory that is not in order is left out.
 """
 
 from __future__ import annotations
@@ -13,10 +14,17 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import VM, Driver, Error, Found, Logs, Member, Result, Seen, Tail
+from stead.bus.garbage import Seldom
+from stead.drivers.base import VM, Driver, Error, Found, Logs, Member, Permanent, Result, Seen, Tail, TryAgain
 from stead.secrets import KNOWN, scrub
 
 log = logging.getLogger(__name__)
+
+WRONG = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
+"""What it may come to where something cannot be written, or be read as what it should be."""
+
+_found = msgspec.json.Decoder(Found)
+_left_out = Seldom()
 
 
 class Guarded:
@@ -43,7 +51,7 @@ class Guarded:
         """As the driver does it."""
         began = time.monotonic()
         try:
-            results = await _clean(self.driver.perform(verb, members, token))
+            results = _about(members, await _clean(self.driver.perform(verb, members, token)), Result)
         except Exception as error:
             log.info("%s of %d failed after %.2f s: %s", verb, len(members), time.monotonic() - began, error)
             raise
@@ -53,11 +61,11 @@ class Guarded:
 
     async def describe(self, members: Sequence[Member]) -> list[Seen]:
         """As the driver does it."""
-        return await _clean(self.driver.describe(members))
+        return _about(members, await _clean(self.driver.describe(members)), Seen)
 
     async def inventory(self) -> list[Found]:
         """As the driver does it."""
-        return await _clean(self.driver.inventory())
+        return in_order(await _clean(self.driver.inventory()))
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """As the driver does it."""
@@ -83,6 +91,33 @@ class GuardedLogs(Guarded):
 def guarded(driver: Driver) -> Guarded:
     """A driver without secrets in what it says, which knows logs if the driver does."""
     return GuardedLogs(driver, driver) if isinstance(driver, Logs) else Guarded(driver)
+
+
+def _about[T: Result | Seen](members: Sequence[Member], answer: Any, kind: type[T]) -> list[T]:
+    """An answer that has one part for each member, in their order."""
+    try:
+        raw = msgspec.json.decode(msgspec.json.encode(answer), type=list[msgspec.Raw])
+        parts = [msgspec.json.decode(one, type=kind) for one in raw]
+        if [part.path for part in parts] == [member.path for member in members]:
+            return parts
+        why = "it is not about the members that were asked for"
+    except WRONG as error:
+        why = str(error)
+    raise TryAgain(f"the driver's answer makes no sense: {why[:300]}", unknown=True)
+
+
+def in_order(answer: Any) -> list[Found]:
+    """The objects of an inventory that are as they have to be."""
+    if not isinstance(answer, list):
+        raise Permanent(f"the driver's inventory is no list, but {type(answer).__name__}")
+    found: list[Found] = []
+    for one in answer:
+        try:
+            found.append(_found.decode(msgspec.json.encode(one)))
+        except WRONG as error:
+            if times := _left_out():
+                log.warning("%d objects of an inventory were left out; the last: %s: %r", times, error, one)
+    return found
 
 
 async def _clean[T](asked: Awaitable[T]) -> T:

@@ -15,7 +15,8 @@ from stead.controller.view import Caller, Missing, Service, Taken, View
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimWorld
-from tests.integration.whole import agent, ask, controller, settled, until
+from tests.integration.whole import PATH, agent, ask, controller, settled, until
+from tests.tiers import first_fast
 
 WITHOUT = ("orphans",)
 LONG = 100 * DEFAULT.survey
@@ -147,3 +148,58 @@ async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats,
 
 async def _listed(one: Controller, count: int) -> bool:
     return len(await listed(one)) == count
+
+
+STRAYS = {
+    "without-token": {"token": ""},
+    "bogus-token": {"token": "bogus", "path": "no path"},
+    "empty": {"token": "", "path": ""},
+    "strange": {"token": "ä/b c", "path": "/"},
+}
+
+
+@pytest.mark.req("X-08")
+@pytest.mark.parametrize("tags", first_fast(STRAYS.values()), ids=list(STRAYS))
+async def test_an_orphan_is_listed_and_removed_whatever_its_tags(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld, tags: dict[str, str]
+) -> None:
+    await _found_and_removed(migrated, nats_server, cell, world, tags)
+
+
+@pytest.mark.req("X-08")
+async def test_an_orphan_with_the_tags_of_an_owned_vm_is_listed_and_removed(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    await _found_and_removed(migrated, nats_server, cell, world, {"path": PATH})
+
+
+async def _found_and_removed(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld, tags: dict[str, str]
+) -> None:
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell, without=WITHOUT) as one:
+        async with agent(nats_server, cell, world):
+            await ask(one, world, "create")
+            await settled(one, "Running")
+        row = await one.store.read(PATH)
+        assert row is not None
+        id = await world.stray({"token": str(row.token), **tags})  # with the owner's token, where none is given
+        async with agent(nats_server, cell, world):  # one that starts with it there
+            await survey(migrated, one, lane)
+            await survey(migrated, one, lane)
+            await until(lambda: _listed(one, 1))
+            (orphan,) = await listed(one)
+            assert orphan["facts"]["id"] == id
+            service = Service(one.admission, View(one.store, one.mover.kinds), looks=one.looks)
+            gone = await service.remove_orphan(lane, orphan["token"], Caller("ann"))
+            assert isinstance(gone, Taken), gone
+
+            async def removed() -> bool:
+                return id not in [found.id for found in await driver.inventory()]
+
+            driver = world.driver()
+            await until(removed)
+            await driver.close()
+            await survey(migrated, one, lane)
+            await until(lambda: _listed(one, 0))
+            await settled(one, "Running")

@@ -70,6 +70,16 @@ class OpenStackWorld:
     async def calls(self, verb: str) -> int:
         return sum(request.verb == verb for request in self.proxy.seen[self.began :])
 
+    async def stray(self, tags: Mapping[str, str]) -> str:
+        driver = self.driver()
+        try:
+            (made,) = await driver.perform("create", [self.member()], "order-stray")
+        finally:
+            await driver.close()
+        said = {"stead-owner": "stead"} | {f"stead-{name}": value for name, value in tags.items()}
+        await asyncio.to_thread(self.nova, "PUT", f"/servers/{made.facts['id']}/metadata", metadata=said)
+        return str(made.facts["id"])
+
     async def lose_reply(self, verb: str) -> None:
         self.proxy.lost.append(with_verb(verb))
 

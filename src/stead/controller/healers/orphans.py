@@ -48,7 +48,7 @@ class Orphans:
         tokens = {token for _, some in strays for token in some}
         owners = await store.owners(sorted(tokens)) if tokens else {}
         for lane, some in strays:
-            orphans = [s for token, s in some.items() if token not in owners or not self._may_have(owners[token])]
+            orphans = [s for token, s in some.items() if not self._may_have(owners.get(token), lane)]
             if orphans:
                 await store.note_orphans(lane, [_noted(orphan) for orphan in orphans])
         told = {message.lane: message.began for message in messages if message.end}
@@ -56,8 +56,10 @@ class Orphans:
             await store.forget_orphans(told)
             await store.surveyed(list(told), self.pace.survey)
 
-    def _may_have(self, row: Row) -> bool:
-        """Whether there may be something at the provider for it: unless it is settled, and gone."""
+    def _may_have(self, row: Row | None, lane: str) -> bool:
+        """Whether there may be something on the lane for it: unless it is elsewhere, or settled and gone."""
+        if row is None or row.lane != lane:
+            return False
         state = self.mover.kinds[row.kind].state(row.snapshot.state)
         return row.snapshot.operation is not None or row.snapshot.hidden is not None or state.seen != ABSENT
 

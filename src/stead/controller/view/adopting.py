@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from stead.access.caller import Caller
 from stead.controller.admission import Accepted, Admission, NotFound
@@ -19,6 +20,9 @@ from stead.lifecycle.rows import Actor
 
 REMOVE = "remove"
 
+TOKEN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A token of ours."""
+
 
 async def adopt(
     admission: Admission, looks: Looks | None, lane: str, token: str, path: str, caller: Caller
@@ -28,6 +32,8 @@ async def adopt(
     found = await store.orphan(lane, token)
     if found is None:
         return Missing(f"there is no orphan {token} on {lane}")
+    if kind := found["facts"].get("kind"):
+        return Unfit("token", f"only VMs can be adopted and removed; this is a {kind}: remove it at the provider")
     path = path or found["path"]
     if not path:
         return Unfit("path", "nobody knows what it was made for: say at which path it is to be")
@@ -43,7 +49,7 @@ async def remove(
     admission: Admission, looks: Looks | None, lane: str, token: str, caller: Caller
 ) -> Accepted | Refusal | Missing | Unfit:
     """Put an orphan on record, and terminate it: an operation like any other, and told in the journal."""
-    path = f"{LOST}/{lane.replace('.', '/', 1)}/{token}"
+    path = f"{LOST}/{lane.replace('.', '/', 1)}/{token_of(lane, token)}"
     row = await admission.mover.store.read(path)
     if row is None:
         adopted = await adopt(admission, looks, lane, token, path, caller)
@@ -54,7 +60,13 @@ async def remove(
     return Missing(answer.what) if isinstance(answer, NotFound) else answer
 
 
+def token_of(lane: str, key: str) -> UUID:
+    """The token of the record for an orphan: its own, or one that follows from the key that it is listed under."""
+    return UUID(key) if TOKEN.fullmatch(key) else uuid5(NAMESPACE_URL, f"stead:{lane}/{key}")
+
+
 def _wish(orphan: Mapping[str, Any], path: str, caller: Caller) -> Wish:
     provider, _, region = orphan["lane"].partition(".")
     wish = Wish("vm", path, Request(ADOPT, Actor.CONTROLLER), caller.name, {"provider": provider, "region": region})
-    return replace(wish, lane=orphan["lane"], token=UUID(orphan["token"]), facts=orphan["facts"])
+    token = token_of(orphan["lane"], orphan["token"])
+    return replace(wish, lane=orphan["lane"], token=token, facts=orphan["facts"])

@@ -102,7 +102,7 @@ class Disks:
         """What lies in the pool."""
         found = []
         for name in self._pool.names(NOTES):
-            note = self._pool.note(NOTES, name)
+            note = self._pool.readable(NOTES, name)
             if note is None:
                 continue
             try:

@@ -72,7 +72,7 @@ class Images:
 
     def all(self, call: Call) -> list[Found]:
         """What lies in the pool."""
-        notes = [(name, self._pool.note(NOTES, name)) for name in self._pool.names(NOTES)]
+        notes = [(name, self._pool.readable(NOTES, name)) for name in self._pool.names(NOTES)]
         return [
             Found(id=name, token=n.token, state=self._word(name, n)[0], path=n.path, facts={"id": name}, kind=KIND)
             for name, n in notes

@@ -105,7 +105,7 @@ class Machines:
         found = []
         for node in (node for node in self._nodes if not self._pool.is_out(node.name)):
             for name in filter(is_ours, node.ask(call, _names)):
-                domain, note = domains.find(call, node, name), self._pool.note(NOTES, name)
+                domain, note = domains.find(call, node, name), self._pool.readable(NOTES, name)
                 if domain is None or (note is not None and note.node != node.name):
                     continue
                 state = MOVING if note is not None and note.to else self._word(domain, call)[0]

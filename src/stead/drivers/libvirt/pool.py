@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import logging
 import os
 import re
 import time
@@ -28,6 +29,8 @@ import msgspec
 from msgspec import Struct
 
 from stead.drivers.base import Member, TryAgain
+
+log = logging.getLogger(__name__)
 
 SPENT = 30 * 86_400
 """Seconds after which no order can come any more for something that was destroyed."""
@@ -104,6 +107,14 @@ class Pool:
             return None
         except msgspec.MsgspecError as error:
             raise TryAgain(f"the note on {name} cannot be read", detail=repr(error)) from error
+
+    def readable(self, kind: str, name: str) -> Note | None:
+        """The same, for a list of all: what cannot be read is left out with a warning, and the others are listed."""
+        try:
+            return self.note(kind, name)
+        except TryAgain as error:
+            log.warning("%s (%s)", error, error.detail)
+            return None
 
     def write(self, kind: str, name: str, note: Note) -> None:
         """From now on this is so, even if the machine loses its power."""

@@ -97,7 +97,7 @@ class Apps:
         found = []
         view = self._runner.view()
         for place in (app for cluster in self._root.clusters() for app in cluster.apps()):
-            there = place.wanted()
+            there = place.readable()
             sight = self._sight(place, there, view) if there is not None else None
             if there is None or sight is None or sight.state == ABSENT:
                 continue

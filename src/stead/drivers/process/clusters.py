@@ -93,7 +93,7 @@ class Clusters:
 
     def all(self) -> list[Found]:
         """What is there."""
-        wanted = [(place, there) for place in self._root.clusters() if (there := place.wanted()) is not None]
+        wanted = [(place, there) for place in self._root.clusters() if (there := place.readable()) is not None]
         return [
             Found(
                 id=identity(place, there.token),

@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import logging
 import os
 import shutil
 import time
@@ -35,6 +36,8 @@ from msgspec import Struct
 
 from stead.drivers.base import Member, Permanent, TryAgain
 from stead.drivers.process.users import User
+
+log = logging.getLogger(__name__)
 
 CLUSTERS, SERVICES, JOBS = "clusters", "services", "jobs"
 
@@ -85,6 +88,14 @@ class Place:
             return None
         except msgspec.MsgspecError as error:
             raise TryAgain(f"{self.file.name} of {self.folder.name} cannot be read", detail=repr(error)) from error
+
+    def readable(self) -> Wanted | None:
+        """The same, for a list of all: what cannot be read is left out with a warning, and the others are listed."""
+        try:
+            return self.wanted()
+        except TryAgain as error:
+            log.warning("%s is left out: %s (%s)", self.folder, error, error.detail)
+            return None
 
     def write(self, wanted: Wanted) -> None:
         """From now on this is wanted, even if the machine loses its power."""

@@ -91,7 +91,7 @@ class Jobs:
         found = []
         for group in self._root.groups(JOBS):
             place = group.copy(1)
-            there = place.wanted()
+            there = place.readable()
             sight = self._sight(group, place, there, view) if there is not None else None
             if there is None or sight is None or sight.state == ABSENT:
                 continue

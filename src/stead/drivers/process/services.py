@@ -83,7 +83,7 @@ class Services:
     def all(self) -> list[Found]:
         """What is there."""
         view = self._runner.view()
-        wanted = [(place, there) for place in self._root.groups(SERVICES) if (there := place.wanted()) is not None]
+        wanted = [(place, there) for place in self._root.groups(SERVICES) if (there := place.readable()) is not None]
         looked = [(place, there, self._seen(place, there, view)) for place, there in wanted]
         return [
             Found(

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shlex
 import signal
@@ -37,6 +38,8 @@ from msgspec import Meta, Struct
 from stead.drivers import settings
 from stead.drivers.base import MOVING, PROBE, VM, Found, Member, Permanent, Result, Seen, TryAgain, check_batch
 from stead.lifecycle.rows import ABSENT, BROKEN
+
+log = logging.getLogger(__name__)
 
 RESERVATION = "reservation"
 ACTIVE = "active"
@@ -72,6 +75,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seconds after which it is killed. What takes longer it begins, and says `moving` of it."""
 
 
+Ran = tuple[int, bytes, str]
+"""How a program ended, what it wrote, and the last line of what it complained of."""
+
+
 class Sight(Struct, frozen=True):
     """What the program says of one thing."""
 
@@ -84,7 +91,8 @@ class Sight(Struct, frozen=True):
     facts: dict[str, Any] = {}
 
 
-_SIGHTS = msgspec.json.Decoder(list[Sight])
+_EACH = msgspec.json.Decoder(list[msgspec.Raw])
+_SIGHT = msgspec.json.Decoder(Sight)
 _FACTS = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -162,7 +170,7 @@ class ProgramDriver:
                 path=sight.path,
                 kind=sight.kind or self._kinds[0],
             )
-            for sight in await self._sights("list", None)
+            for sight in self._readable(await self._run("list", None))
             if sight.state != ABSENT
         ]
 
@@ -174,19 +182,37 @@ class ProgramDriver:
         """Nothing stays open."""
 
     async def _sights(self, verb: str, said: object) -> list[Sight]:
-        code, out, says = await self._run(verb, said)
+        return [self._checked(verb, one) for one in self._each(verb, await self._run(verb, said))]
+
+    def _readable(self, ran: Ran) -> list[Sight]:
+        """Of a list of all that there is: what makes no sense is left out with a warning."""
+        sights: list[Sight] = []
+        for one in self._each("list", ran):
+            try:
+                sights.append(self._checked("list", one))
+            except TryAgain as error:
+                log.warning("%s (%s)", error, error.detail)
+        return sights
+
+    def _each(self, verb: str, ran: Ran) -> list[msgspec.Raw]:
+        code, out, says = ran
         if code != 0:
             raise TryAgain(f"{self._words[0]} {verb}: {says or f'exit code {code}'}", unknown=True)
         try:
-            sights = _SIGHTS.decode(out)
+            return _EACH.decode(out)
         except msgspec.MsgspecError as error:
             raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
-        for sight in sights:
-            if (sight.kind or self._kinds[0]) == RESERVATION and sight.state not in STATES:
-                raise TryAgain(f"{self._words[0]} {verb}: {sight.state!r} is none of {', '.join(STATES)}")
-        return sights
 
-    async def _run(self, verb: str, said: object, beside: Mapping[str, str] | None = None) -> tuple[int, bytes, str]:
+    def _checked(self, verb: str, one: msgspec.Raw) -> Sight:
+        try:
+            sight = _SIGHT.decode(one)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise TryAgain("the program's answer makes no sense", unknown=True, detail=repr(error)) from error
+        if (sight.kind or self._kinds[0]) == RESERVATION and sight.state not in STATES:
+            raise TryAgain(f"{self._words[0]} {verb}: {sight.state!r} is none of {', '.join(STATES)}")
+        return sight
+
+    async def _run(self, verb: str, said: object, beside: Mapping[str, str] | None = None) -> Ran:
         """How it ended, what it wrote, and the last line of what it complained of."""
         with TemporaryFile() as told:  # no pipe: it may end before anybody writes to that, and need not listen
             told.write(msgspec.json.encode(said))

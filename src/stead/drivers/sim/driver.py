@@ -41,6 +41,7 @@ from stead.drivers.sim.wire import (
     OWNER_TAG,
     PATH_TAG,
     RETRYABLE,
+    TOKEN_TAG,
     ActBody,
     Answer,
     Answers,
@@ -326,7 +327,7 @@ def _said(spec: Mapping[str, Any]) -> str:
 def _found(kind: str, instance: Instance) -> Found:
     return Found(
         id=instance.id,
-        token=instance.token,
+        token=instance.tags.get(TOKEN_TAG, instance.token),
         state=word(kind, instance.state),
         path=instance.tags.get(PATH_TAG, ""),
         facts={"id": instance.id},

@@ -15,6 +15,8 @@ ORDER_HEADER = "x-order-token"
 
 OWNER_TAG = "owner"
 PATH_TAG = "path"
+TOKEN_TAG = "token"
+"""Only on what appeared by itself: whoever made it may have written anything."""
 
 BREAKS = "breaks"
 """The field of a spec with which an instance comes out broken; in it stands what it says of that."""

@@ -151,7 +151,7 @@ class Bus:
 
     async def identity(self) -> Identity:
         """Which streams there are now, made here if there were none."""
-        manager = self._link.client().jsm(prefix=self._prefix)
+        manager = self._link.client().jsm(prefix=self._prefix, timeout=streams.MAX_CREATE_SECONDS)
         return await self._link.unbroken(streams.ensure(manager, self.subjects, self._replicas))
 
     async def condition(self) -> streams.Condition | None:

@@ -25,6 +25,9 @@ ID = "stead.id"
 DEDUP_WINDOW = 120.0
 """Seconds in which a message with an id that was seen already is not stored again."""
 
+MAX_CREATE_SECONDS = 15.0
+"""What the server may take to find or create a stream; its disk, or the machine, may be busy."""
+
 MOST_CONSUMERS = 1_000_000
 """There is one for every lane. A stream without a limit of its own gets the server's, which may be a thousand."""
 

@@ -37,6 +37,7 @@ from stead.controller.kinds import Kinds
 from stead.controller.leasing import Booking, Rebooking
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
+from stead.controller.served import ServedLanes
 from stead.controller.steps import Steps, Work
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
@@ -67,9 +68,12 @@ async def by_header(request: Request) -> Caller:
 class Cell:
     """A server that runs while the context lasts."""
 
-    def __init__(self, dsn: str, entry: Entry | None = None, limits: Limits | None = None) -> None:
-        """With an entry, whoever asks has to show who they are."""
+    def __init__(
+        self, dsn: str, entry: Entry | None = None, limits: Limits | None = None, *, served: bool = False
+    ) -> None:
+        """With an entry, whoever asks has to show who they are; `served`: lanes are those that agents have served."""
         self.dsn = dsn
+        self.served = served
         self.entry = entry
         self.limits = limits
         self.sent: list[Mapping[str, Any]] = []
@@ -124,7 +128,12 @@ class Cell:
                 self.view = View(self.store, self.kinds)
                 access = access_of(self.entry, self.store, self.kinds) if self.entry is not None else None
                 service = Service(
-                    self.admission, self.view, self.checks, grants=Grants(self.mover, self.send), access=access
+                    self.admission,
+                    self.view,
+                    self.checks,
+                    grants=Grants(self.mover, self.send),
+                    access=access,
+                    served=ServedLanes(self.store, self.kinds) if self.served else None,
                 )
                 identify = by_header if access is None else None
                 app = create_app(service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)

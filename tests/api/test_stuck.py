@@ -19,6 +19,7 @@ from stead.controller.healers.learning import Learning
 from stead.lifecycle.durations import ENOUGH
 from tests.api.cell import Cell, http
 from tests.api.test_resources import make, problem, running
+from tests.controller.test_stuck import agents_there
 from tests.databases import Databases
 
 
@@ -27,6 +28,7 @@ def cell(databases: Databases) -> Iterator[Cell]:
     """One of its own, since what is learned is learned from all of it."""
     with databases.migrated() as dsn, Cell(dsn) as cell:
         cell.view.usual.fresh = 0.0
+        cell.run(agents_there(cell.store))
         yield cell
 
 

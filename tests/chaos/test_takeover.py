@@ -48,7 +48,7 @@ async def ask_for_all(cell: Cell) -> None:
 
         async def ask(number: int) -> None:
             provider, region = PLACES[number % len(PLACES)]
-            path, body = f"/v1/resources/t/m/g/{number}", {"kind": "vm", "action": "create"}
+            path, body = f"/v1/resources/t/m/g/{number}", {"kind": "vm", "action": "create", "expect_agent": True}
             spec = {"spec": {"provider": provider, "region": region}}
             for url in (*cell.addresses, *cell.addresses):
                 async with room:

@@ -53,6 +53,7 @@ async def terminal(
         stack.push_async_callback(other.close)
         for name, place in (("a1", world), ("a2", other)):
             await stack.enter_async_context(agent(nats, server.cell, place, name))
+        await server.known(f"aws.{world.region}", f"gcp.{other.region}")
         file = tmp / "mci.yaml"
         file.write_text(FILE.format(aws=world.region, gcp=other.region))
         yield Terminal(partial(command(server, monkeypatch)), file, {"aws": world, "gcp": other})

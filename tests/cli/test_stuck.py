@@ -16,8 +16,14 @@ from tests.api.cell import Cell
 from tests.api.test_stuck import aged, ticked
 from tests.cli.remote import Stead
 from tests.cli.test_operation import begin
+from tests.controller.test_stuck import agents_there
 
 DEADLINE = KINDS["vm"].state("Creating").deadline or 0
+
+
+@pytest.fixture(autouse=True)
+def agents(cell: Cell) -> None:
+    cell.run(agents_there(cell.store))
 
 
 @pytest.mark.req("S2-10")

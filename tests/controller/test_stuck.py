@@ -17,9 +17,12 @@ from stead.controller.healers.learning import Learning
 from stead.controller.mover import Told
 from stead.controller.view import View
 from stead.controller.view.stuck import Stuck, span, stuck
+from stead.controller.wish import Wish
 from stead.lifecycle.durations import ENOUGH
-from stead.lifecycle.events import Report
+from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
+from stead.store import Store
+from stead.store.sites import There
 from tests.controller.healers.test_learning import database
 from tests.controller.test_queues import MACHINE, ME, VM, Controller, controller
 
@@ -32,6 +35,12 @@ SELECT '/bulk/m/g/' || i, 'vm', CASE WHEN moves THEN 'Creating' ELSE 'Running' E
        CASE WHEN moves THEN '{"op": {"action": "create", "origin": ""}}'::jsonb ELSE '{}' END
   FROM generate_series(1, 40000) i, LATERAL (SELECT i % 2 = 1 AS moves) odd
 """
+
+
+async def agents_there(store: Store) -> None:
+    """The agents of the usual lanes are there, for as long as a test lasts."""
+    await store.met([There("agent", 1, ["sim.a", "sim.b", "sim.c", "sim.d", "libvirt.dc"], "1", False)], "edge.")
+    await store._pool.execute("UPDATE agents SET last_seen = now() + interval '1 day' WHERE name = 'agent'")
 
 
 class Night:
@@ -88,6 +97,7 @@ class Night:
 @asynccontextmanager
 async def night(dsn: str) -> AsyncIterator[Night]:
     async with controller(dsn) as c:
+        await agents_there(c.store)
         yield Night(c, dsn)
 
 
@@ -356,3 +366,31 @@ async def test_a_lane_with_enough_of_its_own_is_judged_by_itself(migrated: str) 
         rows = await n.c.store.read_many([f"/ns/m/g/{i}" for i in (1, 2, 3)])
         known = {path: (lasts.lane, lasts.p99) for (path, _), lasts in (await n.view.usual.of(rows.values())).items()}
         assert known == {"/ns/m/g/1": ("", 10), "/ns/m/g/2": ("sim.b", 100), "/ns/m/g/3": ("", 10)}
+
+
+INFRASTRUCTURE = {
+    "defaults": {"provider": "sim", "region": "a", "spec": "small", "image": "debian-12"},
+    "subgroups": [{"name": "front"}, {"name": "back", "region": "z"}],
+}
+
+
+async def test_stuck_lists_what_waits_for_an_absent_agent_until_it_comes(migrated: str) -> None:
+    async with night(migrated) as n:
+        await n.c.admission.ask(Wish("mci", "/shop/web", Request("create"), "ann", INFRASTRUCTURE))
+        await n.c.begin("/shop/vms/g/1", "create", "vm", lane="sim.z")
+        await n.c.begin("/shop/vms/g/2", "create", "vm", lane="sim.a")
+        assert await n.stuck() == []  # an agent may be starting
+        for path in ("/shop/web", "/shop/vms/g/1", "/shop/vms/g/2"):
+            await n.aged(path, 15)
+        web, vm = sorted(await n.stuck(), key=lambda found: found.path, reverse=True)
+        for found in (web, vm):
+            assert [(why.code, why.says) for why in found.why] == [
+                ("no-agent", "no agent has ever served the lane sim.z")
+            ]
+            assert found.steps[0].what == "agent"
+        assert (web.path, vm.path) == ("/shop/web", "/shop/vms/g/1")
+        await n.c.store.met([There("late", 1, ["sim.z"], "1", False)], "edge.")
+        assert await n.stuck() == []
+        async with database(n.dsn) as connection:
+            await connection.execute("UPDATE agents SET last_seen = now() - interval '1 hour' WHERE name = 'late'")
+        assert [found.why[0].says for found in await n.stuck()] == ["no agent serves the lane sim.z now"] * 2

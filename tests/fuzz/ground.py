@@ -26,6 +26,7 @@ from tests.lanes import every_lane
 ROLES = {"admin": "*", "operator": "shop", "viewer": "shop"}
 MCI = {
     "kind": "mci",
+    "expect_agent": True,
     "spec": {
         "defaults": {"provider": "sim", "region": "a", "spec": "small", "image": "debian-12"},
         "subgroups": [{"name": "g", "size": 2}],

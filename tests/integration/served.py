@@ -30,6 +30,14 @@ class Served:
     cell: str
     """Its name on the bus."""
 
+    async def known(self, *lanes: str) -> None:
+        """Wait until agents have said that they serve these lanes."""
+
+        async def holds() -> bool:
+            return await self.controller.store.served(list(lanes)) == set(lanes)
+
+        await until(holds)
+
 
 @asynccontextmanager
 async def served(

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from stead.client import SyncClient
 from stead.dev.children import Server
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud
@@ -48,6 +49,15 @@ subgroups: [{name: front, size: 5}]
 """
 
 
+def until_served(url: str) -> None:
+    """Wait until the agent has said that it is there."""
+    with SyncClient(url) as client:
+        end = time.monotonic() + 60  # deadline: a process starts in seconds
+        while not any(agent.there for lane in client.lanes() for agent in lane.agents):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
 @pytest.fixture
 def address(migrated: str, nats_server: Nats) -> Iterator[str]:
     """Where a cell with one controller, one agent and one provider listens."""
@@ -59,6 +69,7 @@ def address(migrated: str, nats_server: Nats) -> Iterator[str]:
         Stead("agent", "run", *bus, "--lane", "aws.us-east-1", "--set", f"url={cloud.url}", "--name", "a1"),
     ):
         beside.append(server)
+        until_served(f"http://127.0.0.1:{server.port}")
         yield f"http://127.0.0.1:{server.port}"
     beside.clear()
 

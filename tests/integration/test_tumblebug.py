@@ -88,6 +88,7 @@ async def shell(grounds: Grounds, **regions: str) -> AsyncIterator[Shell]:
         for name, world in worlds.items():
             stack.push_async_callback(world.close)
             await stack.enter_async_context(agent(grounds.nats, server.cell, world, f"agent-{name}"))
+        await server.known(*(f"{name}.{world.region}" for name, world in worlds.items()))
         yield Shell(server, worlds)
 
 

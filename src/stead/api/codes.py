@@ -22,6 +22,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
     "not-the-actor": (403, "The action is somebody else's"),
     "not-permitted": (403, "The policies do not permit it"),
     "lane-not-allowed": (403, "The namespace may not use the lane"),
+    "lane-not-served": (409, "No agent has ever served the lane"),
     "not-known": (401, "Nobody can tell who asks"),
     "foreign-page": (403, "A page of another address has sent this"),
     "issuer-away": (503, "The issuer of logins does not answer"),
@@ -154,6 +155,13 @@ HELP: Mapping[str, Help] = {
         "Name a lane that the namespace may use (`stead lane grants --namespace NAMESPACE`), or have an admin allow "
         "it: `stead lane allow LANE NAMESPACE`.",
         "when the lane is allowed",
+    ),
+    "lane-not-served": Help(
+        "What is asked for would be on a lane, or names one, that no agent has ever served; `detail` names the "
+        "nearest lane that the namespace may use.",
+        "Correct the name, or run an agent for the lane. Where the agent is to come later: `--expect-agent`, or "
+        "`expect_agent` in the body.",
+        "when an agent serves the lane",
     ),
     "not-known": Help(
         "The request shows no token and no login, or one that is expired, revoked or of another server.",

@@ -89,10 +89,10 @@ class Ask(BaseModel):
     """Take back what failed, or leave the error for a person."""
     on_partial: Literal["continue", "rollback", "refine"] = "continue"
     """What to do when only some members of a new group came up."""
+    expect_agent: bool = False
+    """Accept a lane that no agent has served yet: its agent comes later."""
     on_conflict: Literal["default", "refuse", "queue"] = "default"
-    """What to do when another operation is in the way: be refused, or wait its turn. By default: as the lifecycle
-    says.
-    """
+    """When another operation is in the way: be refused, or wait its turn. By default as the lifecycle says."""
 
 
 class Holder(Wire):

@@ -98,6 +98,8 @@ class PlanAsk(BaseModel):
     """The tree of services and jobs that is to be there."""
     path: Annotated[str, StringConstraints(max_length=1000), AfterValidator(storable)] = "/"
     """The place in the system."""
+    expect_agent: bool = False
+    """Accept a lane that no agent has served yet: its agent comes later."""
 
 
 routes = router("systems")
@@ -115,7 +117,14 @@ async def read_system(service: ServiceDep, caller: Who, path: Where) -> System:
 @routes.post("/v1/plans/{path:path}")
 async def plan_deploy(service: ServiceDep, caller: Who, path: Where, body: PlanAsk) -> SystemPlan:
     """What a deploy would do: what is added, changed, scaled, restarted, removed. Nothing is done."""
-    asked = Asked(path=f"/{path}", action=DEPLOY, kind=SYSTEM, spec=body.model_dump())
+    expect = body.expect_agent
+    asked = Asked(
+        path=f"/{path}",
+        action=DEPLOY,
+        kind=SYSTEM,
+        expect_agent=expect,
+        spec=body.model_dump(exclude={"expect_agent"}),
+    )
     answer = await service.plan(asked, caller)
     if not isinstance(answer, Planned):
         raise trouble(answer)

@@ -8,7 +8,7 @@ import typer
 
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import datacenter_of, lane_of, make
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why
+from stead.cli.following import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why
 from stead.cli.listing import Columns, counts
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
@@ -53,12 +53,13 @@ def deploy(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """Set up a cloudspace of an account in a datacenter. Machines and disks are made in it from then on."""
-    how, spec = How(output, wait, timeout, dry_run, key), spec_of(file, settings)
+    how, spec = How(output, wait, timeout, dry_run, key, expect_agent), spec_of(file, settings)
     make(server, path, KIND, "deploy", how, spec, lane=lane_of(datacenter), reason=reason, queue=queue)
 
 

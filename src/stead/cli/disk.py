@@ -8,7 +8,17 @@ import typer
 
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import Datacenter, above, in_mebibytes, in_words, lane_at, make, placed, size
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    Queueing,
+    Wait,
+    Why,
+    change,
+    on_conflict,
+)
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show, there
 from stead.cli.output import ListFormat
@@ -62,13 +72,14 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """Make a disk that is attached to no machine. One that is named is for later, when it is attached."""
     spec = spec_of(file, settings, size=in_mebibytes(size), machine=placed(machine, above(path)))
-    lane, how = lane_at(server, path, datacenter), How(output, wait, timeout, dry_run, key)
+    lane, how = lane_at(server, path, datacenter), How(output, wait, timeout, dry_run, key, expect_agent)
     make(server, path, KIND, "create", how, spec, lane=lane, reason=reason, queue=queue)
 
 
@@ -88,6 +99,7 @@ def assign(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
@@ -96,7 +108,7 @@ def assign(
     spec = spec_of(file, settings, size=in_mebibytes(size), machine=placed(machine, above(path)))
     if not spec.get("machine"):
         raise typer.BadParameter("say which machine it is for", param_hint="--machine, --file")
-    lane, how = lane_at(server, path, datacenter), How(output, wait, timeout, dry_run, key)
+    lane, how = lane_at(server, path, datacenter), How(output, wait, timeout, dry_run, key, expect_agent)
     make(server, path, KIND, "assign", how, spec, lane=lane, reason=reason, queue=queue)
 
 

@@ -53,6 +53,9 @@ class Remedy(StrEnum):
 
 Wait = Annotated[bool, typer.Option("--wait/--detach", help="Follow the operation to its end, or return at once.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would do, and do nothing.")]
+ExpectAgent = Annotated[
+    bool, typer.Option("--expect-agent", help="Accept a lane that no agent has served yet: its agent comes later.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Override the state. Needs --reason.")]
 Queueing = Annotated[
     bool, typer.Option("--queue", help="Wait its turn where something else is under way, instead of being refused.")
@@ -76,6 +79,7 @@ class How:
     timeout: str | None
     dry_run: bool = False
     key: str | None = None
+    expect_agent: bool = False
 
 
 def on_conflict(queue: bool) -> Literal["default", "queue"]:
@@ -85,6 +89,8 @@ def on_conflict(queue: bool) -> Literal["default", "queue"]:
 
 def change(address: str, path: str, action: str, how: How, **wishes: Any) -> None:
     """Ask for a change and see it through, as far as the caller wants; ends the command."""
+    if how.expect_agent:
+        wishes["expect_agent"] = True
     with reach(address) as client:
         if how.dry_run:
             show_plan(client.rehearse(path, action, **wishes), how.output)

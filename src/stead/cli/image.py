@@ -8,7 +8,15 @@ import typer
 
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import above, datacenter_of, lane_of, last, make
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    Queueing,
+    Wait,
+    Why,
+)
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
@@ -55,6 +63,7 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
@@ -63,7 +72,7 @@ def create(
     spec = spec_of(file, settings, file=source)
     if not spec.get("file"):
         raise typer.BadParameter("say what it is a copy of", param_hint="--from, --file")
-    how, lane = How(output, wait, timeout, dry_run, key), lane_of(last(above(path)))
+    how, lane = How(output, wait, timeout, dry_run, key, expect_agent), lane_of(last(above(path)))
     make(server, path, KIND, "create", how, spec, lane=lane, reason=reason, queue=queue)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import Datacenter, datacenter_of, in_mebibytes, in_words, lane_at, last, make, placed, size
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change
+from stead.cli.following import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why, change
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show, there
 from stead.cli.output import ListFormat
@@ -75,6 +75,7 @@ def deploy(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
@@ -91,7 +92,7 @@ def deploy(
         disk=in_mebibytes(disk),
         node=placed(node, where),
     )
-    how = How(output, wait, timeout, dry_run, key)
+    how = How(output, wait, timeout, dry_run, key, expect_agent)
     make(server, path, KIND, "deploy", how, spec, lane=lane, reason=reason, queue=queue)
 
 

@@ -15,7 +15,15 @@ from rich.text import Text
 
 from stead.catalog import infrastructure
 from stead.cli.columns import BY, CHANGED, CREATED, OPERATION, PATH, STATE
-from stead.cli.following import DryRun, How, Key, Wait, Why, change
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    Wait,
+    Why,
+    change,
+)
 from stead.cli.listing import Columns, counts
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, Format, ListFormat, data, line
@@ -74,6 +82,7 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
@@ -84,7 +93,7 @@ def create(
     against what the providers have before anything is made.
     """
     spec = read_file(file)
-    how = How(output, wait and not hold, timeout, dry_run, key)
+    how = How(output, wait and not hold, timeout, dry_run, key, expect_agent)
     wishes: dict[str, Any] = {"kind": KIND, "spec": spec, "hold": hold, "on_partial": on_partial, "reason": reason}
     change(server, path, "create", how, **wishes)
 

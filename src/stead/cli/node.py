@@ -8,7 +8,14 @@ import typer
 
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, STATE
 from stead.cli.datacenter import above, in_words, lane_of, last, make
-from stead.cli.following import DryRun, How, Key, Wait, Why
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    Wait,
+    Why,
+)
 from stead.cli.listing import Columns, write
 from stead.cli.looking import At, add_list, one, whole
 from stead.cli.output import ListFormat, line
@@ -46,12 +53,13 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """Take in a node of a datacenter, under the name that its agent knows it by. It is for admins."""
-    how, lane = How(output, wait, timeout, dry_run, key), lane_of(last(above(path)))
+    how, lane = How(output, wait, timeout, dry_run, key, expect_agent), lane_of(last(above(path)))
     make(server, path, KIND, "create", how, spec_of(file, settings), lane=lane, reason=reason)
 
 

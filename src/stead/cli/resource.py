@@ -9,6 +9,7 @@ import typer
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
 from stead.cli.following import (
     DryRun,
+    ExpectAgent,
     Force,
     How,
     Key,
@@ -67,13 +68,14 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """Make a resource, and follow it until it is there."""
     wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
-    how, spec = How(output, wait, timeout, dry_run, key), spec_of(file, settings)
+    how, spec = How(output, wait, timeout, dry_run, key, expect_agent), spec_of(file, settings)
     change(server, path, action, how, kind=kind, spec=spec, lane=lane, **wishes)
 
 
@@ -92,13 +94,21 @@ def ask(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """Ask for an action of a resource's lifecycle, and follow it to its end. A spec is for actions that bring one."""
     wishes = {"on_failure": on_failure, "force": force, "reason": reason, "on_conflict": on_conflict(queue)}
-    change(server, path, action, How(output, wait, timeout, dry_run, key), spec=spec_of(file, settings), **wishes)
+    change(
+        server,
+        path,
+        action,
+        How(output, wait, timeout, dry_run, key, expect_agent),
+        spec=spec_of(file, settings),
+        **wishes,
+    )
 
 
 @app.command(short_help="Delete a resource.", epilog="Example: stead resource delete shop/www")

@@ -5,7 +5,15 @@ from typing import Annotated, Any
 import typer
 
 from stead.cli.columns import CHANGED, LANE, PATH, SEEN, STATE
-from stead.cli.following import DryRun, How, Key, Wait, Why, change
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    Wait,
+    Why,
+    change,
+)
 from stead.cli.listing import Columns, write
 from stead.cli.looking import add_show
 from stead.cli.output import Code, ListFormat, fail
@@ -60,12 +68,13 @@ def commands(kind: str) -> typer.Typer:
         wait: Wait = True,
         timeout: Timeout = None,
         dry_run: DryRun = False,
+        expect_agent: ExpectAgent = False,
         key: Key = None,
         output: Output = ListFormat.TABLE,
         server: Server = DEFAULT_SERVER,
     ) -> None:
         """Make one by hand. It stays until somebody deletes it, whether it is used or not."""
-        how = How(output, wait, timeout, dry_run, key)
+        how = How(output, wait, timeout, dry_run, key, expect_agent)
         change(server, path, "create", how, kind=kind, spec=_spec(path, settings), reason=reason)
 
     @app.command(

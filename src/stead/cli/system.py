@@ -11,7 +11,18 @@ import typer
 
 from stead.catalog import tree
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, STATE
-from stead.cli.following import DryRun, How, Key, OnFailure, Remedy, Wait, Why, change, see_through
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    OnFailure,
+    Remedy,
+    Wait,
+    Why,
+    change,
+    see_through,
+)
 from stead.cli.listing import Columns, counts, printable
 from stead.cli.looking import add_list
 from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
@@ -65,13 +76,22 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Set a system up, with nothing in it yet. Its lanes have to be such that an agent has served them."""
+    """Set a system up, with nothing in it yet. Each of its lanes is one that an agent has served."""
     spec: dict[str, Any] = {"lanes": list(lanes)} if lanes else {}
-    change(server, path, "create", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, reason=reason)
+    change(
+        server,
+        path,
+        "create",
+        How(output, wait, timeout, dry_run, key, expect_agent),
+        kind=KIND,
+        spec=spec,
+        reason=reason,
+    )
 
 
 @app.command(
@@ -88,6 +108,7 @@ def deploy(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
@@ -99,7 +120,7 @@ def deploy(
     """
     definition = read_file(file, at)
     with reach(server) as client:
-        plan = client.plan(path, definition, at=at)
+        plan = client.plan(path, definition, at=at, expect_agent=expect_agent)
         if dry_run:
             show_plan(plan, output)
             return
@@ -111,7 +132,14 @@ def deploy(
 
         def ask() -> Accepted:
             return client.deploy(
-                path, definition, at=at, mark=plan.mark, on_failure=on_failure.value, reason=reason, key=key
+                path,
+                definition,
+                at=at,
+                mark=plan.mark,
+                on_failure=on_failure.value,
+                reason=reason,
+                key=key,
+                expect_agent=expect_agent,
             )
 
         see_through(client, ask, "deploy", path, How(output, wait, timeout, key=key))

@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.following import (
+    DryRun,
+    ExpectAgent,
+    How,
+    Key,
+    Queueing,
+    Wait,
+    Why,
+    change,
+    on_conflict,
+)
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
@@ -53,6 +63,7 @@ def create(
     wait: Wait = True,
     timeout: Timeout = None,
     dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
     key: Key = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
@@ -60,7 +71,7 @@ def create(
     """Make a VM, and follow it until it runs."""
     place = {name: value for name, value in (("provider", provider), ("region", region)) if value is not None}
     whole = (read_spec(spec) if spec is not None else {}) | set_fields(settings) | place
-    how = How(output, wait, timeout, dry_run, key)
+    how = How(output, wait, timeout, dry_run, key, expect_agent)
     conflict = on_conflict(queue)
     change(server, path, "create", how, kind=KIND, spec=whole, lane=lane, reason=reason, on_conflict=conflict)
 

@@ -79,6 +79,8 @@ class Wishes(TypedDict, total=False):
     on_failure: Literal["undo", "keep"]
     on_partial: Literal["continue", "rollback", "refine"]
     on_conflict: Literal["default", "refuse", "queue"]
+    expect_agent: bool
+    """The agent of a lane comes later: a lane that no agent has served yet is accepted."""
 
 
 class Client(Glance, Accesses, Agents, Audits, LaneGrants, Written, Scalings, Leases, Systems, Streams, Doctors):

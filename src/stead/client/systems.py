@@ -85,9 +85,11 @@ class Systems:
         """A system with its services and jobs, and what runs on it."""
         return await self._transport.send(System, "GET", f"/v1/systems/{_quoted(path)}")
 
-    async def plan(self, path: str, definition: Mapping[str, Any], *, at: str = "/") -> SystemPlan:
+    async def plan(
+        self, path: str, definition: Mapping[str, Any], *, at: str = "/", expect_agent: bool = False
+    ) -> SystemPlan:
         """What a deploy would do. Nothing is done."""
-        body = {"definition": dict(definition), "path": at}
+        body = {"definition": dict(definition), "path": at, "expect_agent": expect_agent}
         return await self._transport.send(SystemPlan, "POST", f"/v1/plans/{_quoted(path)}", body=body)
 
     async def deploy(
@@ -100,10 +102,11 @@ class Systems:
         on_failure: Literal["undo", "keep"] = "undo",
         reason: str = "",
         key: str | None = None,
+        expect_agent: bool = False,
     ) -> Accepted:
         """Define what runs at a place of a system; with the mark of a plan, only if that still holds."""
         spec = {"definition": dict(definition), "path": at} | ({"mark": mark} if mark else {})
-        body = {"spec": spec, "on_failure": on_failure, "reason": reason}
+        body = {"spec": spec, "on_failure": on_failure, "reason": reason, "expect_agent": expect_agent}
         headers = {"Idempotency-Key": key or str(uuid4())}
         address = f"/v1/resources/{_quoted(path)}"
         return await self._transport.send(

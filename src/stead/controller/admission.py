@@ -401,6 +401,11 @@ class Admission:
         )
         return Refusal((Reason(Code.HELD, says),), "", holder=holder, retry_after=1)
 
+    async def reject(self, wish: Wish, refusal: Refusal) -> None:
+        """Count and journal a rejection that was found before the store was asked."""
+        metrics.ADMISSIONS.labels("refused", refusal.code).inc()
+        await self._tell(wish, refusal)
+
     async def _tell(self, wish: Wish, refusal: Refusal) -> None:
         about = {"path": wish.path, "kind": wish.kind}
         await self.note(about, wish.principal, wish.request.action, wish.request.actor, refusal)

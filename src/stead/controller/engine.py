@@ -18,6 +18,7 @@ from stead.controller.healers.partitions import KEPT
 from stead.controller.identities import LIFETIME, Identities
 from stead.controller.kinds import EVERY, Made, actions_of, live
 from stead.controller.runtime import Controller
+from stead.controller.served import ServedLanes
 from stead.controller.view import Service, View
 from stead.controller.watching import watched
 from stead.lifecycle.definition import Lifecycle
@@ -152,7 +153,15 @@ def _service(door: Door, identities: Identities | None, entry: Entry | None = No
     view = View(door.store, door.mover.kinds)
     access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
     return Service(
-        door.admission, view, {"bus": connected}, door.looks, door.grants, access, identities, bus=door.bus.condition
+        door.admission,
+        view,
+        {"bus": connected},
+        door.looks,
+        door.grants,
+        access,
+        identities,
+        served=ServedLanes(door.store, door.mover.kinds),
+        bus=door.bus.condition,
     )
 
 

@@ -46,6 +46,8 @@ class Wish:
     """Under which the provider knows it, where it has it already."""
     facts: Mapping[str, Any] | None = None
     """What the provider said of it."""
+    expect_agent: bool = False
+    """The agent of a lane comes later: that no agent has served the lane so far is known."""
     deploys: tuple[str, ...] | None = None
     """The lanes on which a deploy makes or changes something; None until they were looked up."""
 
@@ -68,6 +70,7 @@ def recorded(wish: Wish) -> dict[str, Any]:
         "failed_of": wish.failed_of,
         "under": wish.under,
         "place": wish.place,
+        "expect_agent": wish.expect_agent,
     }
     return said | {name: value for name, value in rest.items() if value}
 
@@ -85,7 +88,7 @@ def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
         on_partial=OnPartial(said.get("on_partial", OnPartial.CONTINUE)),
         on_conflict=OnConflict(said.get("on_conflict", OnConflict.DEFAULT)),
     )
-    rest = {name: said[name] for name in ("retries", "failed_of", "plan", "place") if name in said}
+    rest = {name: said[name] for name in ("retries", "failed_of", "plan", "place", "expect_agent") if name in said}
     spec, lane = said.get("spec", {}), said.get("lane", "")
     if said.get("place"):  # what it was planned for was changed by itself
         spec = {name: value for name, value in spec.items() if name != "mark"}

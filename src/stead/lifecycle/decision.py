@@ -48,6 +48,8 @@ class Code(StrEnum):
     """The policies do not let the caller ask for it."""
     LANE_NOT_ALLOWED = "lane-not-allowed"
     """The namespace may not use a lane that it would be on, or that its spec names."""
+    LANE_NOT_SERVED = "lane-not-served"
+    """No agent has ever served a lane that it would be on, or that its spec names."""
     WRONG_STATE = "wrong-state"
     """The action does not start in the state that the resource is in."""
     MOVING = "moving"

@@ -74,11 +74,13 @@ class Durations(Statements):
         limit: int,
         declared: Sequence[tuple[str, str, float]],
         grace: float,
+        away: float,
     ) -> list[Mapping[str, Any]]:
-        """What is under way for longer than it usually takes or may, is being looked at, or has timers that nobody
-        fires: its path, since when it is where it is, and its number."""
+        """What is under way for longer than it usually takes or may, is being looked at, has timers that nobody
+        fires, or waits for an agent that was not heard of in `away` seconds: its path, since when it is where it is,
+        and its number."""
         columns = [list(column) for column in zip(*declared, strict=True)] or [[], [], []]
-        values = limit, below, *after, *columns, float(ENOUGH), float(ENOUGH_ON_LANE), grace
+        values = limit, below, *after, *columns, float(ENOUGH), float(ENOUGH_ON_LANE), grace, away
         return [dict(r) for r in await self.fetch("list_stuck", *values)]
 
     async def healed(

@@ -28,6 +28,10 @@ class LaneGrants(Statements):
         """Grants and denials, in order of namespace and lane: of all, or those that count for one."""
         return [dict(r) for r in await self.fetch("list_lane_grants", namespace)]
 
+    async def usable_lanes(self, namespace: str, limit: int = 1000) -> list[str]:
+        """Lanes that an agent has served and that a namespace may use, in order of name."""
+        return [r["lane"] for r in await self.fetch("usable_lanes", namespace, limit)]
+
     async def refused_lanes(self, uses: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Which lanes a namespace may not use, of those that it would; None where it may use all."""
         (record,) = await self.fetch("refused_lanes", dict(uses))

@@ -36,3 +36,7 @@ class Systems(Statements):
     async def served(self, lanes: list[str]) -> set[str]:
         """Of some lanes, those that an agent has served."""
         return {r["lane"] for r in await self.fetch("served_lanes", lanes)}
+
+    async def lanes_there(self, lanes: list[str], away: float) -> set[str]:
+        """Of some lanes, those that an agent serves who was heard of in so many seconds."""
+        return {r["lane"] for r in await self.fetch("lanes_there", lanes, away)}

@@ -1,10 +1,16 @@
-"""The answer to a request that was accepted, as interfaces see it."""
+"""A request on its way from an interface to admission, and the answer to it on its way back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from stead.access.caller import Caller
 from stead.controller.admission import Accepted
+from stead.controller.view.asking import placed, request_of
+from stead.controller.view.things import Asked
+from stead.controller.wish import Wish
+from stead.lifecycle.decision import Refusal
+from stead.store import Row
 
 
 @dataclass(frozen=True)
@@ -25,3 +31,19 @@ class Taken:
 def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:
     """What was let in, and on what."""
     return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated, answer.position)
+
+
+def wish_of(asked: Asked, caller: Caller, kind: str, row: Row | None = None) -> Wish:
+    """What is asked of admission."""
+    request = request_of(asked, caller)
+    wish = Wish(kind, asked.path, request, caller.name, asked.spec, asked.lane, asked.key, plan=asked.plan, read=row)
+    if asked.expect_agent:
+        wish = replace(wish, expect_agent=True)
+    return wish if asked.deploys is None else replace(wish, deploys=asked.deploys)
+
+
+def answer_of(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:
+    """What is answered to it."""
+    if isinstance(answer, Accepted):
+        return taken(answer, wish.request.action, wish.kind, wish.path)
+    return placed(answer, wish.path)

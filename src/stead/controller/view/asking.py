@@ -138,8 +138,11 @@ def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
 
 
 def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
-    """An explanation for a request whose namespace may not use a lane, with the other reasons against it."""
-    remedy = Remedy("lane", "have an admin allow the lane to the namespace, or name one that it may use")
+    """An explanation for a request that names a lane which is not for its namespace, or which no agent has served."""
+    if refusal.code is Code.LANE_NOT_SERVED:
+        remedy = Remedy("lane", "name a lane that an agent serves, run an agent for it, or say that one comes later")
+    else:
+        remedy = Remedy("lane", "have an admin allow the lane to the namespace, or name one that it may use")
     return _rejected(found, (*found.reasons, *refusal.reasons), (*found.remedies, remedy))
 
 

@@ -19,9 +19,10 @@ from stead.controller.kinds import Kinds, Registered
 from stead.controller.lanes import ADOPT, not_allowed
 from stead.controller.looks import Looks
 from stead.controller.registering import Registry, Rejected
-from stead.controller.view.acceptance import Taken, taken
+from stead.controller.served import ServedLanes
+from stead.controller.view.acceptance import Taken, answer_of, taken, wish_of
 from stead.controller.view.adopting import REMOVE, adopt, remove
-from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse, request_of
+from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse
 from stead.controller.view.compound import Compound
 from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
@@ -75,6 +76,8 @@ class Service:
     """Who lets agents in; None where the bus lets everybody in."""
     beside: Callable[[], Awaitable[str | None]] | None = None
     """Asks the controller beside a server for what it counts; None where it does not answer."""
+    served: ServedLanes | None = None
+    """Who knows which lanes agents have served; without it, a request may name any lane."""
     bus: Callable[[], Awaitable[Mapping[str, Any] | None]] = _no_bus
     """How the bus is; None where it is away."""
 
@@ -133,12 +136,17 @@ class Service:
         wrong = self._wrong(fit, row)
         if wrong is not None:
             return await self._again(asked, caller) or wrong
-        wish = _wish(fit, caller, row.kind if row is not None else fit.kind, row)
+        wish = wish_of(fit, caller, row.kind if row is not None else fit.kind, row)
         forbidden = await self._forbidden(fit, caller, row)
         if forbidden is not None:
             return await self._again(asked, caller) or forbidden
+        if (unserved := await self._unserved(wish, row)) is not None:
+            before = await self.admission.answered(wish)
+            if before is None:
+                await self.admission.reject(wish, unserved)
+            return answer_of(before or unserved, wish)
         answer = await self.admission.ask(wish)
-        return Missing(answer.what) if isinstance(answer, NotFound) else _answer(answer, wish)
+        return Missing(answer.what) if isinstance(answer, NotFound) else answer_of(answer, wish)
 
     async def _forbidden(
         self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
@@ -290,14 +298,21 @@ class Service:
         return found
 
     async def _lanes(self, asked: Asked, caller: Caller, row: Row | None) -> Refusal | None:
-        """That its namespace may not use a lane that it would use; it is asked for what would be committed."""
+        """That its namespace may not use a lane of what would be committed, or that no agent has served one."""
         fit = await fitted(self.view.store, self.kinds, asked)
         kind = row.kind if row is not None else asked.kind
         if not isinstance(fit, Asked) or kind not in self.kinds:
             return None
-        used = await self.admission.uses(_wish(fit, caller, kind, row))
+        wish = wish_of(fit, caller, kind, row)
+        used = await self.admission.uses(wish)
         refused = await self.view.store.refused_lanes(used) if used is not None else None
-        return None if refused is None else not_allowed(refused, row.snapshot.state if row is not None else "")
+        if refused is not None:
+            return not_allowed(refused, row.snapshot.state if row is not None else "")
+        return await self._unserved(wish, row)
+
+    async def _unserved(self, wish: Wish, row: Row | None) -> Refusal | None:
+        """That no agent has ever served a lane that it names."""
+        return await self.served.rejection(wish, row) if self.served and wish.kind in self.kinds else None
 
     async def plan(self, asked: Asked, caller: Caller) -> SystemPlan | Refusal | Missing | Unfit:
         """What a deploy of a system would do, with things as they are."""
@@ -421,18 +436,6 @@ class Service:
         record = await self.view.store.operation(UUID(used.operation)) if used is not None else None
         if record is None:
             return None
-        wish = _wish(asked, caller, str(record["kind"]))
+        wish = wish_of(asked, caller, str(record["kind"]))
         answer = await self.admission.answered(wish)
-        return None if answer is None else _answer(answer, wish)
-
-
-def _wish(asked: Asked, caller: Caller, kind: str, row: Row | None = None) -> Wish:
-    request = request_of(asked, caller)
-    wish = Wish(kind, asked.path, request, caller.name, asked.spec, asked.lane, asked.key, plan=asked.plan, read=row)
-    return wish if asked.deploys is None else replace(wish, deploys=asked.deploys)
-
-
-def _answer(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:
-    if isinstance(answer, Accepted):
-        return taken(answer, wish.request.action, wish.kind, wish.path)
-    return placed(answer, wish.path)
+        return None if answer is None else answer_of(answer, wish)

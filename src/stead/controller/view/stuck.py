@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from stead.controller.lanes import named
 from stead.controller.view.lasting import Lasting
-from stead.controller.view.reading import View
+from stead.controller.view.reading import THERE, View
 from stead.controller.view.things import Listed
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import Actor, Awaits, Trigger
@@ -41,7 +42,7 @@ class Cause:
     """Why something is listed."""
 
     code: str
-    """`late`, `overdue`, `probing`, `fencing`, `unattended`, `unknown` or `settled`."""
+    """`no-agent`, `late`, `overdue`, `probing`, `fencing`, `unattended`, `unknown` or `settled`."""
     says: str
 
 
@@ -92,7 +93,7 @@ async def stuck(view: View, below: str, since: datetime, after: str | None, limi
     items: list[Stuck] = []
     if section == "now":
         first = (_time(place[0]) or datetime.fromtimestamp(0, UTC), place[1])
-        records = await view.store.stuck(below, first, limit + 1, _declared(view), GRACE)
+        records = await view.store.stuck(below, first, limit + 1, _declared(view), GRACE, THERE)
         items = await _under_way(view, [record["path"] for record in records[:limit]])
         if len(records) > limit:
             last = records[limit - 1]
@@ -125,11 +126,40 @@ async def _under_way(view: View, paths: Sequence[str]) -> list[Stuck]:
     acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
     known = {path: (op, lasts[path, op.id]) for path, op in acting.items() if op is not None and op.id}
     lines = await view.store.last_lines([(path, op.id, last.since) for path, (op, last) in known.items()], LINES)
-    found = [_moving(view, rows[path], *known[path], lines[path]) for path in paths if path in known]
+    absent = await _absent(view, {path: _waits_on(rows[path]) for path in known})
+    found = [_moving(view, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
     return [each for each in found if each.why]  # some have gone on since
 
 
-def _moving(view: View, row: Row, op: Operation, lasts: Lasting, lines: Sequence[Mapping[str, Any]]) -> Stuck:
+def _waits_on(row: Row) -> set[str]:
+    """The lanes whose agents have to do something before it goes on."""
+    if row.snapshot.work is not None:
+        return {row.lane} - {""}
+    return named(row.kind, row.spec) if (row.kind, row.snapshot.state) == ("mci", "Preparing") else set()
+
+
+async def _absent(view: View, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """By path, what is to be said of each lane that no agent serves now."""
+    lanes = sorted(set().union(*waits.values()))
+    there = await view.store.lanes_there(lanes, THERE) if lanes else set()
+    ever = await view.store.served(lanes) if set(lanes) - there else set()
+    return {
+        path: tuple(
+            f"no agent serves the lane {lane} now" if lane in ever else f"no agent has ever served the lane {lane}"
+            for lane in sorted(needed - there)
+        )
+        for path, needed in waits.items()
+    }
+
+
+def _moving(
+    view: View,
+    row: Row,
+    op: Operation,
+    lasts: Lasting,
+    lines: Sequence[Mapping[str, Any]],
+    absent: Sequence[str],
+) -> Stuck:
     now = view.usual.clock()
     return Stuck(
         path=row.path,
@@ -143,11 +173,11 @@ def _moving(view: View, row: Row, op: Operation, lasts: Lasting, lines: Sequence
         outcome=None,
         since=lasts.since,
         lasts=lasts,
-        why=tuple(_causes(row, op, lasts, now)),
+        why=(*(Cause("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
         probed=_looks(lines),
         misses=row.snapshot.misses,
         decided="",
-        steps=tuple(_ways(view, row, op, lasts)),
+        steps=tuple(_ways(view, row, op, lasts, absent)),
     )
 
 
@@ -174,9 +204,11 @@ def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[Cau
         yield Cause("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
 
 
-def _ways(view: View, row: Row, op: Operation, lasts: Lasting) -> Iterator[Step]:
+def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[str]) -> Iterator[Step]:
     work = row.snapshot.work
-    if work is not None and not work.taken:
+    if absent:
+        yield Step("agent", f"{'; '.join(absent)}: start its agent, or cancel the operation (stead lane list)")
+    elif work is not None and not work.taken:
         yield Step("agent", f"no agent has taken its order: who serves {row.lane or 'its lane'}? (stead lane list)")
     if lasts.deadline is not None:
         what = "the look is given up" if op.phase is Phase.PROBING else "it is looked at"

@@ -33,6 +33,7 @@ class Asked:
     on_failure: str = "undo"
     on_partial: str = "continue"
     on_conflict: str = "default"
+    expect_agent: bool = False
     key: str = ""
     tags: tuple[str, ...] | None = None
     """Only if the resource still is in one of these versions."""

@@ -2,6 +2,9 @@
 -- heard of; and what has a timer that nobody has fired. Those first that are where they are for the longest time; at most $1,
 -- on the path $2 and below it, from after ($3, $4) on. Whoever waits for room or for another is not late.
 --
+-- Also what waits for an agent that is away: whose order stands on a lane that no agent serves who was heard of in $11 seconds,
+-- and an infrastructure that is being prepared on one.
+--
 -- $5 to $7: kinds, their moving states, and the seconds that these last at most. $8, $9: so many moves are enough to know how
 -- long they take, on all lanes and on one. $10: for so many seconds a timer may be late.
 WITH declared AS (SELECT * FROM unnest($5::text[], $6::text[], $7::float8[]) AS s (kind, state, seconds)),
@@ -40,6 +43,28 @@ WITH declared AS (SELECT * FROM unnest($5::text[], $6::text[], $7::float8[]) AS 
            AND ($2 = '/' OR r.path = $2 OR (r.path > $2 || '/' AND r.path < $2 || '0'))
          ORDER BY r.changed_at, r.id LIMIT $1
      ),
+     served AS MATERIALIZED (SELECT unnest(lanes) AS lane FROM agents WHERE last_seen > now() - make_interval(secs => $11)),
+     waits AS (
+        SELECT r.id, r.path, r.changed_at FROM orders o, unnest(o.members) m (id) JOIN resources r ON r.id = m.id
+         WHERE o.lane NOT IN (SELECT lane FROM served) AND r.order_id = o.id
+           AND (r.operation IS NOT NULL OR r.hidden IS NOT NULL) AND r.changed_at < now() - make_interval(secs => $10)
+           AND (r.changed_at, r.id) > ($3::timestamptz, $4::bigint)
+           AND ($2 = '/' OR r.path = $2 OR (r.path > $2 || '/' AND r.path < $2 || '0'))
+         ORDER BY r.changed_at, r.id LIMIT $1
+     ),
+     prepares AS (
+        SELECT r.id, r.path, r.changed_at FROM resources r
+         WHERE (r.operation IS NOT NULL OR r.hidden IS NOT NULL) AND r.kind = 'mci' AND r.state = 'Preparing'
+           AND r.changed_at < now() - make_interval(secs => $10)
+           AND (r.changed_at, r.id) > ($3::timestamptz, $4::bigint)
+           AND ($2 = '/' OR r.path = $2 OR (r.path > $2 || '/' AND r.path < $2 || '0'))
+           AND EXISTS (
+            SELECT FROM jsonb_array_elements(
+                CASE jsonb_typeof(r.spec -> 'subgroups') WHEN 'array' THEN r.spec -> 'subgroups' ELSE '[]' END) g
+             WHERE coalesce(g ->> 'provider', r.spec #>> '{defaults,provider}') || '.'
+                   || coalesce(g ->> 'region', r.spec #>> '{defaults,region}') NOT IN (SELECT lane FROM served))
+         ORDER BY r.changed_at, r.id LIMIT $1
+     ),
      unfired AS (
         SELECT r.id, r.path, r.changed_at FROM resources r
          WHERE r.due < now() - make_interval(secs => $10) AND (r.operation IS NOT NULL OR r.hidden IS NOT NULL)
@@ -48,5 +73,6 @@ WITH declared AS (SELECT * FROM unnest($5::text[], $6::text[], $7::float8[]) AS 
          ORDER BY r.changed_at, r.id LIMIT $1
      )
 SELECT path, changed_at, id
-  FROM (SELECT * FROM late UNION SELECT * FROM probed UNION SELECT * FROM unfired) every
+  FROM (SELECT * FROM late UNION SELECT * FROM probed UNION SELECT * FROM unfired
+        UNION SELECT * FROM waits UNION SELECT * FROM prepares) every
  ORDER BY changed_at, id LIMIT $1

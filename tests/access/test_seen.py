@@ -121,3 +121,70 @@ def test_what_one_may_not_see_is_told_as_what_is_not_there(lived_in: House) -> N
             for name in ("web", "none")
         )
         assert there["detail"].replace("/web", "/none") == not_there["detail"]
+
+
+SECRET = {"kind": "network", "lane": "sim.a", "spec": {"labels": {"secret": "yes"}, "cidr": "10.66.0.0/16"}}
+PLAIN = {"kind": "network", "lane": "sim.a", "spec": {"cidr": "10.0.0.0/16"}}
+HIDE = 'forbid (principal, action == Action::"view", resource) when { resource.hasTag("secret") } unless { %s };'
+
+
+def test_resource_that_was_hidden_stays_hidden_after_its_deletion(empty: House) -> None:
+    path = "/v1/resources/shop/net"
+    with empty.as_("admin") as web, empty.as_("viewer@shop") as theirs:
+        policy = HIDE % 'principal.admin.contains("*")'
+        assert web.put("/v1/policies/hide", json={"text": policy}).status_code == 204
+        ids = [made(web, path, SECRET)["operation"]["id"]]
+        empty.cell.settle("/shop/net")
+
+        def hidden() -> None:
+            empty.cell.numbered()
+            for where in ("/v1/journal", "/v1/journal?path=/shop/net", "/v1/operations"):
+                text = theirs.get(where).raise_for_status().text
+                assert "10.66" not in text, where
+                assert not any(id in text for id in ids), where
+            for id in ids:
+                assert theirs.get(f"/v1/operations/{id}").status_code == 404
+                assert theirs.get(f"/v1/operations/{id}/timeline").status_code == 404
+
+        hidden()
+        ids.append(made(web, f"{path}?action=delete", {})["operation"]["id"])
+        hidden()
+        empty.cell.settle("/shop/net")
+        assert web.get(path).status_code == 404
+        hidden()
+        # Another one takes its place, which is for everybody.
+        new = made(web, path, PLAIN)["operation"]["id"]
+        hidden()
+        assert theirs.get(path).status_code == 200
+        assert theirs.get(f"/v1/operations/{new}").status_code == 200
+        assert new in theirs.get("/v1/journal").text
+        assert all(id in web.get("/v1/journal").text for id in (*ids, new))
+
+
+def test_resource_that_was_never_hidden_is_seen_after_its_deletion(empty: House) -> None:
+    path = "/v1/resources/shop/net"
+    with empty.as_("admin") as web, empty.as_("viewer@shop") as theirs:
+        assert web.put("/v1/policies/hide", json={"text": HIDE % "false"}).status_code == 204
+        id = made(web, path, PLAIN)["operation"]["id"]
+        empty.cell.settle("/shop/net")
+        made(web, f"{path}?action=delete", {})
+        empty.cell.settle("/shop/net")
+        web.post("/v1/resources/shop/none?action=delete", json={})
+        empty.cell.numbered()
+        assert theirs.get(path).status_code == 404
+        assert theirs.get(f"/v1/operations/{id}").json()["path"] == "/shop/net"
+        assert id in theirs.get("/v1/journal").text
+
+
+def test_what_is_not_known_of_a_resource_that_is_gone_hides_it(empty: House) -> None:
+    """Its labels were told in a part of the journal that is archived by now."""
+    path = "/v1/resources/shop/net"
+    with empty.as_("admin") as web, empty.as_("viewer@shop") as theirs:
+        made(web, path, PLAIN)
+        empty.cell.settle("/shop/net")
+        id = made(web, f"{path}?action=delete", {})["operation"]["id"]
+        empty.cell.settle("/shop/net")
+        empty.cell.run(empty.cell._hand.execute("DELETE FROM journal WHERE change ? 'spec'"))
+        assert theirs.get(f"/v1/operations/{id}").status_code == 200
+        assert web.put("/v1/policies/hide", json={"text": HIDE % "false"}).status_code == 204
+        assert theirs.get(f"/v1/operations/{id}").status_code == 404

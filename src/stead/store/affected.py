@@ -41,6 +41,17 @@ class Affected(Statements):
         rows = await self.fetch("list_affected_classes", list(kinds), below, list(labels), lanes, back, least)
         return [dict(r) for r in rows]
 
+    async def labels(self, paths: Collection[str]) -> dict[str, Mapping[str, Any]]:
+        """Resources by path, with no more than policies may read; those that do not exist are left out."""
+        return {r["path"]: dict(r) for r in await self.fetch("read_labels", list(paths))}
+
+    async def former_labels(self, paths: Collection[str]) -> dict[str, list[Mapping[str, Any]]]:
+        """By path, what policies may read of resources that were there, as the journal has it, in order of time."""
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for r in await self.fetch("read_former_labels", list(paths)):
+            found.setdefault(r["path"], []).append(dict(r))
+        return found
+
     def machines_at(self, node: str) -> AsyncIterator[Sequence[Mapping[str, Any]]]:
         """Machines on a node, in pages."""
         return self._related("list_affected_machines", node)

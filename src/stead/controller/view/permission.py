@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from stead.access.access import Access
@@ -107,17 +108,74 @@ class Permission:
         return known is not None and Actor.ADMIN in known.by and not any(acts_as(Actor.USER, by) for by in known.by)
 
     async def visible[T](
-        self, caller: Caller, items: Sequence[T], path: Callable[[T], str], kind: Callable[[T], str] | None = None
+        self,
+        caller: Caller,
+        items: Sequence[T],
+        path: Callable[[T], str],
+        kind: Callable[[T], str] | None = None,
+        record: Callable[[T], Record] | None = None,
     ) -> list[T]:
-        """Those of some things that are there for a caller. Nothing is read that the policies do not look at."""
+        """Those of some items that a caller may see. Nothing is read that the policies do not read.
+
+        With `record` they are records of what happened: each is judged as its resource was at that time, where
+        another one or none has its path by now, and by what the record itself says of it.
+        """
         caller.judged = True
         if self.access is None or caller.open or not items:
             return list(items)
         looks = self.access.policies.looks_at
-        rows: Mapping[str, Row] = {}
-        if {"labels", "lane"} & looks or ("kind" in looks and kind is None):
-            rows = await self.store.read_many(list({path(item) for item in items}))
-        return [item for item in items if self.sees(caller, _thing(path(item), kind(item) if kind else "", rows))]
+        rows: Mapping[str, Mapping[str, Any]] = {}
+        reads = bool({"labels", "lane"} & looks)
+        if reads or ("kind" in looks and kind is None):
+            rows = await self.store.labels({path(item) for item in items})
+        if not (reads and record is not None):
+            things = [_thing(path(item), kind(item) if kind else "", rows.get(path(item))) for item in items]
+            return [item for item, thing in zip(items, things, strict=True) if self.sees(caller, thing)]
+        records = [record(item) for item in items]
+        past = {path(item) for item, one in zip(items, records, strict=True) if _is_past(rows.get(path(item)), one)}
+        former = await self.store.former_labels(past) if past else {}
+        found = []
+        for item, one in zip(items, records, strict=True):
+            where, what = path(item), kind(item) if kind else ""
+            row = rows.get(where)
+            if _is_past(row, one):
+                row = _at(former.get(where, ()), one)
+                if row is None and where.count("/") > 1 and not one.rejected and self._hides(VIEW):
+                    continue  # its labels are not known any more, and a policy might forbid it for them
+            things = [_thing(where, what, row), *(Thing(where, what, labels_of(said)) for said in one.specs)]
+            if all(self.sees(caller, thing) for thing in things):
+                found.append(item)
+        return found
+
+    def _hides(self, action: str) -> bool:
+        """Whether a policy forbids an action by labels or lanes."""
+        assert self.access is not None
+        reads = self.access.policies.forbidding([action])
+        return reads is not None and (reads.labels != frozenset() or "lane" in reads.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Of a record of something that happened: when, and what it says of its resource itself."""
+
+    at: datetime | None = None
+    """None: the last that is known counts."""
+    specs: Sequence[Mapping[str, Any]] = ()
+    rejected: bool = False
+    """It is a rejection: there may never have been such a resource."""
+
+
+def _is_past(row: Mapping[str, Any] | None, record: Record) -> bool:
+    """Whether a record is of a resource that is gone, whatever has its path by now."""
+    return row is None or (record.at is not None and record.at < row["at"])
+
+
+def _at(former: Sequence[Mapping[str, Any]], record: Record) -> Mapping[str, Any] | None:
+    """What is known of a resource that is gone: as it was at a time, or as it was first after that."""
+    if record.at is None:
+        return former[-1] if former else None
+    before = [one for one in former if one["at"] <= record.at]
+    return before[-1] if before else next(iter(former), None)
 
 
 def thing_of(row: Row) -> Thing:
@@ -125,11 +183,13 @@ def thing_of(row: Row) -> Thing:
     return Thing(row.path, row.kind, labels_of(row.spec), lanes_on(row.kind, row.lane, row.spec))
 
 
-def _thing(path: str, kind: str, rows: Mapping[str, Row]) -> Thing:
-    row = rows.get(path)
-    if row is None:
+def _thing(path: str, kind: str, record: Mapping[str, Any] | None) -> Thing:
+    """What is at a path as policies see it, from what was read of it."""
+    if record is None:
         return Thing(path, kind or (NAMESPACE if path.count("/") == 1 else ""))
-    return replace(thing_of(row), kind=kind or row.kind)
+    kind = kind or record["kind"]
+    lanes = lanes_on(record["kind"], record.get("lane", ""), record["spec"])
+    return Thing(path, kind, labels_of({"labels": record["labels"]}), lanes)
 
 
 def asked_thing(

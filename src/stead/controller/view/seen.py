@@ -23,7 +23,7 @@ from stead.controller.view.leases import Calendar, Host, Lateness, Lease, calend
 from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
 from stead.controller.view.past import past
-from stead.controller.view.permission import THE_CELL
+from stead.controller.view.permission import THE_CELL, Record
 from stead.controller.view.standing import Standing, standing
 from stead.controller.view.stuck import Stuck, stuck
 from stead.controller.view.systems import SYSTEM, ShownSystem, shown
@@ -43,6 +43,7 @@ from stead.controller.view.things import (
 from stead.controller.view.timeline import Timeline, timeline
 from stead.controller.view.tree import Node, tree
 from stead.controller.view.truth import truth
+from stead.lifecycle.decision import Outcome
 from stead.store.quotas import Quota
 
 if TYPE_CHECKING:
@@ -151,16 +152,23 @@ class Seen:
         """An operation that waits, is under way or has ended."""
         found = await self.service.view.operation(id)
         self.caller.judged = True
-        return found if found is not None and await self._sees_path(found.path, found.kind) else None
+        if found is None:
+            return None
+        theirs = await self.service.permission.visible(self.caller, [found], PATH, KIND, _of_operation)
+        return found if theirs else None
 
     async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
         """Operations on a path and below it, the latest first; those under way in order of path."""
         below = await self._below(below)
-        return await self._visible(await self.service.view.operations(below, running, before, limit))
+        page = await self.service.view.operations(below, running, before, limit)
+        items = await self.service.permission.visible(self.caller, page.items, PATH, KIND, _of_operation)
+        return replace(page, items=tuple(items))
 
     async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
-        return await self._visible(await self.service.view.members(id, after, limit), kind=False)
+        page = await self.service.view.members(id, after, limit)
+        items = await self.service.permission.visible(self.caller, page.items, PATH, record=_last_known)
+        return replace(page, items=tuple(items))
 
     async def timeline(self, id: UUID, skip: int, limit: int) -> Timeline | None:
         """What an operation did and when."""
@@ -168,8 +176,8 @@ class Seen:
         if found is None:
             return None
         shown = await timeline(self.service.view, found, skip, limit)
-        items = await self.service.permission.visible(self.caller, shown.items, PATH, KIND)
-        errors = await self.service.permission.visible(self.caller, shown.errors, PATH)
+        items = await self.service.permission.visible(self.caller, shown.items, PATH, KIND, _last_known)
+        errors = await self.service.permission.visible(self.caller, shown.errors, PATH, record=_last_known)
         return replace(shown, items=tuple(items), errors=tuple(errors))
 
     async def claims(self, below: str, limit: int) -> Listed[Claim]:
@@ -264,7 +272,7 @@ class Seen:
 
     async def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Those of some lines that are for the caller."""
-        return await self.service.permission.visible(self.caller, lines, PATH, KIND)
+        return await self.service.permission.visible(self.caller, lines, PATH, KIND, _of_line)
 
     async def still(self) -> bool:
         """Whether the caller is still who they were: a stream outlives what it was opened with otherwise."""
@@ -318,3 +326,17 @@ class Seen:
         page = await tree(self.service.view, below, after, limit)
         items = await self.service.permission.visible(self.caller, page.items, PATH, lambda node: node.kind or "")
         return replace(page, items=tuple(items))
+
+
+def _of_operation(operation: Operation) -> Record:
+    said = operation.request.get("spec")
+    return Record(operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REFUSED)
+
+
+def _of_line(line: Line) -> Record:
+    specs = [said for word in ("spec", "next_spec") if (said := line.change.get(word))]
+    return Record(line.at, specs, rejected=line.refused > 0)
+
+
+def _last_known(_: object) -> Record:
+    return Record()

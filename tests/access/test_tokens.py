@@ -256,3 +256,25 @@ def test_the_first_token_is_made_in_the_database(
     assert answer.code == 0, answer
     assert code(empty, answer.out.strip()) == 200
     assert stead(*words, "--database", migrated).code == 2  # the name is taken
+
+
+def test_token_of_a_namespaces_admin_never_has_the_name_that_a_policy_of_the_cell_permits(empty: House) -> None:
+    policy = 'permit (principal == Token::"token:deployer", action, resource) when { resource.namespace == "bank" };'
+    body = {"name": "deployer", "roles": [{"role": "viewer", "namespace": "shop"}]}
+    with empty.as_("admin") as web:
+        assert web.put("/v1/policies/deployer", json={"text": policy}).status_code == 204
+        assert web.post("/v1/tokens", json=body).json()["name"] == "deployer"
+        assert web.delete("/v1/tokens/deployer").status_code == 204
+    with empty.as_("admin@shop") as web:
+        made = web.post("/v1/tokens", json=body).json()
+        assert made["name"] == "shop/deployer"
+        assert web.post("/v1/tokens", json=body).status_code == 422
+        assert [token["name"] for token in web.get("/v1/tokens").json()["items"]].count(made["name"]) == 1
+    with empty.showing({"Authorization": f"Bearer {made['token']}"}) as web:
+        assert web.get("/v1/whoami").json()["name"] == "token:shop/deployer"
+        assert web.post("/v1/resources/bank/x/g/1", json=A_VM).status_code == 404
+    with empty.as_("stranger") as web:
+        assert web.delete(f"/v1/tokens/{made['name']}").status_code == 404
+    with empty.as_("admin@shop") as web:
+        assert web.delete(f"/v1/tokens/{made['name']}").status_code == 204
+        assert web.delete("/v1/tokens/deployer").status_code == 404

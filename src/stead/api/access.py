@@ -25,6 +25,7 @@ from stead.controller.view.permission import THE_CELL
 log = logging.getLogger(__name__)
 
 Named = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100)]
+TokenName = Annotated[str, InPath(pattern=f"^({SEGMENT}/)*{SEGMENT}$", max_length=1000)]
 Subject = Annotated[
     str,
     Query(pattern=r"^(user|group):[^\x00-\x1f\x7f]+$", max_length=250, description="`user:NAME` or `group:NAME`."),
@@ -157,19 +158,25 @@ async def list_tokens(service: ServiceDep, caller: Who) -> Tokens:
 
 @routes.post("/v1/tokens", status_code=201)
 async def create_token(service: ServiceDep, body: TokenAsk, caller: Who) -> NewToken:
-    """Make a token for a program. Its secret is in the answer, and nowhere else."""
+    """Make a token for a program. Its secret is in the answer, and nowhere else.
+
+    The name of a token that an admin of namespaces makes begins with these namespaces, as in `shop/ci`.
+    """
     access = _require(service, caller, [role.namespace for role in body.roles])
     wanted = [(role.role, role.namespace) for role in body.roles]
+    # Policies of the cell name tokens: a name without a namespace is given by admins of the cell alone.
+    within = [] if _may(service, caller, [EVERYWHERE]) else sorted({role.namespace for role in body.roles})
+    name = "/".join([*within, body.name])
     try:
-        made = await access.create_token(body.name, wanted, timedelta(seconds=body.lasts), caller.name)
+        made = await access.create_token(name, wanted, timedelta(seconds=body.lasts), caller.name)
     except NotGiven as error:
         raise _invalid("body", str(error)) from None
-    log.info("%s made the token %s with %s", caller.name, body.name, wanted)
+    log.info("%s made the token %s with %s", caller.name, name, wanted)
     return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
 
 
-@routes.delete("/v1/tokens/{name}", status_code=204)
-async def revoke_token(service: ServiceDep, name: Named, caller: Who) -> None:
+@routes.delete("/v1/tokens/{name:path}", status_code=204)
+async def revoke_token(service: ServiceDep, name: TokenName, caller: Who) -> None:
     """Revoke a token: within a second it lets nobody in any more, at any server."""
     caller.judged = True
     found = next((token for token in await service.view.store.tokens() if token["name"] == name), None)

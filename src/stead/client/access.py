@@ -127,7 +127,7 @@ class Accesses:
 
     async def revoke_token(self, name: str) -> None:
         """Nobody is let in with it any more."""
-        await self._transport.send(NoneType, "DELETE", f"/v1/tokens/{quote(name, safe='')}")
+        await self._transport.send(NoneType, "DELETE", f"/v1/tokens/{quote(name, safe='/')}")
 
     async def grants(self) -> GrantPage:
         """Who has which role where."""

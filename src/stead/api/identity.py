@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -11,7 +12,9 @@ from fastapi import Depends, Request
 from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller, anonymous
 from stead.access.oidc import IssuerAway
+from stead.access.policies import NAMESPACE, Thing
 from stead.api.problems import LEASES, LoginFailed, Trouble
+from stead.controller.view import Service
 
 COOKIE = "stead_session"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -94,13 +97,19 @@ def _from_here(request: Request) -> None:
         raise Trouble("foreign-page", "a page of another address has sent this")
 
 
+def _may_see(request: Request, caller: Caller, namespace: str) -> bool:
+    """Whether a caller has any business in a namespace; that this was asked judges no answer."""
+    service: Service = request.app.state.service
+    return service.permission.sees(replace(caller), Thing(f"/{namespace}", NAMESPACE))
+
+
 async def find_caller(request: Request) -> Caller:
     """Who asks, within the rate that they may ask at."""
     identify: Identify = request.app.state.identify
     caller = await identify(request)
     request.state.caller = caller
     if not caller.open:
-        request.app.state.limits.take(request, caller.name)
+        request.app.state.limits.take(request, caller.name, lambda namespace: _may_see(request, caller, namespace))
     return caller
 
 

@@ -104,13 +104,18 @@ class Limits:
         self._unknown = Buckets(rates.unknown, rates.burst)
         self._reads = Buckets(rates.reads, rates.burst), Buckets(rates.namespace_reads, rates.burst)
 
-    def take(self, request: Request, caller: str) -> None:
-        """A caller asks for something: is it the caller's turn, and the namespace's? Raises where it is not."""
+    def take(self, request: Request, caller: str, may_see: Callable[[str], bool]) -> None:
+        """A caller asks for something: is it the caller's turn, and the namespace's? Raises where it is not.
+
+        What a namespace bears is for those who may see it: others take nothing of it.
+        """
         request.state.caller_name = caller
         buckets, namespaces = self._reads if request.method in READS else self._changes
         namespace = _namespace(request)
         if wait := buckets.wait(caller):
             raise _too_often(f"{caller} asks more often than is allowed", wait)
+        if namespace and not may_see(namespace):
+            namespace = ""
         if namespace and (wait := namespaces.wait(namespace)):
             raise _too_often(f"more is asked of {namespace} than is allowed", wait)
         leave = self.callers.enter(caller)

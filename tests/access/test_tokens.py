@@ -106,6 +106,20 @@ def test_what_is_no_token_is_none(furnished: House, shown: str) -> None:
         assert other.status_code == 401
 
 
+def test_valid_token_is_accepted_while_its_address_shows_wrong_ones(migrated: str) -> None:
+    with house(migrated, limits=Limits(rates=Rates(unknown=0.001, burst=2))) as one:
+        wrong = [code(one, f"stead_{n:010}_{'x' * 43}") for n in range(4)]
+        assert wrong == [401, 429, 429, 429]
+        own = one.tokens["viewer"]
+        assert code(one, own[:-1] + ("a" if own[-1] != "a" else "b")) == 429  # the id of one, and another secret
+        for token in one.tokens.values():  # none of them was shown before
+            assert code(one, token) == 200
+        with one.showing({"Origin": one.url}) as web:
+            assert web.post("/v1/session", json={"token": "stead_0000000000_" + "x" * 43}).status_code == 429
+            assert web.post("/v1/session", json={"token": one.tokens["admin"]}).status_code == 200
+            assert web.get("/v1/whoami").json()["name"] == "token:admin"
+
+
 def test_whoever_guesses_waits_and_others_do_not(migrated: str) -> None:
     with house(migrated, limits=Limits(rates=Rates(unknown=0.2, burst=2))) as one:
         assert code(one, one.tokens["viewer"]) == 200

@@ -72,28 +72,32 @@ class Access:
         self._files = dict(files or {})
         self._grants: dict[str, set[tuple[str, str]]] = {}
         self._callers: dict[str, Caller] = {}
+        self._digests: set[bytes] = set()
         self._version = 0
         self._looked = -FRESH
         self._lock = asyncio.Lock()
 
     # Who asks
 
-    async def known(self, shown: str) -> Caller:
-        """Whoever shows this: a token, an ID token, or the secret of a session. Raises `NotKnown`, `IssuerAway`."""
+    async def known(self, shown: str, before_lookup: Callable[[], None] = lambda: None) -> Caller:
+        """Whoever shows this: a token, an ID token, or the secret of a session. Raises `NotKnown`, `IssuerAway`.
+
+        Which tokens and sessions exist is in memory, so a wrong one costs no statement. `before_lookup` is called
+        before the database is asked for one that may have been made a moment ago at another server; it may raise.
+        """
         if self.open:
             return anonymous()
         await self.fresh()
         found = self._callers.get(shown)
         if found is None or found.until <= time.time():
+            secret = shown.startswith(SESSION_MARK) or bearers.id_of(shown) is not None
+            if secret and bearers.digest(shown) not in self._digests:
+                before_lookup()
             found = await self._find(shown)
             if len(self._callers) >= MOST:
                 self._callers.clear()
             self._callers[shown] = found
         return replace(found, judged=False)
-
-    def remembers(self, shown: str) -> bool:
-        """Whether nothing has to be looked up to know who shows this."""
-        return shown in self._callers
 
     async def still(self, caller: Caller) -> bool:
         """Whether they are who they were: nobody has revoked what they showed, and it is not expired."""
@@ -126,6 +130,7 @@ class Access:
         # One that was fit when it was made may speak of an action that is gone by now: that harms nobody.
         self.policies = Policies({**own, **self._files})
         self._grants = grants
+        self._digests = await self.store.digests()
         self._callers.clear()
 
     async def _find(self, shown: str) -> Caller:
@@ -167,13 +172,14 @@ class Access:
 
     # Sessions
 
-    async def begin_session(self, shown: str) -> tuple[str, Caller]:
+    async def begin_session(self, shown: str, before_lookup: Callable[[], None] = lambda: None) -> tuple[str, Caller]:
         """For a browser: a secret that stands for what was shown, and may be kept in a cookie."""
-        caller = await self.known(shown)
+        caller = await self.known(shown, before_lookup)
         secret = f"{SESSION_MARK}{bearers.make().text}"
         until = min(datetime.now(UTC) + SESSION, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
         token = bearers.id_of(shown)
         await self.store.add_session(bearers.digest(secret), caller.name, caller.groups, token, until)
+        self._digests.add(bearers.digest(secret))
         return secret, caller
 
     async def end_session(self, secret: str) -> None:
@@ -195,6 +201,7 @@ class Access:
         wanted = tuple(sorted(set(roles)))
         if not await self.store.add_token(made.id, name, made.digest, wanted, by, until):
             raise NotGiven(f"there is a token {name}: revoke it first, or take another name")
+        self._digests.add(made.digest)
         return NewToken(name, made.text, wanted, until)
 
     async def grant(self, subject: str, role: str, namespace: str, by: str) -> None:

@@ -13,6 +13,7 @@ from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller, anonymous
 from stead.access.oidc import IssuerAway
 from stead.access.policies import NAMESPACE, Thing
+from stead.api.limits import Limits
 from stead.api.problems import LEASES, LoginFailed, Trouble
 from stead.controller.view import Service
 
@@ -42,20 +43,16 @@ def by_access(access: Access) -> Identify:
         shown = _shown(request)
         if not 0 < len(shown) <= LONGEST:
             raise unknown("say who you are: with a token, or by logging in")
-        in_vain = _nothing if access.remembers(shown) else request.app.state.limits.looked_up(request)
+        limits: Limits = request.app.state.limits
         try:
-            return await access.known(shown)
+            return await access.known(shown, lambda: limits.wait_unknown(request))
         except NotKnown as error:
-            in_vain()
+            limits.take_unknown(request)
             raise not_known(str(error)) from None
         except IssuerAway as error:
             raise Trouble("issuer-away", str(error), retry_after=5) from None
 
     return identify
-
-
-def _nothing() -> None:
-    """There is nothing to be done."""
 
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="stead"'}
@@ -85,9 +82,23 @@ def _shown(request: Request) -> str:
 
 
 def same_origin(request: Request) -> bool:
-    """Whether a page of this very server has sent a request, as the browser says."""
+    """Whether a page of this very server has sent a request, as the browser says: of its scheme, host and port."""
     origin = request.headers.get("origin", "")
-    return bool(origin) and urlsplit(origin).netloc == request.headers.get("host", "")
+    named = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return bool(origin) and _origin(origin) is not None and _origin(origin) == _origin(named)
+
+
+PORTS = {"http": 80, "https": 443}
+
+
+def _origin(address: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address; None where it has none of them, as of a page without an origin."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname and port else None
 
 
 def _from_here(request: Request) -> None:

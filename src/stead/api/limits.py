@@ -126,13 +126,16 @@ class Limits:
         if namespace:
             namespaces.take(namespace)
 
-    def looked_up(self, request: Request) -> Callable[[], None]:
-        """Somebody shows what nobody remembers. Raises where their address did so too often in vain; otherwise, what
-        to call where it was in vain again."""
+    def wait_unknown(self, request: Request) -> None:
+        """Raise where an address has shown too many wrong tokens a moment ago."""
         address = _address(request)
         if wait := self._unknown.wait(address):
-            raise _too_often(f"{address} shows what is nobody's more often than is allowed", wait)
-        return lambda: self._unknown.take(address)
+            raise _too_often(f"{address} shows wrong tokens more often than is allowed", wait)
+
+    def take_unknown(self, request: Request) -> None:
+        """An address has shown a wrong token. Raises where it was one too many."""
+        self.wait_unknown(request)
+        self._unknown.take(_address(request))
 
     def stream(self, request: Request) -> None:
         """A stream without an end begins: no request in hand any more, and one of so many streams."""

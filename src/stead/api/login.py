@@ -22,6 +22,7 @@ from stead.access.access import Access, NotKnown
 from stead.access.caller import Caller
 from stead.access.oidc import IssuerAway, NotVerified, Oidc
 from stead.api.identity import COOKIE, Known, not_known, same_origin
+from stead.api.limits import Limits
 from stead.api.models import Wire
 from stead.api.problems import Trouble
 from stead.api.routing import ServiceDep, router
@@ -186,9 +187,11 @@ def shown(caller: Caller) -> Whoami:
 
 
 async def _open(access: Access, token: str, request: Request, response: Response) -> Whoami:
+    limits: Limits = request.app.state.limits
     try:
-        secret, caller = await access.begin_session(token)
+        secret, caller = await access.begin_session(token, lambda: limits.wait_unknown(request))
     except NotKnown as error:
+        limits.take_unknown(request)
         raise not_known(str(error)) from None
     except IssuerAway as error:
         raise Trouble("issuer-away", str(error), retry_after=5) from None

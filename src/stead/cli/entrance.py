@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -32,9 +32,26 @@ def check_address(host: str, *, tls: bool, behind_proxy: bool) -> None:
     if not (loopback(host) or tls or behind_proxy):
         raise typer.BadParameter(
             f"{host} can be reached from elsewhere, and whoever listens on the way would have everybody's tokens: "
-            "give it a certificate (--tls-cert, --tls-key), or say --behind-proxy where another ends TLS",
+            "give it a certificate (--tls-cert, --tls-key), or name the proxy that ends TLS (--behind-proxy CIDR)",
             param_hint="--host",
         )
+
+
+def networks(words: Sequence[str]) -> list[str]:
+    """The networks of trusted proxies; ends the command where one is none, or is every address."""
+    found = []
+    for word in words:
+        try:
+            network = ipaddress.ip_network(word)
+        except ValueError as error:
+            says = f"{error}; name a network, as in 10.0.0.5/32"
+            raise typer.BadParameter(says, param_hint="--behind-proxy") from None
+        if network.prefixlen == 0:
+            raise typer.BadParameter(
+                f"{word} is every address: any client could pass for any other", param_hint="--behind-proxy"
+            )
+        found.append(str(network))
+    return found
 
 
 def entry(

@@ -209,13 +209,16 @@ def server(
         Path | None, typer.Option("--tls-key", envvar="STEAD_TLS_KEY", help="The certificate's key.")
     ] = None,
     behind_proxy: Annotated[
-        bool,
+        list[str] | None,
         typer.Option(
             "--behind-proxy",
             envvar="STEAD_BEHIND_PROXY",
-            help="Another ends TLS before it: listen without a certificate where others reach it.",
+            metavar="CIDR",
+            help="Network of the proxies that end TLS before the server, such as 10.0.0.5/32; repeatable. The server "
+            "then listens without a certificate, and takes scheme and client address from the headers "
+            "X-Forwarded-Proto and X-Forwarded-For of these proxies.",
         ),
-    ] = False,
+    ] = None,
     log: Log = Lines.TEXT,
 ) -> None:
     """Run the HTTP interface, and a controller beside it. Any number may run on one database and one bus.
@@ -227,14 +230,15 @@ def server(
     from stead.cli.processes.place import Place
     from stead.controller.engine import CannotMigrate
 
-    entrance.check_address(host, tls=tls_cert is not None, behind_proxy=behind_proxy)
+    entrance.check_address(host, tls=tls_cert is not None, behind_proxy=bool(behind_proxy))
+    proxies = entrance.networks(behind_proxy or [])
     entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
     _log("server", log)
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
     _described(identity)
     try:
-        listening = process.Listening(host, port, _rates(rate or []), tls_cert, tls_key)
+        listening = process.Listening(host, port, _rates(rate or []), tls_cert, tls_key, proxies)
     except ValueError as error:
         fail(str(error), Code.USAGE)
     where = (unlocked(context, database), nats, cell)

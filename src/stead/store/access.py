@@ -16,6 +16,10 @@ class Accesses(Statements):
         """Rises with every change of all this."""
         return int(await self._pool.fetchval("SELECT version FROM access"))
 
+    async def digests(self) -> set[bytes]:
+        """The digests of all tokens and sessions that are not expired."""
+        return {r["hash"] for r in await self.fetch("list_digests")}
+
     # Tokens
 
     async def add_token(

@@ -43,7 +43,10 @@ class Listening:
         rates: Mapping[str, float] | None = None,
         certificate: Path | None = None,
         key: Path | None = None,
+        proxies: Sequence[str] = (),
     ) -> None:
+        """`proxies` are the networks of proxies that are believed what they say of scheme and client."""
+        self.proxies = list(proxies)
         self.host, self.port, self.certificate, self.key = host, port, certificate, key
         self.rates = said(rates or {})
         if certificate is not None and key is not None:
@@ -65,6 +68,8 @@ class Listening:
             log_config=None,
             access_log=False,  # the app tells of requests itself, each with its id
             lifespan="off",
+            proxy_headers=bool(self.proxies),
+            forwarded_allow_ips=self.proxies,
             ssl_certfile=self.certificate,
             ssl_keyfile=self.key,
         )

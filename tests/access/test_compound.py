@@ -206,17 +206,20 @@ def test_forbidden_member_that_the_caller_may_not_see_is_not_named(empty: House)
 
 
 def test_retry_with_an_effect_that_was_forbidden_meanwhile_is_rejected(empty: House) -> None:
-    path = "/shop/sys"
-    empty.cell.put(path, "system", "stable", lanes=["sim.a"])
+    infrastructure(empty)
+    id = "0b5f1d1c-2f51-4d7e-9d5e-3f8b5f8a6c02"
+    failed = (
+        "INSERT INTO ended_operations (id, action, kind, path, principal, outcome) "
+        "VALUES ($1, 'terminate', 'mci', '/shop/web', 'token:admin', 'failed')"
+    )
+    empty.cell.run(empty.cell._hand.execute(failed, id))
+    forbid(empty, "terminate")
     with empty.as_("admin") as web:
-        definition = {"db": {"command": ["db"]}}
-        id = made(web, f"/v1/resources{path}", {"action": "deploy", "spec": {"definition": definition}})["operation"][
-            "id"
-        ]
-        assert web.post(f"/v1/operations/{id}/cancel").status_code in (200, 202)
-        forbid(empty, "create", when='resource.kind == "service"')
         answer = web.post(f"/v1/operations/{id}/retry")
-    assert answer.status_code == 403, answer.text
+        assert answer.status_code == 403, answer.text
+        assert web.delete("/v1/policies/keep").status_code == 204
+        answer = web.post(f"/v1/operations/{id}/retry")
+        assert answer.status_code == 202, answer.text
 
 
 def test_direct_and_compound_agree_on_a_vm(empty: House) -> None:

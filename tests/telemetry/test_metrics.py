@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import uvloop
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from stead.controller.gauges import Gauges
 from stead.store import Store
 from stead.telemetry import metrics
-from stead.telemetry.exposing import exposition, merged
+from stead.telemetry.exposing import asked_at, exposition, merged, serve_socket
 from tests.api.cell import Cell
 
 VM = {"kind": "vm", "spec": {"provider": "sim", "region": "a"}}
@@ -162,3 +165,16 @@ def test_every_metric_says_what_it_is() -> None:
 def test_labels_are_few(label: str) -> None:
     used = {name for family in metrics.REGISTRY.collect() for s in family.samples for name in s.labels}
     assert label not in used
+
+
+def test_metrics_socket_answers_after_garbage_collection(tmp_path: Path) -> None:
+    socket = tmp_path / "socket"
+
+    async def collect_and_scrape() -> str | None:
+        async with serve_socket(socket):
+            assert await asked_at(socket)
+            gc.collect()
+            await asyncio.sleep(0)
+            return await asked_at(socket)
+
+    assert "stead_" in (uvloop.run(collect_and_scrape()) or "")

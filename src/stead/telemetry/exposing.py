@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, Metric, generate_latest, start_http_server
@@ -65,10 +65,14 @@ def values(text: str, name: str) -> dict[tuple[tuple[str, str], ...], float]:
     }
 
 
-async def answer_on(path: Path) -> asyncio.Server:
-    """Tell the metrics of this process to whoever opens a socket."""
+@asynccontextmanager
+async def serve_socket(path: Path) -> AsyncIterator[None]:
+    """Serve the metrics of this process on a socket.
 
-    async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    The generator refers to the server: uvloop does not, and a server that is collected closes its socket.
+    """
+
+    async def serve_exposition(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             writer.write(exposition().encode())
             await writer.drain()
@@ -76,7 +80,11 @@ async def answer_on(path: Path) -> asyncio.Server:
             await writer.wait_closed()
 
     path.unlink(missing_ok=True)
-    return await asyncio.start_unix_server(tell, str(path))
+    server = await asyncio.start_unix_server(serve_exposition, str(path))
+    try:
+        yield
+    finally:
+        server.close()
 
 
 async def asked_at(path: Path) -> str | None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 from stead.cli.processes import running
@@ -38,9 +38,10 @@ def _end_with_parent() -> None:
 
 async def _controller(place: Place) -> None:
     options = {**place.options(), "webhooks": place.webhooks, "kept": float(seconds(place.kept))}
-    async with engine(place.database, place.nats, place.cell, **options) as e:
+    async with AsyncExitStack() as stack:
+        e = await stack.enter_async_context(engine(place.database, place.nats, place.cell, **options))
         if exposing.SOCKET in os.environ:
-            await exposing.answer_on(Path(os.environ[exposing.SOCKET]))
+            await stack.enter_async_context(exposing.serve_socket(Path(os.environ[exposing.SOCKET])))
         work = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(word, work.cancel)

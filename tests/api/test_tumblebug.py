@@ -165,7 +165,7 @@ def test_what_there_is_can_be_looked_at(cell: Cell, web: httpx.Client, ns: str) 
 def test_as_many_vms_are_shown_as_are_asked_for_and_all_are_counted(
     cell: Cell, web: httpx.Client, ns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.api.tumblebug.shown.PAGE", 2)
+    monkeypatch.setattr("stead.controller.view.standing.PAGE", 2)
     mci = group(cell, web, ns, "web", g=5)
     for limit, there in ((0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (9, 5)):
         said = web.get(f"{mci}?option=status&limit={limit}").json()
@@ -317,7 +317,7 @@ def test_who_forces_and_gives_no_reason_is_given_one(cell: Cell, web: httpx.Clie
         done = web.post(f"{mci}/vm/g-{n}?action=terminate&force=true{query}").json()
         assert done["status"] == "Terminating"
         assert web.get(f"/v1/operations/{done['operation']}").json()["reason"] == reason
-    assert targets(stands(cell, web, mci)) == ("Terminating:2 (R:0/2)", "None", "None")
+    assert targets(stands(cell, web, mci)) == ("Terminating:2 (R:0/2)", "Terminate", "Terminated")
     other = group(cell, web, ns, "other", g=1)
     web.post(f"{other}/vm/g-1?action=suspend")
     cell.settle(f"/{ns}/other/g/1", Trigger.FAILED)

@@ -273,10 +273,13 @@ Suspended     children  refine      controller   Running/Undefined/Failed/Termin
 Undefined     children  refine      controller   Running/Suspended/Failed/Terminated
 Failed        children  refine      controller   Running/Suspended/Undefined/Terminated
 Terminated    children  refine      controller   Running/Suspended/Undefined/Failed
-# resolved: members change by themselves, and a group that is not at its end follows
+# resolved: members change by themselves or one by one, and a group that nothing is done to follows: also out of
+# Failed and Terminated, which say no more of a group than that most of its members are in them
 Running       children  vm          controller   Suspended/Undefined/Failed/Terminated
 Suspended     children  vm          controller   Running/Undefined/Failed/Terminated
 Undefined     children  vm          controller   Running/Suspended/Failed/Terminated
+Failed        children  vm          controller   Running/Suspended/Undefined/Terminated
+Terminated    children  vm          controller   Running/Suspended/Undefined/Failed
 """
 
 SUBGROUP = """

@@ -72,9 +72,9 @@ class Overview(Wire):
     more_trouble: bool
     """There are others."""
     calls_made: int | None
-    """To providers, by group operations that are under way or ended in the last hour."""
+    """To providers, by group operations that are under way or ended in the last hour, and by observations in it."""
     calls_saved: int | None
-    """How many more it would have been with one for each member."""
+    """How many more it would have been with one for each member, those observations included that were not needed."""
     moves: list[int] | None
     """In each of the last 60 seconds, the oldest first."""
     agents_there: int | None

@@ -34,6 +34,32 @@ class WorstMember(Wire):
     says: str
 
 
+class StandingUnobserved(Wire):
+    """Members in one state that a refresh has not observed, and why."""
+
+    state: str
+    why: str
+    """`still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
+    operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
+    on no lane."""
+    members: int
+    oldest: datetime | None
+    """When the one was observed whose observation is the oldest; null where one never was."""
+
+
+class StandingObserved(Wire):
+    """What a refresh has observed, and what it has not."""
+
+    members: int
+    """Observed just now."""
+    calls: int
+    """Calls to providers."""
+    saved: int
+    """Calls that were not needed."""
+    left: list[StandingUnobserved]
+    """Members that were not observed, by state and reason."""
+
+
 class Standing(Wire):
     """How a group stands."""
 
@@ -45,7 +71,7 @@ class Standing(Wire):
     settled: bool
     """Nothing is under way, and no member is on its way."""
     target_action: str
-    """What is being done; `None` where nothing is."""
+    """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
     target_status: str
     operation: Operation | None
     """What is under way, with how far it has come."""
@@ -55,6 +81,8 @@ class Standing(Wire):
     """By provider and region."""
     worst: WorstMember | None
     """Of the members that failed or of which nobody knows, the first."""
+    observed: StandingObserved | None
+    """What was observed just before this answer, with `refresh`; null without."""
 
 
 routes = router("resources")
@@ -66,10 +94,10 @@ async def read_status(
     caller: Who,
     path: Where,
     refresh: Annotated[
-        bool, Query(description="Look first at whatever may have changed by itself; otherwise nobody is asked.")
+        bool, Query(description="Look first at whatever may have changed by itself; otherwise no provider is asked.")
     ] = False,
 ) -> Response:
-    """How an infrastructure or a subgroup stands, from counts that are a moment old at most."""
+    """How an infrastructure or a subgroup stands: all of one moment, and as new as the last change."""
     found = await service.seen(caller).standing(f"/{path}", refresh=refresh)
     if found is None:
         raise Trouble("not-found", f"there is no group at /{path}")

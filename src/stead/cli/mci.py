@@ -30,7 +30,7 @@ from stead.cli.output import Code, Format, ListFormat, data, line
 from stead.cli.paths import MciPath
 from stead.cli.remote import Output, Server, Timeout, Watch, plain, reach
 from stead.cli.settings import read_text
-from stead.cli.standing import bars, tree
+from stead.cli.standing import bars, observed, tree
 from stead.cli.truth import compare
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
@@ -141,7 +141,12 @@ def status(
     server: Server = DEFAULT_SERVER,
 ) -> None:
     """How an infrastructure stands: one line, and a bar for each provider and region while something goes on."""
-    _show(path, server, output, watch, refresh, lambda found: [tree(found)[0], *bars(found)])
+    _show(path, server, output, watch, refresh, summary)
+
+
+def summary(found: Standing) -> list[str]:
+    """One line, a bar for each provider and region while something goes on, and what a refresh has observed."""
+    return [tree(found)[0], *bars(found), *(observed(found.observed) if found.observed is not None else [])]
 
 
 @app.command("tree", short_help="An infrastructure and its subgroups.", epilog="Example: stead mci tree shop/web")

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from stead.cli.listing import printable
 from stead.cli.remote import clock
-from stead.client import Standing, StandingPart
+from stead.client import Standing, StandingObserved, StandingPart
 
 FEW = 3
 """So many that are alike are shown one by one."""
@@ -35,6 +35,27 @@ def tree(standing: Standing, *, unfold: bool = False) -> list[str]:
         worst = standing.worst
         says = f": {printable(worst.says)}" if worst.says else ""
         lines.append(f"worst: {worst.path.lstrip('/')} is {worst.state} since {clock(worst.since)}{says}")
+    return lines + (observed(standing.observed) if standing.observed is not None else [])
+
+
+WHY = {
+    "still": "changes seldom",
+    "final": "cannot change by itself",
+    "moving": "an operation is under way",
+    "no-agent": "no agent answered",
+    "no-provider": "the provider did not answer",
+    "unasked": "on no lane",
+}
+"""Why members were not observed, in words."""
+
+
+def observed(found: StandingObserved) -> list[str]:
+    """What a refresh has observed, and since when the rest was not."""
+    calls = f", in {found.calls:,} call{'s' if found.calls != 1 else ''} ({found.saved:,} saved)"
+    lines = [f"observed now: {found.members:,}{calls if found.calls else ''}"]
+    for left in found.left:
+        last = f"last observed {clock(left.oldest)} or later" if left.oldest is not None else "not yet observed"
+        lines.append(f"not observed: {left.members:,} {left.state}, {last} ({WHY.get(left.why, left.why)})")
     return lines
 
 

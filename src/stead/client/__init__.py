@@ -43,7 +43,7 @@ from stead.client.overview import Overview, Timeline, TreeNode
 from stead.client.queues import Queue, WholeQueue
 from stead.client.quotas import Quota, Quotas
 from stead.client.scaling import DemandTaken, Scaling
-from stead.client.standing import Standing, StandingPart, WorstMember
+from stead.client.standing import Standing, StandingObserved, StandingPart, StandingUnobserved, WorstMember
 from stead.client.stuck import Stuck
 from stead.client.sync import SyncClient
 from stead.client.systems import RunningDeploy, System, SystemChange, SystemPart, SystemPlan
@@ -105,7 +105,9 @@ __all__ = [
     "RunningDeploy",
     "Scaling",
     "Standing",
+    "StandingObserved",
     "StandingPart",
+    "StandingUnobserved",
     "SteadError",
     "StillRunning",
     "Stuck",

@@ -32,6 +32,24 @@ class WorstMember(Struct, frozen=True, kw_only=True):
     says: str = ""
 
 
+class StandingUnobserved(Struct, frozen=True, kw_only=True):
+    """Members in one state that a refresh has not observed, and why."""
+
+    state: str
+    why: str
+    members: int
+    oldest: datetime | None = None
+
+
+class StandingObserved(Struct, frozen=True, kw_only=True):
+    """What a refresh has observed, and what it has not."""
+
+    members: int
+    calls: int = 0
+    saved: int = 0
+    left: tuple[StandingUnobserved, ...] = ()
+
+
 class Standing(Struct, frozen=True, kw_only=True):
     """How a group stands."""
 
@@ -45,3 +63,4 @@ class Standing(Struct, frozen=True, kw_only=True):
     groups: tuple[StandingPart, ...] = ()
     lanes: tuple[StandingPart, ...] = ()
     worst: WorstMember | None = None
+    observed: StandingObserved | None = None

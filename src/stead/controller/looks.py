@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from itertools import batched
 
@@ -15,7 +17,7 @@ from stead.controller.carrier import member_of
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.events import Report
 from stead.lifecycle.pace import DEFAULT, Pace
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.rows import State, StateClass, Trigger
 from stead.store import Row
 from stead.store.template import look_after
 
@@ -44,6 +46,43 @@ class Unsure(StrEnum):
     """An agent was there, and could not ask the provider."""
     UNSAID = "unsaid"
     """Its state says nothing of what is at the provider."""
+    STILL = "still"
+    """It changes seldom, and was observed not long ago."""
+    FINAL = "final"
+    """It cannot change by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unobserved:
+    """Members in one state that a refresh has not observed, and why."""
+
+    state: str
+    why: Unsure
+    members: int
+    oldest: datetime | None
+    """When the one was observed whose observation is the oldest; None where one never was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a refresh has observed, and what it has not."""
+
+    members: int
+    """Observed just now."""
+    calls: int
+    """To agents, each of which is one to a provider."""
+    saved: int
+    """Calls that were not needed: many were asked about in one, and others did not have to be asked about."""
+    left: tuple[Unobserved, ...]
+
+
+@dataclass(slots=True)
+class _Refresh:
+    """How far a refresh has come."""
+
+    seen: list[str] = field(default_factory=list)
+    unseen: dict[str, Unsure] = field(default_factory=dict)
+    calls: int = 0
 
 
 class Looks:
@@ -115,16 +154,36 @@ class Looks:
 
     async def refresh(self, below: str) -> int:
         """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""
-        seen, after = 0, ""
+        return len((await self._refresh(below)).seen)
+
+    async def observed(self, below: str, kind: str) -> Observed:
+        """The same, with what was not observed of a kind and why."""
+        done = await self._refresh(below)
+        store, lifecycle = self.mover.store, self.mover.kinds[kind]
+        found = await store.unobserved(kind, below, done.seen, done.unseen)
+        left = tuple(
+            Unobserved(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
+            for r in found
+        )
+        members = sum(each.members for each in left if each.why in (Unsure.STILL, Unsure.FINAL)) + len(done.seen)
+        await store.note_observations(done.calls, members)
+        return Observed(len(done.seen), done.calls, members - done.calls, left)
+
+    async def _refresh(self, below: str) -> _Refresh:
+        done, after = _Refresh(), ""
         still = sorted({s.name for kind in self.mover.kinds.values() for s in kind.states if s.still})
         while True:
             paths = await self.mover.store.refreshable(below, after, PAGE, still, self.pace.still)
-            rows = await self.mover.store.read_many(paths)
-            told = told_of(await self.ask(rows.values()))
-            await self.apply(told)
-            seen += len(told)
+            rows = (await self.mover.store.read_many(paths)).values()
+            free = [row for row in rows if not row.snapshot.taken]
+            seen = await self.look(free)
+            lines = [line for line in seen.values() if isinstance(line, StateLine)]
+            await self.apply(told_of(lines))
+            done.seen += [line.path for line in lines]
+            done.unseen |= {path: line for path, line in seen.items() if isinstance(line, Unsure)}
+            done.calls += calls_for(row for row in free if isinstance(seen[row.path], StateLine))
             if len(paths) < PAGE:
-                return seen
+                return done
             after = paths[-1]
 
     async def apply(self, told: Sequence[Told]) -> list[Answer]:
@@ -138,6 +197,23 @@ class Looks:
         for pause, paths in as_believed.items():
             await self.mover.store.saw(paths, pause)
         return answers
+
+
+def calls_for(rows: Iterable[Row]) -> int:
+    """How many calls it takes to look at some resources."""
+    lanes = Counter(row.lane for row in rows)
+    return sum(-(-members // AT_ONCE) for members in lanes.values())
+
+
+def _why(state: State, told: str | None) -> Unsure:
+    """Why something in a state was not observed: as a look told, or since it was not looked at."""
+    if told:
+        return Unsure(told)
+    if state.cls is StateClass.MOVING:
+        return Unsure.MOVING
+    if state.cls is StateClass.FINAL:
+        return Unsure.FINAL
+    return Unsure.STILL if state.still else Unsure.UNASKED
 
 
 def told_of(seen: Iterable[StateLine]) -> list[Told]:

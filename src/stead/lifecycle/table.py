@@ -238,7 +238,8 @@ def drift(lc: Lifecycle) -> Iterator[Move]:
 
 
 def _of_fold(lc: Lifecycle) -> Iterator[Move]:
-    """A parent whose settled state follows its children, with no operation of its own."""
+    """A parent whose state follows its children, with no operation of its own; also out of a final one, which says no
+    more than that most of them are in it."""
     if lc.fold is Fold.DOMINANT:
         free = settled_of(lc)
     elif lc.fold is Fold.WORST:
@@ -247,7 +248,7 @@ def _of_fold(lc: Lifecycle) -> Iterator[Move]:
         return
     for source in free:
         for target in free:
-            if source != target and lc.state(source).cls is not StateClass.FINAL:
+            if source != target:
                 yield Move(source, Trigger.CHILDREN, lc.members, Actor.CONTROLLER, target)
 
 

@@ -31,6 +31,8 @@ class Standing(NamedTuple):
     row: Row
     operation: Mapping[str, Any] | None
     """What is under way on it, with how far it has come."""
+    acts_at: str
+    """Where nothing is: the path of what it is part of, or of what is in it, on which something is under way."""
     counts: Sequence[Count]
 
 
@@ -69,7 +71,7 @@ class Groups(Statements):
         return dict(rows[0]) if rows else None
 
     async def counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
-        """By path, how many resources of a kind are below it in which state, a moment ago at most."""
+        """By path, how many resources of a kind are below it in which state."""
         found: dict[str, dict[str, int]] = {path: {} for path in paths}
         for record in await self.fetch("read_counts", list(paths), kind):
             found[record["path"]][record["state"]] = record["members"]
@@ -91,12 +93,25 @@ class Groups(Statements):
         if not rows:
             return None
         record = rows[0]
-        return Standing(row_of(record), record["under_way"], [_count(*count) for count in record["counts"]])
+        counts = [_count(*count) for count in record["counts"]]
+        return Standing(row_of(record), record["under_way"], record["acts_at"] or "", counts)
 
     async def worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
         """A member in a bad state, `first` before any other, with the last error told of it."""
         rows = await self.fetch("worst_member", kind, below, first)
         return dict(rows[0]) if rows else None
+
+    async def unobserved(
+        self, kind: str, below: str, seen: Sequence[str], unseen: Mapping[str, str]
+    ) -> list[Mapping[str, Any]]:
+        """Of resources of a kind below a path, those apart that were `seen`: how many in which state, and, of those
+        that could not be seen, why; with when the longest ago was observed."""
+        rows = await self.fetch("list_unobserved", kind, below, list(seen), list(unseen), list(unseen.values()))
+        return [dict(r) for r in rows]
+
+    async def note_observations(self, calls: int, members: int) -> None:
+        """Providers were asked so many times for so many resources, those among them that need not be asked about."""
+        await self.fetch("note_observations", calls, members)
 
     async def resting_groups(self, paths: Sequence[str], members: Mapping[str, str]) -> list[Mapping[str, Any]]:
         """Of some paths, the groups that nothing is done to, with how many members are in which state.

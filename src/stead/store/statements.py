@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self, cast
 
 import asyncpg
 
@@ -32,6 +34,19 @@ class Statements:
     async def fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
         """The rows of a named statement."""
         return await self._pool.fetch(self._text(name), *values)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Self]:
+        """The same statements, all of which read the database as it is at one moment; one at a time, none writes."""
+        async with (
+            self._pool.acquire() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            yield self._on(cast("asyncpg.Pool[asyncpg.Record]", connection))
+
+    def _on(self, pool: asyncpg.Pool[asyncpg.Record]) -> Self:
+        """The same statements, on another pool or on one connection."""
+        return type(self)(pool)
 
     async def audited(self, name: str, *values: Any) -> list[asyncpg.Record]:
         """The rows of a statement that tells the journal of what it does, which is told where that was asked for."""

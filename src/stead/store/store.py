@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import asyncpg
@@ -106,6 +106,9 @@ class Store(
         super().__init__(pool)
         self._known = known or Incarnation()
         self._read = Together(self._read_each, 100)
+
+    def _on(self, pool: asyncpg.Pool[asyncpg.Record]) -> Self:
+        return type(self)(pool, self._known)
 
     @classmethod
     @asynccontextmanager

@@ -21,7 +21,9 @@ from stead.api.tumblebug.models import (
 )
 from stead.api.tumblebug.shown import brief, described, info, status, subgroup, subgroups, vms
 from stead.api.tumblebug.words import Id, VmId, vm_at
-from stead.controller.view import Seen, Standing
+from stead.controller.view import Picture, Seen, Standing
+
+MCI, SUBGROUP = "mci", "subgroup"
 
 MOST = 100_000
 Option = Annotated[
@@ -51,10 +53,11 @@ async def tumblebug_list_mci(
     names = [resource.path for resource in page.items if resource.state_class != "absent"]
     if option == "id":
         return Ids(output=[path.rpartition("/")[2] for path in names])
-    found = [standing for path in names if (standing := await seen.standing(path)) is not None]
     if option == "status":
+        found = [standing for path in names if (standing := await seen.standing(path)) is not None]
         return MciList(mci=[status(standing, ()) for standing in found])
-    return MciInfoList(mci=[await info(seen, standing, 0) for standing in found])
+    pictures = [picture for path in names if (picture := await seen.picture(path, 0, SUBGROUP)) is not None]
+    return MciInfoList(mci=[info(picture) for picture in pictures])
 
 
 @routes.get("/mci/{mciId}")
@@ -68,21 +71,21 @@ async def tumblebug_read_mci(
 ) -> MciStatus | MciInfo | Ids:
     """An MCI: how it stands, or all of it."""
     seen = service.seen(caller)
-    standing = await standing_of(seen, f"/{nsId}/{mciId}")
+    picture = await picture_of(seen, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
     if option == "default":
-        return await info(seen, standing, limit)
-    found = await vms(seen, f"/{nsId}/{mciId}", limit)
+        return info(picture)
+    found = vms(picture)
     if option == "id":
         return Ids(output=[vm.id for vm in found])
-    return status(standing, [brief(vm) for vm in found])
+    return status(picture.standing, [brief(vm) for vm in found])
 
 
 @routes.get("/mci/{mciId}/subgroup")
 async def tumblebug_list_subgroups(service: ServiceDep, caller: Who, nsId: Id, mciId: Id) -> Ids:  # noqa: N803
     """The names of the subgroups of an MCI."""
     seen = service.seen(caller)
-    standing = await standing_of(seen, f"/{nsId}/{mciId}")
-    return Ids(output=[group.id for group in await subgroups(seen, standing)])
+    picture = await picture_of(seen, f"/{nsId}/{mciId}", 0, SUBGROUP)
+    return Ids(output=[group.id for group in subgroups(picture)])
 
 
 @routes.get("/mci/{mciId}/subgroup/{subgroupId}")
@@ -96,10 +99,10 @@ async def tumblebug_read_subgroup(
 ) -> SubGroupMembers:
     """A subgroup, with the ids of its VMs."""
     seen = service.seen(caller)
-    standing = await standing_of(seen, f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
+    picture = await picture_of(seen, f"/{nsId}/{mciId}/{subgroupId}", limit, kind=SUBGROUP)
+    standing = picture.standing
     shown = subgroup(standing.resource, standing.counts["countTotal"], standing.text)
-    found = await vms(seen, standing.resource.path, limit)
-    return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in found])
+    return SubGroupMembers(**shown.model_dump(), output=[vm.id for vm in vms(picture)])
 
 
 @routes.get("/mci/{mciId}/vm/{vmId}")
@@ -113,15 +116,21 @@ async def tumblebug_read_vm(
 ) -> VmInfo | VmStatus:
     """A VM: how it stands, or all of it."""
     seen = service.seen(caller)
-    found = await described(seen, [await vm_at(seen, f"/{nsId}/{mciId}", vmId)])
-    if not found:
+    vm = await vm_at(seen, f"/{nsId}/{mciId}", vmId)
+    if vm.state_class == "absent":
         raise Trouble("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
-    return brief(found[0]) if option == "status" else found[0]
+    found = await described(seen, vm)
+    return brief(found) if option == "status" else found
 
 
-async def standing_of(seen: Seen, path: str, kind: str = "mci") -> Standing:
-    """How a group stands, if it is there."""
-    found = await seen.standing(path)
-    if found is None or found.resource.kind != kind or found.resource.state_class == "absent":
-        raise Trouble("not-found", f"there is no {'MCI' if kind == 'mci' else kind} {path}")
+async def picture_of(seen: Seen, path: str, limit: int, groups: str = "", *, kind: str = MCI) -> Picture:
+    """A group with what is in it, if it is there."""
+    found = await seen.picture(path, limit, groups)
+    if found is None or found.standing.resource.kind != kind or found.standing.resource.state_class == "absent":
+        raise Trouble("not-found", f"there is no {'MCI' if kind == MCI else kind} {path}")
     return found
+
+
+async def standing_of(seen: Seen, path: str, kind: str = MCI) -> Standing:
+    """How a group stands, if it is there."""
+    return (await picture_of(seen, path, 0, kind=kind)).standing

@@ -7,34 +7,24 @@ from typing import Any
 
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.words import targets, vm_id
-from stead.controller.view import Resource, Seen, Standing
+from stead.controller.view import Picture, Resource, Seen, Standing
 
-PAGE = 1000
-"""VMs that are read in one go."""
 EMPTY = "Empty"
 BARE = ("Preparing", "Prepared", "Creating", "Failed")
 """What an MCI may be in before it has a VM, or instead of ever having one."""
 BAD = ("Failed", "Undefined")
 
 
-async def vms(seen: Seen, path: str, limit: int) -> list[VmInfo]:
-    """VMs below a path, page by page, until there are so many."""
-    shown: list[VmInfo] = []
-    after = ""
-    while len(shown) < limit:
-        page = await seen.resources("vm", path, after, min(PAGE, limit - len(shown)))
-        shown += await described(seen, page.items)
-        if not isinstance(page.next, str):
-            break
-        after = page.next
-    return shown
+def vms(picture: Picture) -> list[VmInfo]:
+    """The VMs of a group, with what went wrong with those that are in trouble."""
+    there = [vm for vm in picture.members if vm.state_class != "absent"]
+    return [_vm(vm, picture.errors.get(vm.path, "")) for vm in there]
 
 
-async def described(seen: Seen, found: Sequence[Resource]) -> list[VmInfo]:
-    """VMs, with what went wrong with those that are in trouble."""
-    there = [resource for resource in found if resource.state_class != "absent"]
-    errors = await seen.errors([resource.path for resource in there if resource.state in BAD])
-    return [_vm(resource, errors.get(resource.path, "")) for resource in there]
+async def described(seen: Seen, vm: Resource) -> VmInfo:
+    """A VM, with what went wrong with it if it is in trouble."""
+    errors = await seen.errors([vm.path] if vm.state in BAD else [])
+    return _vm(vm, errors.get(vm.path, ""))
 
 
 def brief(vm: VmInfo) -> VmStatus:
@@ -76,32 +66,27 @@ def status(standing: Standing, group: Sequence[VmStatus]) -> MciStatus:
     return MciStatus(**_stands(standing), vm=list(group))
 
 
-async def info(seen: Seen, standing: Standing, limit: int) -> MciInfo:
+def info(picture: Picture) -> MciInfo:
     """An MCI with its subgroups and VMs."""
-    spec = standing.resource.spec
+    spec = picture.standing.resource.spec
     return MciInfo(
-        **_stands(standing),
+        **_stands(picture.standing),
         description=str(spec.get("description", "")),
-        sub_groups=await subgroups(seen, standing),
-        vm=await vms(seen, standing.resource.path, limit),
+        sub_groups=subgroups(picture),
+        vm=vms(picture),
         spec=dict(spec),
     )
 
 
-async def subgroups(seen: Seen, standing: Standing) -> list[SubGroupInfo]:
+def subgroups(picture: Picture) -> list[SubGroupInfo]:
     """The subgroups of an MCI."""
-    parts = {part.name: part for part in standing.groups}
+    parts = {part.name: part for part in picture.standing.groups}
     shown: list[SubGroupInfo] = []
-    after = ""
-    while True:
-        page = await seen.resources("subgroup", standing.resource.path, after, PAGE)
-        for resource in page.items:
-            part = parts.get(resource.path)
-            size = sum(part.counts.values()) if part is not None else 0
-            shown.append(subgroup(resource, size, part.text if part is not None else EMPTY))
-        if not isinstance(page.next, str):
-            return shown
-        after = page.next
+    for resource in picture.groups:
+        part = parts.get(resource.path)
+        size = sum(part.counts.values()) if part is not None else 0
+        shown.append(subgroup(resource, size, part.text if part is not None else EMPTY))
+    return shown
 
 
 def subgroup(resource: Resource, size: int, text: str) -> SubGroupInfo:
@@ -112,7 +97,7 @@ def subgroup(resource: Resource, size: int, text: str) -> SubGroupInfo:
 
 def _stands(standing: Standing) -> dict[str, Any]:
     name = standing.resource.path.rpartition("/")[2]
-    action, target = targets(standing.resource.operation)
+    action, target = targets(standing.acting)
     return {
         "id": name,
         "name": name,

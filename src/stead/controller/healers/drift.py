@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from stead.controller.looks import Looks, told_of
+from stead.controller.looks import Looks, calls_for, told_of
+from stead.store import Row
+from stead.store.template import look_after
 
 BATCH = 500
 
@@ -24,4 +26,11 @@ class Drift:
         seen = await self.looks.ask(settled)
         told = told_of(seen)
         await self.looks.apply(told)
+        looked = [rows[line.path] for line in seen]
+        if looked:
+            await store.note_observations(calls_for(looked), sum(self._stands_for(row) for row in looked))
         return len(told)
+
+    def _stands_for(self, row: Row) -> int:
+        """How many looks this one is in the place of: what changes seldom is looked at less often."""
+        return max(1, look_after(self.looks.mover.kinds[row.kind], row.snapshot.state) // self.looks.pace.look)

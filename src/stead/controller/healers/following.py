@@ -1,7 +1,7 @@
 """A group that nothing is done to goes where its members are: where most of them are, or where the worst of them is.
 
 Members change one by one, some by themselves; whoever numbers the journal hears of it. What they amount to is read
-from the counts, so nothing here sees a member.
+from counts that are of the same moment as the group, so nothing here sees a member.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from stead.controller.counting import amounts
 from stead.controller.kinds import Made
 from stead.controller.mover import Mover, Told
 from stead.lifecycle.claims import ROOT, ancestors
-from stead.lifecycle.decide.children import fold
+from stead.lifecycle.decide.children import followed
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Fold
 
@@ -33,7 +33,7 @@ class Following:
         told = []
         for record in await self.mover.store.resting_groups(sorted(paths), self.groups()):
             event = amounts(kinds[record["kind"]], record["counts"])
-            if fold(kinds[record["kind"]], event) not in ("", record["state"]):
+            if followed(kinds[record["kind"]], record["state"], event) != record["state"]:
                 told.append(Told(record["path"], event, principal="controller"))
         await self.mover.move(told)
         return len(told)

@@ -12,7 +12,7 @@ from stead.controller.view.permission import NotPermitted
 from stead.controller.view.reading import AWAY, View
 from stead.controller.view.seen import Seen
 from stead.controller.view.service import Check, Service
-from stead.controller.view.standing import Standing
+from stead.controller.view.standing import Picture, Standing
 from stead.controller.view.things import (
     Asked,
     Claim,
@@ -60,6 +60,7 @@ __all__ = [
     "Orphan",
     "Outdated",
     "Past",
+    "Picture",
     "Queue",
     "Refusal",
     "Registered",

@@ -6,7 +6,7 @@ Nothing here decides or writes. A list answers with at most so many things, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +14,7 @@ from uuid import UUID
 
 import asyncpg
 
+from stead.controller.counting import amounts
 from stead.controller.kinds import Made, live
 from stead.controller.trails import KEPT
 from stead.controller.view.health import Healths
@@ -33,6 +34,7 @@ from stead.controller.view.things import (
     Serving,
 )
 from stead.lifecycle import snapshot as parts
+from stead.lifecycle.decide.children import followed
 from stead.lifecycle.decision import Code, Outcome, Reason
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import BACK, StateClass, Trigger
@@ -88,8 +90,13 @@ class View:
         row = await self.store.read(path)
         if row is None:
             return None
-        (shown,) = await self._with_members([self.shown(row, await self.usual.of([row]))])
-        return shown
+        lasts = await self.usual.of([row])
+        if not self.kinds[row.kind].members:
+            return self.shown(row, lasts)
+        async with self.store.snapshot() as store:  # the group and what is in it, of one moment
+            rows = await store.read_many([path])
+            below = await self._counts(store, rows.values())
+        return self._whole(rows[path], lasts, below) if rows else None
 
     async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
         """What there is at some paths, in their order; without members."""
@@ -100,31 +107,39 @@ class View:
         """By path, the last error that was told of each, where there was one."""
         return await self.store.last_errors(paths)
 
-    async def _with_members(self, items: Sequence[Resource]) -> list[Resource]:
-        """With what is below each that has members, by state, a moment ago at most: one question for each kind."""
+    async def _counts(self, store: Store, rows: Collection[Row]) -> dict[str, dict[str, int]]:
+        """What is below each that has members, by state: one question for each kind."""
         below: dict[str, dict[str, int]] = {}
-        for kind in {member for item in items if (member := self.kinds[item.kind].members)}:
-            groups = [item.path for item in items if self.kinds[item.kind].members == kind]
-            below |= await self.store.counts(groups, kind)
-        return [
-            replace(item, members=self._there(item, below[item.path])) if item.path in below else item
-            for item in items
-        ]
+        for kind in {member for row in rows if (member := self.kinds[row.kind].members)}:
+            below |= await store.counts([row.path for row in rows if self.kinds[row.kind].members == kind], kind)
+        return below
 
-    def _there(self, group: Resource, counts: Mapping[str, int]) -> dict[str, int]:
-        member = self.kinds.get(self.kinds[group.kind].members)
+    def _whole(self, row: Row, lasts: Lastings, below: Mapping[str, Mapping[str, int]]) -> Resource:
+        """A row as it is shown, with its members."""
+        shown = self.shown(row, lasts)
+        return self.with_members(shown, below[row.path]) if row.path in below else shown
+
+    def with_members(self, group: Resource, counts: Mapping[str, int]) -> Resource:
+        """A group with how many members are in which state; where nothing is done to it, in the state that follows
+        from them, into which the controller brings it as well, a moment later."""
+        kind = self.kinds[group.kind]
+        member = self.kinds.get(kind.members)
         gone = (
             {state.name for state in member.states if state.cls is StateClass.ABSENT} if member is not None else set()
         )
-        return {state: count for state, count in counts.items() if state not in gone}
+        there = {state: count for state, count in counts.items() if state not in gone}
+        state = group.state if group.operation is not None else followed(kind, group.state, amounts(kind, there))
+        return replace(group, state=state, state_class=kind.state(state).cls, members=there)
 
     async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
         """Resources below a path, in order of path."""
         # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
-        paths = await self.store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
-        rows = await self.store.read_many(paths[:limit])
+        async with self.store.snapshot() as store:
+            paths = await store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
+            rows = await store.read_many(paths[:limit])
+            below_each = await self._counts(store, rows.values())
         lasts = await self.usual.of(rows.values())
-        items = await self._with_members([self.shown(rows[path], lasts) for path in paths[:limit] if path in rows])
+        items = [self._whole(rows[path], lasts, below_each) for path in paths[:limit]]
         more = len(paths) > limit
         return Listed(tuple(items), paths[limit - 1] if more else None, more)
 
@@ -304,6 +319,11 @@ def aims_at(lifecycle: Lifecycle, action: str, origin: str) -> str:
     """Where success of an action leads."""
     known = lifecycle.action(action)
     return origin if known is None or known.ends == BACK else known.ends
+
+
+def running_of(kinds: Mapping[str, Lifecycle], row: Row) -> Running | None:
+    """What is under way on a resource."""
+    return _running(kinds[row.kind], row.path, row.snapshot.operation, {})
 
 
 def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts: Lastings) -> Running | None:

@@ -24,7 +24,7 @@ from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
 from stead.controller.view.past import past
 from stead.controller.view.permission import THE_CELL, Record
-from stead.controller.view.standing import Standing, standing
+from stead.controller.view.standing import MEMBER, Picture, Standing, picture, standing
 from stead.controller.view.stuck import Stuck, stuck
 from stead.controller.view.systems import SYSTEM, ShownSystem, shown
 from stead.controller.view.things import (
@@ -126,15 +126,27 @@ class Seen:
 
     async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
         """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
-        if refresh and self.service.looks is not None and await self._sees_path(path):
-            await self.service.looks.refresh(path)
+        looks, observed = self.service.looks, None
+        if refresh and looks is not None and await self._sees_path(path):
+            observed = await looks.observed(path, MEMBER)
         found = await standing(self.service.view, path)
         self.caller.judged = True
         if found is None or not self._sees(found.resource):
             return None
+        found = replace(found, observed=observed)
         if found.worst is not None and not await self._sees_path(found.worst.path):
             return replace(found, worst=None)
         return found
+
+    async def picture(self, path: str, limit: int, groups: str = "") -> Picture | None:
+        """A group with so many of its members, and with the groups of a kind in it, all of one moment."""
+        found = await picture(self.service.view, path, limit, groups)
+        self.caller.judged = True
+        if found is None or not self._sees(found.standing.resource):
+            return None
+        members = await self.service.permission.visible(self.caller, found.members, PATH, KIND)
+        inner = await self.service.permission.visible(self.caller, found.groups, PATH, KIND)
+        return replace(found, members=tuple(members), groups=tuple(inner))
 
     async def truth(
         self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True

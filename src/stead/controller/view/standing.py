@@ -1,20 +1,25 @@
 """How a group stands: what its members amount to, by subgroup and by lane, and the worst of them.
 
 All of it is computed from counts by state, so it costs as much as there are subgroups and states, however many
-members there are.
+members there are. All of one answer is read in one snapshot of the database, counts and what was not counted yet, so
+its parts agree, and it is as new as the last commit.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from stead.controller.view.reading import View, operation_of
-from stead.controller.view.things import Operation, Resource
+from stead.controller.looks import Observed
+from stead.controller.view.reading import View, operation_of, running_of
+from stead.controller.view.things import Operation, Resource, Running
 from stead.lifecycle import aggregate
 from stead.lifecycle.rows import StateClass
+from stead.store import Store
+from stead.store.groups import Standing as Counted
 
 MEMBER = "vm"
 """What groups have that are counted here."""
@@ -59,19 +64,76 @@ class Standing:
     """No member is on its way."""
     target_action: str
     target_status: str
+    acting: Running | None
+    """What is under way on it; or on what it is part of; or on something in it."""
     operation: Operation | None
     groups: tuple[Part, ...]
     lanes: tuple[Part, ...]
     worst: Worst | None
+    observed: Observed | None = None
+    """What was observed before this was answered; None where that was not asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A group and what is in it, all of one moment."""
+
+    standing: Standing
+    groups: tuple[Resource, ...]
+    """The groups in it, in order of path; none where they were not asked for."""
+    members: tuple[Resource, ...]
+    """In order of path, as many as were asked for."""
+    errors: Mapping[str, str]
+    """By path, the last error of members in a bad state, where there was one."""
+
+
+PAGE = 1000
+"""Resources that are read in one go."""
 
 
 async def standing(view: View, path: str) -> Standing | None:
     """How the group at a path stands; None where there is no group."""
-    found = await view.store.standing(path, MEMBER)
-    member = view.kinds.get(view.kinds[found.row.kind].members) if found is not None else None
-    if found is None or member is None or member.kind != MEMBER:
-        return None
-    row = found.row
+    found = await picture(view, path)
+    return found.standing if found is not None else None
+
+
+async def picture(view: View, path: str, limit: int = 0, groups: str = "") -> Picture | None:
+    """The group at a path with so many of its members, and with the groups of a kind that are in it."""
+    async with view.store.snapshot() as store:
+        found = await store.standing(path, MEMBER)
+        if found is None or view.kinds[found.row.kind].members != MEMBER:
+            return None
+        acts = found.row if not found.acts_at else (await store.read_many([found.acts_at])).get(found.acts_at)
+        acting = running_of(view.kinds, acts) if acts is not None else None
+        shown = _standing(view, found, acting)
+        if any(shown.counts.get(f"count{state}") for state in BAD):
+            shown = replace(shown, worst=await _worst(store, path, MEMBER))
+        members = await _below(view, store, MEMBER, path, limit)
+        bad = [member.path for member in members if member.state in BAD]
+        return Picture(
+            shown,
+            tuple(await _below(view, store, groups, path, sys.maxsize) if groups else ()),
+            tuple(members),
+            await store.last_errors(bad),
+        )
+
+
+async def _below(view: View, store: Store, kind: str, path: str, limit: int) -> list[Resource]:
+    """Resources of a kind below a path, page by page, until there are so many."""
+    shown: list[Resource] = []
+    after = ""
+    while (size := min(PAGE, limit - len(shown))) > 0:
+        paths = await store.paths(kind, f"{path}/", after, size)
+        rows = await store.read_many(paths)
+        shown += [view.shown(rows[path]) for path in paths]
+        if len(paths) < size:
+            break
+        after = paths[-1]
+    return shown
+
+
+def _standing(view: View, found: Counted, acting: Running | None) -> Standing:
+    row, member = found.row, view.kinds[MEMBER]
     gone = {state.name for state in member.states if state.cls is StateClass.ABSENT}
     order = tuple(view.kinds["mci"].order)
     all_: Counter[str] = Counter()
@@ -80,7 +142,7 @@ async def standing(view: View, path: str) -> Standing | None:
     for count in found.counts:
         if count.state in gone:
             continue
-        if count.path == path:
+        if count.path == row.path:
             all_[count.state] += count.members
             continue
         groups.setdefault(count.path, Counter())[count.state] += count.members
@@ -88,22 +150,21 @@ async def standing(view: View, path: str) -> Standing | None:
     by_lane: dict[str, Counter[str]] = {}
     for name, counts in groups.items():
         by_lane.setdefault(lanes[name], Counter()).update(counts)
-    op = row.snapshot.operation
-    shown = view.shown(row)
     return Standing(
-        resource=shown,
+        resource=view.with_members(view.shown(row), all_),
         text=aggregate.status_text(all_, order),
         counts=aggregate.status_count(all_, tuple(s.name for s in member.states if s.name not in gone)),
-        settled=op is None and aggregate.is_settled(member, all_),
-        target_action=op.action.capitalize() if op is not None else NONE,
-        target_status=shown.operation.aims_at if shown.operation is not None else NONE,
+        settled=row.snapshot.operation is None and aggregate.is_settled(member, all_),
+        target_action=acting.action.capitalize() if acting is not None else NONE,
+        target_status=acting.aims_at if acting is not None else NONE,
+        acting=acting,
         operation=operation_of(row, found.operation),
         groups=tuple(Part(name, lanes[name], aggregate.status_text(c, order), c) for name, c in groups.items()),
         lanes=tuple(Part(n, n, aggregate.status_text(c, order), c) for n, c in sorted(by_lane.items()) if n),
-        worst=await _worst(view, path, member.kind) if any(all_[state] for state in BAD) else None,
+        worst=None,
     )
 
 
-async def _worst(view: View, path: str, kind: str) -> Worst | None:
-    record = await view.store.worst_member(kind, path, BAD[0])
+async def _worst(store: Store, path: str, kind: str) -> Worst | None:
+    record = await store.worst_member(kind, path, BAD[0])
     return Worst(**record) if record is not None else None

@@ -84,7 +84,7 @@ class Resource:
     changed_at: datetime | None
     created_at: datetime | None
     members: Mapping[str, int] | None = None
-    """Of a group: how many members are in which state, a moment ago at most."""
+    """Of a group: how many members are in which state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stead.controller.counting import amounts
 from stead.controller.view.health import Health, rank
 from stead.controller.view.reading import View
 from stead.controller.view.things import Listed
+from stead.lifecycle.decide.children import followed
 
 DIGITS = 15
 """Of a name that is a number: so that they sort as numbers."""
@@ -64,10 +66,13 @@ def _leaf(view: View, record: Mapping[str, Any], start: int) -> Node:
 
 def _branch(view: View, record: Mapping[str, Any], start: int) -> Node:
     kind, state = record["kind"], record["state"]
+    lifecycle = view.kinds[kind] if kind else None
     counts: dict[str, dict[str, int]] = {}
     for of, name, members in record["counts"]:
         if view.healths.of(of, name) is not Health.EMPTY:
             counts.setdefault(of, {})[name] = members
+    if lifecycle is not None and record["rests"]:
+        state = followed(lifecycle, state, amounts(lifecycle, counts.get(lifecycle.members, {})))
     states = [(of, name, members) for of, by_state in counts.items() for name, members in by_state.items()]
     own = [(kind, state, sys.maxsize)] if kind else []
     health, worst = view.healths.worst([*states, *own])
@@ -76,7 +81,7 @@ def _branch(view: View, record: Mapping[str, Any], start: int) -> Node:
         path=record["path"],
         kind=kind,
         state=state,
-        state_class=view.kinds[kind].state(state).cls if kind else None,
+        state_class=lifecycle.state(state).cls if lifecycle is not None else None,
         health=health,
         worst=worst,
         total=sum(sum(by_state.values()) for by_state in counts.values()),

@@ -50,10 +50,15 @@ def _awaits_children(lc: Lifecycle, snap: Snapshot) -> bool:
 
 def _follow(draft: Draft, event: Children) -> None:
     """No operation is under way: a parent that follows its children goes where they are."""
-    lc, now = draft.lc, draft.now
+    target = followed(draft.lc, draft.now.state, event)
+    if target != draft.now.state:
+        draft.move(Trigger.CHILDREN, draft.lc.members, Actor.CONTROLLER, target)
+
+
+def followed(lc: Lifecycle, state: str, event: Children) -> str:
+    """The state in which a parent that nothing is done to follows its children, from one that it is in."""
     target = fold(lc, event)
-    if target and target != now.state and lc.rows(now.state, Trigger.CHILDREN, lc.members):
-        draft.move(Trigger.CHILDREN, lc.members, Actor.CONTROLLER, target)
+    return target if target and lc.rows(state, Trigger.CHILDREN, lc.members) else state
 
 
 def fold(lc: Lifecycle, event: Children) -> str:

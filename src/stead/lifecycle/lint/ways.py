@@ -144,7 +144,7 @@ def _closure(names: frozenset[str], edges: Iterable[tuple[str, str]]) -> frozens
 
 
 def final_left(lc: Lifecycle) -> Iterator[Finding]:
-    """A final state is left only because somebody asked."""
+    """A final state is left only because of a request; that of a group also because its members have left it."""
     for state in lc.states:
         if state.cls is not StateClass.FINAL:
             continue
@@ -172,6 +172,8 @@ def _asked_for(lc: Lifecycle, move: Move) -> bool:
     """
     if move.trigger is Trigger.REQUEST:
         return True
+    if move.trigger is Trigger.CHILDREN and move.on == lc.members:
+        return True  # it says what the members of a group are in, and they left it
     working = [
         a.name
         for a in lc.actions

@@ -1,2 +1,3 @@
--- Whether something below a path has something below it, as the numbered part of the journal has it.
-SELECT EXISTS (SELECT FROM counts WHERE path > rtrim($1, '/') || '/' AND path < rtrim($1, '/') || '0') AS found
+-- Whether something below a path has something below it.
+SELECT EXISTS (SELECT FROM counts WHERE path > rtrim($1, '/') || '/' AND path < rtrim($1, '/') || '0')
+       OR EXISTS (SELECT FROM uncounted(rtrim($1, '/') || '/', rtrim($1, '/') || '0') WHERE path > rtrim($1, '/') || '/') AS found

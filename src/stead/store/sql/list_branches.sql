@@ -12,9 +12,15 @@ WITH RECURSIVE steps (at) AS (
       FROM steps s WHERE s.at IS NOT NULL
 ), children AS (
     SELECT DISTINCT $1 || '/' || split_part(substr(at, length($1) + 2), '/', 1) AS path FROM steps WHERE at IS NOT NULL
+), fresh AS MATERIALIZED (
+    SELECT path, kind, state, members FROM uncounted($1 || '/', $1 || '0')
 )
-SELECT c.path, r.kind, r.state,
-       (SELECT coalesce(jsonb_agg(jsonb_build_array(n.kind, n.state, n.members)), '[]')
-          FROM counts n WHERE n.path = c.path COLLATE "C" AND n.members > 0) AS counts
+SELECT c.path, r.kind, r.state, r.operation IS NULL AS rests,
+       (SELECT coalesce(jsonb_agg(jsonb_build_array(s.kind, s.state, s.members)), '[]')
+          FROM (SELECT a.kind, a.state, sum(a.members) AS members
+                  FROM (SELECT n.kind, n.state, n.members FROM counts n WHERE n.path = c.path COLLATE "C"
+                        UNION ALL
+                        SELECT f.kind, f.state, f.members FROM fresh f WHERE f.path = c.path COLLATE "C") a
+                 GROUP BY a.kind, a.state HAVING sum(a.members) > 0) s) AS counts
   FROM children c
-  LEFT JOIN LATERAL (SELECT kind, state FROM resources WHERE path = c.path COLLATE "C" OFFSET 0) r ON true
+  LEFT JOIN LATERAL (SELECT kind, state, operation FROM resources WHERE path = c.path COLLATE "C" OFFSET 0) r ON true

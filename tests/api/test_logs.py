@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from stead.agent import Agent
-from stead.agent.agent import within
+from stead.agent.orders import within
 from stead.bus import Bus
 from stead.cli.output import Code
 from stead.client import Client, Unavailable

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, Self
 from uuid import UUID
 
+import asyncpg
+
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission import Accepted, Admission, NotFound
@@ -130,6 +132,27 @@ class Edge:
             return row.snapshot.state == state and row.snapshot.operation is None
 
         await whole.until(holds, within)
+
+    async def until_fact(self, path: str, name: str, value: Any, within: float = 60.0) -> None:
+        """Wait until a fact of a resource has a value."""
+
+        async def holds() -> bool:
+            row = await self.row(path)
+            return row is not None and (row.facts or {}).get(name) == value
+
+        await whole.until(holds, within)
+
+    @asynccontextmanager
+    async def frozen(self, path: str, state: str) -> AsyncIterator[None]:
+        """A resource in a state, by whatever way it came there."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            await connection.execute(
+                "UPDATE resources SET state = $2, version = version + 1 WHERE path = $1", path, state
+            )
+            yield
+        finally:
+            await connection.close()
 
     async def moves(self, path: str) -> list[str]:
         """The states that it has been led to, in order, by whom and on what word."""

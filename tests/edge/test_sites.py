@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from stead.agent.agent import SiteFailed
 from stead.agent.site import LANES
+from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.catalog.edge import LANE
 from stead.controller.view.reading import View
@@ -233,3 +235,60 @@ async def test_what_is_there_as_its_spec_says_agrees_with_what_is_believed(edge:
         assert await edge.do("update", cluster, {"nodes": 2}) == "done"
         (beside,) = (await truth(View(edge.one.store, KINDS), edge.one.looks, None, cluster, "", 10)).items
         assert (beside.believed, beside.seen, beside.agrees) == ("Ready", "Ready", True)
+
+
+@pytest.mark.req("S1-08", "S1-10")
+@pytest.mark.parametrize("state", ["UpdateError", "UpdateRequested", "Updating", "DeletePrepare"])
+async def test_agent_that_reconnects_tells_its_whole_state_in_every_state_of_the_site(edge: Edge, state: str) -> None:
+    cluster = f"{edge.site}/c"
+    async with edge.agent():
+        await ready(edge)
+        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+    row = await edge.row(cluster)
+    assert row is not None
+    await edge.world.drift("delete", tokens=[str(row.token)])
+    async with edge.frozen(edge.site, state):
+        async with edge.agent():
+            await edge.until(cluster, "UpdateError")
+        assert await edge.state(edge.site) == state
+
+
+@pytest.mark.req("S1-10", "S1-11")
+async def test_site_after_failed_upgrade_shows_the_agent_that_runs_and_whether_it_is_away(edge: Edge) -> None:
+    async with edge.agent():
+        await ready(edge)
+    async with edge.frozen(edge.site, "UpdateError"):
+        await edge.until_fact(edge.site, "connected", False)
+        with mock.patch("stead.agent.agent.__version__", "9.9"):
+            async with edge.agent():
+                await edge.until_fact(edge.site, "connected", True)
+                await edge.until_fact(edge.site, "version", "9.9")
+        await edge.until_fact(edge.site, "connected", False)
+
+
+@pytest.mark.req("S1-08")
+async def test_agent_that_starts_tells_its_state_before_it_takes_orders(edge: Edge) -> None:
+    cluster, other = f"{edge.site}/c", f"{edge.site}/d"
+    async with edge.agent():
+        await ready(edge)
+        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+    operation = await edge.ask("create", other, {"nodes": 1})  # it has not been missed yet
+    row = await edge.row(cluster)
+    assert row is not None
+    await edge.world.drift("delete", tokens=[str(row.token)])
+    roster, asked, blocked = Bus.roster, asyncio.Event(), asyncio.Event()
+
+    async def slow(bus: Bus, *args: Any) -> Any:
+        asked.set()
+        await blocked.wait()
+        return await roster(bus, *args)
+
+    with mock.patch.object(Bus, "roster", slow):
+        async with edge.agent():
+            await asked.wait()
+            await edge.until_fact(edge.site, "connected", True)
+            await asyncio.sleep(2)  # sleep: orders that are held come again several times
+            assert await edge.state(other) == "CreateRequested"
+            blocked.set()
+            await edge.until(cluster, "UpdateError")
+            assert await edge.end(operation) == "done"

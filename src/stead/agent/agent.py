@@ -10,13 +10,13 @@ import asyncio
 import logging
 import random
 import time
-from collections import Counter
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
 from stead.agent.inventory import line_of
+from stead.agent.orders import MOST_TAKEN, given, in_words, key, parts, started, within
 from stead.agent.resync import Resync
 from stead.agent.site import GATHER, KIND, LANES, Site
 from stead.agent.succession import Succession
@@ -54,20 +54,17 @@ PRESENCE = 10.0
 
 MOST_MET = 2_000
 
-MOST_TAKEN = 1000
-"""Members in one question for custody: it runs from before the question, so the answer has to come soon."""
-
-MOST_LOGS = 800_000
-"""Bytes of what something wrote in one answer; a message of the bus has a million at most."""
-
 IDLE = 60.0
 """Seconds that a request for orders stands: with thousands of lanes, what is asked for in vain adds up."""
 
 PAUSE, LONGEST_PAUSE = 2.0, 16.0
 """Seconds before another try to tell a full state: at first, and in the end. All may have come back at once."""
 
-RECENT = 10.0
+RECENT = 60.0
 """Seconds for which a full state is as good as one that is told now, to somebody who was not there before."""
+
+HOLD = 0.5
+"""Seconds after which an order comes again that came before the full state was told."""
 
 
 class SiteFailed(Exception):
@@ -188,9 +185,12 @@ class Lane:
         self.met: dict[tuple[object, ...], None] = {}
         """Orders that this run has taken or asks for, each under its fences; the latest of them."""
         self.wanted = asyncio.Event()
-        """Somebody wants to know the full state."""
-        if not lane.startswith(LANES):  # a site is asked for what it has when its controller meets it
-            self.wanted.set()
+        """Somebody wants to know the full state; a run that begins tells it by itself, whatever its site is in."""
+        self.wanted.set()
+        self.told = asyncio.Event()
+        """This run has told its full state once. Before that it carries out no order for clusters and apps."""
+        if not lane.startswith(LANES):
+            self.told.set()
         self.told_at = float("-inf")
         """When the last full state was begun that was told to its end."""
         self.site = Site(agent, self.work)
@@ -212,9 +212,20 @@ class Lane:
                     log.info("%s: no orders: %s", self.name, error)
                     await asyncio.sleep(0.5)
                     continue
+                deliveries = await self._in_turn(deliveries)
                 self._count(len(deliveries))
                 for part in parts(deliveries):
                     self._begin(self._take(part))
+
+    async def _in_turn(self, deliveries: list[Delivery[Order]]) -> list[Delivery[Order]]:
+        """Those whose turn it is: state first, then orders. The site's own orders are about the agent itself."""
+        if self.told.is_set():
+            return deliveries
+        own = [delivery for delivery in deliveries if delivery.message.kind == KIND]
+        for delivery in deliveries:
+            if delivery.message.kind != KIND:
+                await delivery.nak(HOLD)
+        return own
 
     def _count(self, orders: int) -> None:
         """So many orders more, or less, are in hand."""
@@ -240,6 +251,7 @@ class Lane:
             try:
                 await Resync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
                 self.told_at, pause = began, PAUSE
+                self.told.set()
             except Exception as error:  # whatever a provider returns, the agent goes on
                 expected = isinstance(error, BusError | Error)
                 level = logging.INFO if expected else logging.ERROR
@@ -302,7 +314,7 @@ class Lane:
             reply = await self.agent.take(members)
             if isinstance(reply, NoAnswer):
                 for delivery in wanted:
-                    self.met.pop(_key(delivery.message), None)
+                    self.met.pop(key(delivery.message), None)
                 return  # not acknowledged: they come again
             if reply.superseded:
                 for delivery in wanted:
@@ -321,11 +333,11 @@ class Lane:
 
     async def _fresh(self, delivery: Delivery[Order]) -> bool:
         """Whether it is new; or it came again while it was being taken, or its acknowledgement was lost."""
-        key = _key(delivery.message)
-        if key in self.met:
+        number = key(delivery.message)
+        if number in self.met:
             await delivery.ack()
             return False
-        self.met[key] = None
+        self.met[number] = None
         if len(self.met) > MOST_MET:
             del self.met[next(iter(self.met))]
         return True
@@ -387,50 +399,3 @@ class Lane:
 def _moment(asked: float) -> float:
     """A time of the loop's, as others have it."""
     return time.time() - (asyncio.get_running_loop().time() - asked)
-
-
-def in_words(results: Sequence[ReportResult]) -> str:
-    """What became of members, in short."""
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(result.kind for result in results).items()))
-
-
-def started(fences: Mapping[str, Fence]) -> list[ReportResult]:
-    """The word that an order has been begun."""
-    return [ReportResult(path, fence, "started") for path, fence in fences.items()]
-
-
-def parts(deliveries: Sequence[Delivery[Order]]) -> Iterator[list[Delivery[Order]]]:
-    """Orders that came together, so many at a time that custody of their members may be asked for in one go."""
-    part: list[Delivery[Order]] = []
-    room = MOST_TAKEN
-    for delivery in deliveries:
-        size = len(delivery.message.members)
-        if part and size > room:
-            yield part
-            part, room = [], MOST_TAKEN
-        part.append(delivery)
-        room -= size
-    if part:
-        yield part
-
-
-def within(lines: Sequence[str], most: int = MOST_LOGS) -> list[str]:
-    """The last lines, as far as they have room in one message."""
-    kept: list[str] = []
-    for line in reversed(lines):
-        most -= 6 * len(line) + 3  # as JSON, at worst
-        if most < 0:
-            break
-        kept.append(line)
-    return kept[::-1]
-
-
-def _key(order: Order) -> tuple[object, ...]:
-    """An order, under its fences."""
-    return (order.id, *(member.fence for member in order.members))
-
-
-def given(order: Order, reply: TakeReply) -> dict[str, Fence]:
-    """The members of an order that custody was given of; what was given may be of another order for the same ones."""
-    own = {member.path: member.fence.raised() for member in order.members}
-    return {path: fence for path, fence in own.items() if reply.fences.get(path) == fence}

@@ -24,12 +24,19 @@ KIND = "cloudlet"
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Edge sites, each with an agent of its own.")
 
+
+def _agent(site: Resource) -> str:
+    """The agent that connected last, and whether it is away."""
+    name = str(site.facts.get("agent", ""))
+    return f"{name} (away)" if name and site.facts.get("connected") is False else name
+
+
 SITES: Columns[Resource] = Columns(
     narrow=(
         PATH,
         STATE,
         ("SINCE", lambda site: clock(site.changed_at)),
-        ("AGENT", lambda site: str(site.facts.get("agent", ""))),
+        ("AGENT", _agent),
         ("VERSION", lambda site: str(site.facts.get("version", ""))),
         OPERATION,
     ),

@@ -50,6 +50,10 @@ CONTROLLER = "controller"
 """The principal that notices a silence."""
 
 
+CONNECTED = "connected"
+"""The fact of a site that says whether its agent is there."""
+
+
 class Presences:
     """Hears agents, and tells their sites."""
 
@@ -152,7 +156,9 @@ class Presences:
         for each in come:
             operation, principal = uuid4(), f"agent:{each['agent']}"
             event = Connected(each["notify"], successor=each["successor"], operation=str(operation))
-            told.append(Told(each["path"], event, principal, Begin(operation, "connect", principal)))
+            told.append(
+                Told(each["path"], event, principal, Begin(operation, "connect", principal), facts=_facts(each))
+            )
         answers = await self.mover.move(told)
         heard = [each for each, answer in zip(come, answers, strict=True) if _heard(each, answer)]
         known = [(each["lane"], each["epoch"], each["notify"]) for each in heard]
@@ -165,7 +171,7 @@ class Presences:
         store = self.mover.store
         missed = await store.missed(self.away, MOST)
         met = [m for m in missed if m["path"] is not None and m["notify"] is not None]
-        told = [Told(m["path"], Disconnected(m["notify"]), CONTROLLER) for m in met]
+        told = [Told(m["path"], Disconnected(m["notify"]), CONTROLLER, facts={CONNECTED: False}) for m in met]
         for each in missed:
             log.info("%s was not heard of for %g s on %s", each["agent"], self.away, each["lane"])
         answers = await self.mover.move(told)
@@ -174,6 +180,14 @@ class Presences:
         if missed:
             await store.gone([(m["lane"], m["epoch"]) for m in missed], self.away)
         return len(missed)
+
+
+def _facts(come: Mapping[str, Any]) -> dict[str, object] | None:
+    """What a site knows of the agent that has connected. A successor serves only when it has taken over."""
+    if come["successor"]:
+        return None
+    version = {"version": come["version"]} if come["version"] else {}
+    return {"agent": come["agent"], CONNECTED: True, **version}
 
 
 def _heard(come: Mapping[str, Any], answer: Answer) -> bool:

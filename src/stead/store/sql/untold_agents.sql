@@ -2,6 +2,7 @@
 -- that it gets. An earlier run of the same agent, whose word came late, is not among them. Only so many are met at a
 -- time: where all come at once, the others wait their turn. Whoever was met long ago and says nothing is not waited for.
 SELECT c.lane, c.epoch, c.agent, c.successor, r.path,
+       (SELECT a.version FROM agents a WHERE a.name = c.agent AND a.epoch = c.epoch) AS version,
        greatest(c.epoch, (r.condition ->> 'notify')::bigint + 1, (r.condition ->> 'successor')::bigint + 1) AS notify
   FROM (SELECT u.lane FROM connections u WHERE NOT u.told
         UNION

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 
-from stead.drivers.base import MOVING, PROBE, Driver, Member, Result, batches
+from stead.drivers.base import MOVING, PROBE, Driver, Member, Recovers, Result, batches
+from stead.drivers.guard import guarded
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.conformance import eventually, known, look, until
 
@@ -48,6 +49,9 @@ class EdgeWorld(Protocol):
 
     async def wreck(self, app: Member) -> None:
         """It is there no longer as it should be, without anybody having asked for that: broken, or gone."""
+
+    async def restart(self) -> None:
+        """The machine restarts: its processes and what it keeps in memory are gone, its disk stays."""
 
     def driver(self) -> Driver:
         """Another one, as another agent would have it."""
@@ -118,6 +122,27 @@ class EdgeConformance:
         assert all(member.facts for member in (cluster, *apps))
         assert [await tell(driver, member) for member in (cluster, *apps)] == [(READY, 1)] * 3
         assert [len(await world.running(app)) for app in apps] == [1, 1]
+
+    async def test_recover_after_machine_restart_starts_what_should_run(
+        self, driver: Driver, world: EdgeWorld
+    ) -> None:
+        cluster, app = await furnished(driver, world)
+        (before,) = await world.running(app)
+        await driver.close()
+        await world.restart()
+        assert await world.running(app) == []
+        again = guarded(world.driver())  # as an agent has it
+        try:
+            assert isinstance(again, Recovers)
+            assert await again.recover() == [app.path]
+            await until(again, READY, cluster)
+            await until(again, READY, app)
+            (now,) = await world.running(app)
+            assert now != before
+            assert await again.recover() == []
+            assert await world.running(app) == [now]
+        finally:
+            await again.close()
 
     async def test_a_token_makes_one_thing_with_one_spec(self, driver: Driver, world: EdgeWorld) -> None:
         made = await furnished(driver, world)

@@ -71,6 +71,9 @@ class ProcessWorld:
     async def wreck(self, app: Member) -> None:
         os.kill(self.keeper(app), signal.SIGKILL)
 
+    async def restart(self) -> None:
+        self.clean()
+
     def place(self, app: Member, copy: int = 1) -> App:
         """Of an app, of a job, or of one copy of a service."""
         if app.kind == APP:

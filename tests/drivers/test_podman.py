@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -105,6 +106,18 @@ class PodmanWorld(ProcessWorld):
                 return
             await asyncio.sleep(0.1)
         raise AssertionError(f"container {id} cannot be removed")
+
+    async def restart(self) -> None:
+        mine = ("--filter", f"label={SITE}={self.root.mark}")
+        for line in self.podman("ps", "--no-trunc", *mine, "--format", "{{.ID}} {{.Pid}}").splitlines():
+            id, pid = line.split()
+            for process in Path("/proc").glob("[0-9]*/cmdline"):
+                with suppress(OSError):
+                    if id.encode() in process.read_bytes():
+                        os.kill(int(process.parent.name), signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        self.clean()
 
 
 @pytest.fixture(scope="session")

@@ -576,3 +576,48 @@ class TestSettings:
         for number in range(400):
             root.spend(f"token-{number}")
         assert (root.is_spent("old"), root.is_spent("token-399")) == (False, True)
+
+
+@pytest.mark.req("S1-05")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder immutable")
+async def test_delete_that_the_machine_rejects_fails_with_its_error(
+    driver: ProcessDriver, world: ProcessWorld
+) -> None:
+    _, app = await furnished(driver, world)
+    place = world.place(app)
+    if subprocess.run(["chattr", "+i", str(place.folder)], check=False).returncode != 0:
+        pytest.skip("this file system knows no immutable folders")
+    try:
+        (result,) = await driver.perform("delete", [app], "order")
+        assert (result.ok, result.permanent) == (False, True)
+        assert "Operation not permitted" in result.error
+        assert str(place.folder) in result.error
+        assert (await look(driver, app)) == [READY]
+    finally:
+        subprocess.run(["chattr", "-i", str(place.folder)], check=True)
+    (result,) = await act(driver, "delete", [app])
+    assert result.ok
+
+
+@pytest.mark.req("S1-05")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder immutable")
+async def test_delete_whose_last_step_the_machine_rejects_is_broken_and_says_why(
+    driver: ProcessDriver, world: ProcessWorld
+) -> None:
+    _, app = await furnished(driver, world)
+    place = world.place(app)
+    if subprocess.run(["chattr", "+i", str(place.work)], check=False).returncode != 0:
+        pytest.skip("this file system knows no immutable folders")
+    subprocess.run(["chattr", "-i", str(place.work)], check=True)
+    apps = place.folder.parent
+    results = asyncio.create_task(driver.perform("delete", [app], "order"))
+    await holds(lambda: (there := place.wanted()) is None or there.absent)
+    subprocess.run(["chattr", "+i", str(apps)], check=True)
+    try:
+        (result,) = await results
+        if not result.ok:
+            assert "Operation not permitted" in result.error
+            (seen,) = await driver.describe([app])
+            assert (seen.state, "Operation not permitted" in seen.error) == (BROKEN, True)
+    finally:
+        subprocess.run(["chattr", "-i", str(apps)], check=True)

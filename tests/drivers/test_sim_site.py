@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stead.drivers.base import Driver, Member, Result
+from stead.drivers.base import Driver, Member, Recovers, Result
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.rows import BROKEN
 from tests.drivers.cloud import SimCloud, SimWorld
@@ -58,6 +58,9 @@ class SimSite(SimWorld):
         """The cloud keeps the notes; there the owner can only be lost with the app."""
         await self.drift("delete", tokens=[app.token])
 
+    async def restart(self) -> None:
+        raise NotImplementedError("it is no machine")
+
     async def wreck(self, app: Member) -> None:
         await self.drift("break", tokens=[app.token])
 
@@ -79,6 +82,12 @@ class TestConformance(EdgeConformance):
         mad = changed(world.app(world.cluster()), spec={"command": "not a list", "image": 7})
         await make(driver, lost, second, mad)
         assert [len(await world.running(app)) for app in (lost, second, mad)] == [1, 1, 1]
+
+    async def test_recover_after_machine_restart_starts_what_should_run(
+        self, driver: Driver, world: EdgeWorld
+    ) -> None:
+        """It is a server of its own, which loses nothing with the machine that the agent runs on."""
+        assert not isinstance(driver, Recovers)
 
 
 class TestFaults:

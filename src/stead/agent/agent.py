@@ -244,6 +244,7 @@ class Lane:
     async def tell(self) -> None:
         """Tell what is there: at first, after every new connection, and when asked to."""
         agent, pause = self.agent, PAUSE
+        await self.work.recover()
         while True:
             await self.wanted.wait()
             self.wanted.clear()

@@ -24,6 +24,7 @@ from stead.drivers.base import (
     Logs,
     Member,
     Permanent,
+    Recovers,
     Result,
     Seen,
     Tail,
@@ -99,6 +100,17 @@ class Work:
     async def inventory(self) -> list[Found]:
         """Everything that carries our tag."""
         return await self._asked(self.driver.inventory())
+
+    async def recover(self) -> None:
+        """Have what should run on this machine started again, where the machine has ended it."""
+        if isinstance(self.driver, Recovers):
+            try:
+                paths = await self._asked(self.driver.recover())
+            except Error as error:
+                log.warning("recover.failed error=%r", error.message)
+            else:
+                if paths:
+                    log.warning("recover.started count=%d paths=%s", len(paths), ", ".join(paths[:10]))
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """What comes close to what a spec names, where the place does not have it."""

@@ -146,6 +146,14 @@ class Logs(Protocol):
         """The last so many lines; with `since`, of those that came after a position that was told before."""
 
 
+@runtime_checkable
+class Recovers(Protocol):
+    """A driver of a machine that agents run on. When that machine restarts, what the driver has started is gone."""
+
+    async def recover(self) -> list[str]:
+        """Start again what should run and was ended with the machine; the paths. What runs is not touched."""
+
+
 class Error(Exception):
     """A call that has no answer for its members."""
 

@@ -15,7 +15,20 @@ from typing import Any
 import msgspec
 
 from stead.bus.garbage import Seldom
-from stead.drivers.base import VM, Driver, Error, Found, Logs, Member, Permanent, Result, Seen, Tail, TryAgain
+from stead.drivers.base import (
+    VM,
+    Driver,
+    Error,
+    Found,
+    Logs,
+    Member,
+    Permanent,
+    Recovers,
+    Result,
+    Seen,
+    Tail,
+    TryAgain,
+)
 from stead.secrets import KNOWN, scrub
 
 log = logging.getLogger(__name__)
@@ -70,6 +83,10 @@ class Guarded:
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """As the driver does it."""
         return await _clean(self.driver.lacks(field, name))
+
+    async def recover(self) -> list[str]:
+        """As the driver does it, where it can."""
+        return await _clean(self.driver.recover()) if isinstance(self.driver, Recovers) else []
 
     async def close(self) -> None:
         """As the driver does it."""

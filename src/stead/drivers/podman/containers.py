@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, field
 
 from stead.drivers.base import MOVING, Permanent, Tail, TryAgain
-from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine
+from stead.drivers.podman.engine import DIGEST, PATH, SITE, TOKEN, Container, Engine, minded
 from stead.drivers.process import spec
 from stead.drivers.process.folders import App, Wanted
 from stead.drivers.process.keeper import health
@@ -127,6 +127,19 @@ class Containers:
         if found.state.status in ("running", "stopping"):
             return self._running(place, wanted, found)
         return self._ended(place, wanted, found)
+
+    def lost(self, place: App, wanted: Wanted) -> bool:
+        """It was up, and podman, which would have restarted it, has not: its monitor is gone, too."""
+        name = self._name(place)
+        found = self._engine.containers(name).get(name)
+        if found is None or found.digest != wanted.digest or not self._proven(place, found):
+            return False
+        return wanted.run["restart"] != "never" and self._ended_with_machine(found)
+
+    def _ended_with_machine(self, found: Container) -> bool:
+        if found.state.status in ("running", "stopping"):
+            return not minded(found.id)
+        return found.state.status != "paused"
 
     def alive(self, place: App) -> bool:
         """There is a container."""

@@ -93,7 +93,7 @@ class Engine:
         end = time.monotonic() + within
         while True:
             self._run(("stop", "--time", "0", whole_id), end - time.monotonic())
-            if not _minded(whole_id):
+            if not minded(whole_id):
                 return
             _pause(end)
 
@@ -132,7 +132,7 @@ def _pause(end: float) -> None:
     time.sleep(0.05)
 
 
-def _minded(whole_id: str) -> bool:
+def minded(whole_id: str) -> bool:
     """Its monitor is there, or whoever cleans up after it and may restart it."""
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:

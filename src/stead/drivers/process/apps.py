@@ -179,6 +179,8 @@ class Apps:
                 return self._runner.look(place, now)
         except TryAgain:
             return Sight(state=MOVING)  # somebody is at it
+        except OSError as error:
+            return Sight(state=BROKEN, failed=True, error=f"what is left cannot be removed: {error}")
 
     def _finish(self, place: App, there: Wanted) -> bool:
         """Remove what is left, if nothing runs any more."""

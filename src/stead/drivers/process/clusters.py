@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
 
-from stead.drivers.base import Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import Error, Found, Member, Permanent, Result, Seen, TryAgain
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, Cluster, Wanted, identity, is_it
 from stead.drivers.process.keeper import isolation
@@ -105,6 +106,16 @@ class Clusters:
             )
             for place, there in wanted
         ]
+
+    def furnish_all(self, until: float) -> None:
+        """Make again what clusters need and the machine has lost. What cannot be made, a look tells of."""
+        for place in self._root.clusters():
+            with contextlib.suppress(Error, OSError):
+                there = place.wanted()
+                if there is not None and self._missing(place, there):
+                    with self._root.hold("cluster", there.path, until):
+                        if place.wanted() == there:
+                            self._furnish(place, spec.cluster(there.spec))
 
     def view(self) -> object:
         """Single looks cost nothing."""

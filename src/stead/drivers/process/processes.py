@@ -144,6 +144,11 @@ class Processes:
         error = "it was stopped by somebody else" if said.phase == STOPPED else "its keeper is gone, and it with it"
         return Sight(state=BROKEN, error=f"{error}{last_lines(place)}")
 
+    def lost(self, place: App, wanted: Wanted) -> bool:
+        """It has no keeper, and neither failed nor ended by itself."""
+        sight = self.look(place, wanted)
+        return sight.state == BROKEN and not (sight.alive or sight.failed)
+
     def alive(self, place: App) -> bool:
         """It has a keeper."""
         return has_keeper(place)

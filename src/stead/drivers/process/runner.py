@@ -71,6 +71,9 @@ class Runner(Protocol):
     def look(self, place: App, wanted: Wanted, view: object = None) -> Sight:
         """How an app is, compared with what is wanted."""
 
+    def lost(self, place: App, wanted: Wanted) -> bool:
+        """Whether it was started, and the machine or somebody else has ended it with whoever would start it again."""
+
     def alive(self, place: App) -> bool:
         """Whether there is anything left of it."""
 

@@ -8,6 +8,8 @@ Looks start nothing. What they do finish is a deletion whose app has ended meanw
 from __future__ import annotations
 
 import asyncio
+import errno
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from stead.drivers.base import PROBE, VM, Error, Found, Member, Permanent, Result, Seen, Tail, TryAgain, check_batch
 from stead.drivers.process.apps import Apps
 from stead.drivers.process.clusters import Clusters
+from stead.drivers.process.folders import App
 from stead.drivers.process.jobs import Jobs
 from stead.drivers.process.machine import Machine
+from stead.drivers.process.recovery import Recovery
 from stead.drivers.process.runner import Runner
 from stead.drivers.process.services import Services
+
+log = logging.getLogger(__name__)
 
 CLUSTER, APP = "clusterinst", "appinst"
 SERVICE, JOB = "service", "job"
@@ -33,6 +39,10 @@ LIMIT = 20
 """Members in one call: each of them starts a process."""
 LOOKS = 500
 """Members in one look."""
+PASSING = frozenset(
+    {errno.EAGAIN, errno.EINTR, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EBUSY, errno.ETIMEDOUT}
+)
+"""Errors of the machine that pass by themselves. All others are its answer, and the order has failed."""
 MARGIN = 2.0
 """Seconds of a call that are kept for its end."""
 
@@ -46,7 +56,9 @@ class SiteDriver:
             SERVICE: Services(machine, runner),
             JOB: Jobs(machine, runner),
         }
-        self._keep: dict[str, Clusters | Apps | Services | Jobs] = {CLUSTER: Clusters(machine), **self._writers}
+        clusters = Clusters(machine)
+        self._keep: dict[str, Clusters | Apps | Services | Jobs] = {CLUSTER: clusters, **self._writers}
+        self._recovery = Recovery(machine, runner, clusters)
         self._timeout = timeout
         self._says = says
         self._threads = ThreadPoolExecutor(LIMIT, thread_name_prefix="site-driver")
@@ -95,6 +107,22 @@ class SiteDriver:
             raise Permanent(f"a {member.kind} writes nothing")
         return await self._off_loop(writers.tail, member, lines, since)
 
+    async def recover(self) -> list[str]:
+        """As it stands in the folders, side by side."""
+        until = time.monotonic() + self._timeout - MARGIN
+        places = await self._off_loop(self._recovery.places, until)
+        return [path for path in await asyncio.gather(*(self._started(place) for place in places)) if path]
+
+    async def _started(self, place: App) -> str:
+        def start() -> str:
+            return self._recovery.start(place, time.monotonic() + self._timeout - MARGIN)
+
+        try:
+            return await self._off_loop(start)
+        except Error as error:
+            log.warning("recover.failed place=%s error=%r", place.folder.name, error.message)
+            return ""
+
     async def lacks(self, field: str, name: str) -> list[str] | None:
         """Only trying tells."""
         return None
@@ -115,6 +143,10 @@ class SiteDriver:
             )
         except Permanent as error:
             return Result(path=member.path, ok=False, error=error.message)
+        except OSError as error:
+            if error.errno in PASSING:
+                raise
+            return Result(path=member.path, ok=False, error=f"the machine says: {error}")
 
     def _look(self, keeps: Clusters | Apps | Services | Jobs, members: Sequence[Member]) -> list[Seen]:
         view = keeps.view()

@@ -68,8 +68,10 @@ async def test_older_run_stops_when_a_newer_one_connects_and_the_newer_does_all_
             (why,) = ended.value.exceptions
             assert isinstance(why, SupersededRun)
             assert "crm" in str(why)
+            async with asyncio.timeout(60):
+                while await edge.notify(edge.site) != newest.epoch:
+                    await asyncio.sleep(0.05)
             await edge.until(edge.site, "Ready")
-            assert await edge.notify(edge.site) == newest.epoch
             before = len(lane(newest).met)
             clusters = [f"{edge.site}/c{n}" for n in range(3)]
             operations = [await edge.ask("create", cluster, {"nodes": 1}) for cluster in clusters]

@@ -484,5 +484,11 @@ def test_a_subgroup_is_scaled_out(cell: Cell, web: httpx.Client, ns: str) -> Non
     assert said.json()["message"] == f"ScaleOut of /{ns}/web/g is under way"
     assert web.get(f"/v1/operations/{said.json()['operation']}").json()["action"] == "scale-out"
     assert [vm["id"] for vm in stands(cell, web, mci)["vm"]] == ["g-1", "g-2", "g-3"]
-    under = problem(web.post(f"{mci}?action=suspend"), 409, "held")
+    under = problem(web.delete(f"{mci}?option=terminate"), 409, "held")
     assert under["message"].startswith("subgroup g is under ScaleOut by ann since ")
+    kept = problem(web.post(f"{mci}?action=suspend"), 409, "no-member")
+    assert (kept["holder"]["path"], kept["holder"]["action"], kept["holder"]["by"]) == (
+        f"/{ns}/web/g",
+        "scale-out",
+        "ann",
+    )

@@ -126,7 +126,8 @@ def keys(history: History) -> Iterator[str]:
 
 
 def overlaps(history: History) -> Iterator[str]:
-    """No two operations had claims that conflict: on one path, or on a path and one above it.
+    """No two operations had claims that conflict: on one path, or on a path and one above it, unless that one came
+    later and leaves out what is claimed below.
 
     An operation begins, at the latest, when its first line is written, and has not ended before the transaction began
     that ends it; whoever follows finds that one committed. So not a moment may be shared. Only beside one that is
@@ -145,6 +146,8 @@ def overlaps(history: History) -> Iterator[str]:
         for above in walks.ancestors(path):
             for since, one in by_path.get(above, ()):
                 for then, other in ops:
+                    if then < since and walks.leaves_out(one.kind, one.action):
+                        continue
                     if then < one.ended_at and since < other.ended_at:
                         yield f"{_op(other)} was under way beside {_op(one)}, which is above it"
 

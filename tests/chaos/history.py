@@ -128,7 +128,7 @@ _ENDED = """SELECT id::text, path, action, outcome, extract(epoch FROM created_a
     extract(epoch FROM ended_at)::float8 AS ended_at, principal,
     coalesce((request ->> 'force')::boolean, false) AS forced, kind,
     coalesce(request ->> 'on_partial', '') AS partial FROM ended_operations ORDER BY created_at"""
-_RUNNING = """SELECT id::text, path, action, coalesce((request ->> 'force')::boolean, false) AS forced,
+_RUNNING = """SELECT id::text, kind, path, action, coalesce((request ->> 'force')::boolean, false) AS forced,
     total, remaining, failed, expanded, created_at::text FROM operations ORDER BY created_at"""
 _CLAIMS = "SELECT path, mode::text, operation::text, used_by FROM claims"
 _ORDERS = "SELECT id, lane, verb, members, attempt, agent, operation::text, created_at::text FROM orders"

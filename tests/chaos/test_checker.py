@@ -92,8 +92,8 @@ def beside(history: History, path: str, begun: float, over: float) -> History:
     ops = [*history.ended, Ended("op-9", path, "create", "done", begun, over)]
     lines = [
         *history.journal,
-        Line(9, path, "Absent", "Creating", "request", "create", "user", "op-9", begun),
-        Line(10, path, "Creating", "Running", "done", "create", "agent", "op-9", over),
+        Line(len(history.journal) + 1, path, "Absent", "Creating", "request", "create", "user", "op-9", begun),
+        Line(len(history.journal) + 2, path, "Creating", "Running", "done", "create", "agent", "op-9", over),
     ]
     other = Instance("i-2", "token-2", path, LANE, "running", [Deed(begun, "create", "running")])
     return replace(
@@ -331,6 +331,7 @@ def test_what_is_a_violation(name: str) -> None:
     [
         lambda h: h,
         lambda h: single(h, 50.0),  # after the group, its members are their own
+        lambda h: beside(h, f"{GROUP}/g/3", FIRST - 1, FIRST + 2),  # left out: it came first
         lambda h: replace(h, members=[failed_member("skipped")]),
         lambda h: end(replace(h, members=[failed_member("failed")]), 4, outcome="failed"),
         lambda h: replace(h, limits={"aws": (1, 1)}, instances=late(h, 1, 1.0).instances),  # one leaves, one comes
@@ -364,6 +365,10 @@ GROUPS: dict[str, tuple[Callable[[History], History], str]] = {
     "members not asked": (
         lambda h: replace(h, expansions=[{"operation": "op-7", "path": GROUP, "after": ""}]),
         "members of /ns/f are still to be asked",
+    ),
+    "a member that came later, and was not asked": (
+        lambda h: beside(h, f"{GROUP}/g/3", FIRST + 1, FIRST + 2),
+        "which is above it",
     ),
     "a member on its own": (lambda h: single(h, 42.0), "which is above it"),
     "a member on its own, by the journal": (lambda h: single(h, 42.0), "at the same time"),

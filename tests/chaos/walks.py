@@ -111,10 +111,19 @@ def requests(history: History) -> Iterator[str]:
                 yield f"{op.action} of {op.path} ({op.id}) has asked {path} to {word} {times} times"
 
 
+def leaves_out(kind: str, action: str) -> bool:
+    """Whether an action on a group leaves out what operations below it have claims on."""
+    known = KINDS[kind].action(action) if kind in KINDS else None
+    return known is not None and known.leaves_out
+
+
 def interleaved(history: History) -> Iterator[str]:
     """Between the first and the last line of an operation, no other moves the same path, or one above or below."""
     spans: dict[str, tuple[str, float, float]] = {}
     words = {op.id: op.action for op in history.ended} | {str(op["id"]): str(op["action"]) for op in history.running}
+    kinds = {op.id: op.kind for op in history.ended} | {
+        str(op["id"]): str(op.get("kind", "")) for op in history.running
+    }
     its = {op.id: op.path for op in history.ended} | {str(op["id"]): str(op["path"]) for op in history.running}
     for path, lines in moves_by_path(history).items():
         over: set[str] = set()
@@ -132,6 +141,8 @@ def interleaved(history: History) -> Iterator[str]:
                 spans[line.operation] = (of, min(first, line.at), max(last, line.at))
     for one, other in _related(sorted(spans.items())):
         (_, (path, first, last)), (_, (above, begun, end)) = one, other
+        if first < begun and leaves_out(kinds.get(other[0], ""), words.get(other[0], "")):
+            continue
         if first < end and begun < last:
             yield f"operation {one[0]} on {path} and {other[0]} on {above} moved things at the same time"
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stead.catalog import KINDS
+from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import Participation, participation
-from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Event, Request
 from stead.lifecycle.explore import explore_overlap
 from stead.lifecycle.explore.overlap import Participate
+from stead.lifecycle.snapshot import Snapshot
 
 GROUPS = {kind: KINDS[lifecycle.members] for kind, lifecycle in KINDS.items() if lifecycle.members}
 LARGE = ("subgroup", "mci")
-SOME = 15_000
+SOME = 20_000
 """Worlds of a large one that every run of the tests visits: more than it takes to find what is planted below."""
 
 
@@ -57,6 +63,28 @@ def test_group_that_forgets_joined_members_is_found(kind: str) -> None:
     assert result.violation is not None
     assert "was in progress on member 0, which it asked" in result.violation.says
     assert any("in the course of another operation" in step for step in result.violation.path)
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_group_that_changes_members_that_others_hold_is_found(kind: str) -> None:
+    member = GROUPS[kind]
+    actions = tuple(replace(action, outranks=action.name == "terminate") for action in member.actions)
+    result = explore_overlap(KINDS[kind], replace(member, actions=actions), most=SOME)
+    assert result.violation is not None
+    assert "on which an operation with a claim of its own is in progress" in result.violation.says
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_group_that_members_of_others_keep_off_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kept_off(lifecycle: Lifecycle, snap: Snapshot, event: Event) -> Decision | Refusal:
+        if lifecycle.kind == kind and snap.blocked is not None and isinstance(event, Request):
+            return Refusal((Reason(Code.HELD, "planted"),), snap.state, holder=snap.blocked)
+        return decide(lifecycle, snap, event)
+
+    monkeypatch.setattr("stead.lifecycle.explore.overlap.decide", kept_off)
+    result = explore_overlap(KINDS[kind], GROUPS[kind], most=SOME)
+    assert result.violation is not None
+    assert "is kept off by what is claimed below" in result.violation.says
 
 
 @pytest.mark.parametrize(

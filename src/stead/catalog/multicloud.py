@@ -175,6 +175,7 @@ _MEMBER_ACTIONS = (
         orders=(),
         undo="leave",
         members="suspend",
+        leaves_out=True,
         forceable=True,
     ),
     Action(
@@ -187,6 +188,7 @@ _MEMBER_ACTIONS = (
         orders=(),
         undo="leave",
         members="resume",
+        leaves_out=True,
         forceable=True,
     ),
     Action(
@@ -199,6 +201,7 @@ _MEMBER_ACTIONS = (
         orders=(),
         undo="leave",
         members="reboot",
+        leaves_out=True,
         forceable=True,
     ),
     Action(
@@ -211,6 +214,7 @@ _MEMBER_ACTIONS = (
         orders=(),
         undo="leave",
         members="terminate",
+        leaves_out=True,
         forceable=True,
     ),
     Action(
@@ -223,6 +227,7 @@ _MEMBER_ACTIONS = (
         orders=(),
         undo="leave",
         members="refine",
+        leaves_out=True,
     ),
 )
 

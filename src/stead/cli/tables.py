@@ -24,6 +24,7 @@ _FLAGS = {
     "amends": "laid over the old one",
     "empty_only": "only when empty",
     "queues": "queues",
+    "leaves_out": "leaves out what is claimed",
 }
 
 

@@ -7,7 +7,6 @@ the caller or the lifecycle says so, a further statement lets it wait its turn.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from stead.controller.around import place_of
 from stead.controller.deploys import KIND as SYSTEM
 from stead.controller.deploys import deployed
 from stead.controller.lanes import not_allowed, uses
+from stead.controller.member_classes import by_class, member_classes
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.placing import found_for, places
 from stead.controller.trails import KEPT
@@ -29,10 +29,8 @@ from stead.lifecycle.decision import Code, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, OnConflict
 from stead.lifecycle.rows import Actor, StateClass
-from stead.lifecycle.snapshot import Snapshot
 from stead.origin import HERE
 from stead.store import Conflict, Row
-from stead.store.brief import snapshot_of
 from stead.store.change import LANE, Written
 from stead.store.template import Begin
 from stead.telemetry import metrics, tracing
@@ -282,11 +280,12 @@ class Admission:
         row = await self.mover.store.read(wish.path)
         if row is None or row.kind != lifecycle.kind:
             return None
-        classes: Counter[Snapshot] = Counter()
-        for (brief, _), count in (await self.mover.store.classes(member.kind, wish.path, wish.failed_of)).items():
-            classes[snapshot_of(brief.likeness)] += count
+        classes = by_class(await member_classes(self.mover.store, lifecycle, wish.path, wish.failed_of))
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
-        return answer if isinstance(answer, Refusal) and answer.code is Code.NO_MEMBER else None
+        if not isinstance(answer, Refusal) or answer.code is not Code.NO_MEMBER:
+            return None
+        holders = tuple((await self.mover.store.held_below(wish.path)).values()) if action.leaves_out else ()
+        return replace(answer, holder=holders[0], holders=holders) if holders else answer
 
     async def _placed(self, wish: Wish) -> Wish:
         """With what its spec lacks and somebody has to choose."""

@@ -15,11 +15,13 @@ from stead.controller.deploys import KIND, Deploys
 from stead.controller.errands import Errands
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.controller.plans import Plans
+from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide.group import Participation, participation
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.files.decoded import Wrong
 from stead.lifecycle.rows import Actor
+from stead.lifecycle.snapshot import Holder
 from stead.store.change import Expansion, Written
 
 CHUNK = 2000
@@ -73,8 +75,15 @@ class Groups:
             await self.mover.move([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
             return not done
         request = _request(operation, asking)
-        await self._tell(operation, asking, [Told(path, request, asking["principal"]) for path in paths], last, done)
+        held = await self.mover.store.held_below(asking["path"], operation) if self._leaves_out(asking) else {}
+        told = [Told(path, request, asking["principal"], blocked=_above(held, path)) for path in paths]
+        await self._tell(operation, asking, told, last, done, held)
         return not done
+
+    def _leaves_out(self, asking: Mapping[str, Any]) -> bool:
+        """Whether others may have claims on what the group's operation asks."""
+        action = self.mover.kinds[asking["kind"]].action(asking["action"])
+        return action is not None and action.leaves_out
 
     async def _deploy(self, operation: str, asking: Mapping[str, Any]) -> bool:
         """Ask some services and jobs; where that cannot be, nobody is asked, and it has failed."""
@@ -101,15 +110,23 @@ class Groups:
         return after < total
 
     async def _tell(
-        self, operation: str, asking: Mapping[str, Any], told: Sequence[Told], last: str, done: bool
+        self,
+        operation: str,
+        asking: Mapping[str, Any],
+        told: Sequence[Told],
+        last: str,
+        done: bool,
+        held: Mapping[str, Holder] | None = None,
     ) -> None:
-        """Ask members, and record how far that has come: both or neither."""
+        """Ask members, and record how far that has come: both or neither. `held`: what others have claims on."""
 
         def widened(answers: Sequence[Answer]) -> Expansion:
             moved = [(a.brief, participation(a.decision, operation)) for a in answers if isinstance(a, Moved)]
             acting = sum(part is Participation.ACTS for _, part in moved)
             joined = [(b.id, b.operation) for b, part in moved if part is Participation.JOINS and b.operation]
-            skipped = [(told[i].path, a.reasons[0].says) for i, a in enumerate(answers) if isinstance(a, Refusal)]
+            skipped = [
+                (told[i].path, _says(a, told[i], held)) for i, a in enumerate(answers) if isinstance(a, Refusal)
+            ]
             return Expansion(operation, last, done, acting, asking["turn"], skipped, joined)
 
         await self.mover.move(told, widened)
@@ -136,6 +153,20 @@ class Groups:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
         await self.mover.move([Told(path, event, principal="controller")])
+
+
+def _above(held: Mapping[str, Holder], path: str) -> Holder | None:
+    """Whoever has a claim on a path above one, which is below the group."""
+    return next((held[above] for above in ancestors(path) if above in held), None)
+
+
+def _says(refusal: Refusal, told: Told, held: Mapping[str, Holder] | None) -> str:
+    """Why a member was skipped; where another operation is in progress on it, which one and whose."""
+    holder = (held or {}).get(told.path) or told.blocked
+    if holder is None or refusal.holder is None:
+        return refusal.reasons[0].says
+    where = "" if holder.path == told.path else f" on {holder.path}"
+    return f"{holder.action} by {holder.by} is under way{where} since {holder.since} (operation {holder.operation})"
 
 
 def _request(operation: str, asking: Mapping[str, Any]) -> Request:

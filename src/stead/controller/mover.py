@@ -26,7 +26,7 @@ from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Request, Take
 from stead.lifecycle.rows import Actor
-from stead.lifecycle.snapshot import FIRST, Fence, Snapshot
+from stead.lifecycle.snapshot import FIRST, Fence, Holder, Snapshot
 from stead.origin import Origin
 from stead.store import Brief, Change, Conflict, Row, Store
 from stead.store.brief import snapshot_of
@@ -81,6 +81,8 @@ class Told:
     """Of which kind alone the resource is meant: another may have taken its place meanwhile."""
     deploys: tuple[str, ...] = ()
     """The lanes on which a deploy makes or changes something."""
+    blocked: Holder | None = None
+    """Of a member that its group asks: whoever has a claim in the way, which the group's own leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +270,8 @@ class Mover:
             self._known.clear()
         alike = _alike(event, brief)
         key = (*brief.likeness, brief.id != 0, alike)
+        if said.blocked is not None:
+            return self._decide(brief, replace(snapshot_of(brief.likeness), blocked=said.blocked), alike, None)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= REMEMBERED:

@@ -144,6 +144,8 @@ class Decision:
     """The controller is to do its own work for this state now, and to report it."""
     cancels: bool = False
     """Operations below are to be cancelled first."""
+    leaves_out: bool = False
+    """What is claimed below is left out of the claim, and stays with whoever holds it."""
     beside: bool = False
     """An operation begins that the resource does not show: it runs beside others, and asks resources below."""
 

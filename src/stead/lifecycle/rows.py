@@ -215,6 +215,8 @@ class Action:
     """Refused while the resource has children."""
     queues: bool = False
     """On conflict the request waits its turn, unless the caller says otherwise."""
+    leaves_out: bool = False
+    """For a group: what is claimed below it is left out of its claim, and members there are skipped."""
 
     @property
     def verbs(self) -> tuple[str, ...]:

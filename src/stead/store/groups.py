@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import asyncpg
+
+from stead.lifecycle.snapshot import Holder
 from stead.store.brief import Brief, brief_of
 from stead.store.row import Row, row_of
 from stead.store.statements import Statements
@@ -38,6 +41,12 @@ class Standing(NamedTuple):
 
 class Groups(Statements):
     """What groups ask of the store."""
+
+    async def held_below(self, path: str, operation: str = "", without: str = "") -> dict[str, Holder]:
+        """By path below one, the operation that has an exclusive claim on it: one operation apart, and those on
+        resources of one kind."""
+        rows = await self.fetch("list_held", path, UUID(operation) if operation else None)
+        return {r["path"]: _holder(r) for r in rows if r["kind"] != without}
 
     async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[Brief, str]]:
         """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
@@ -124,6 +133,11 @@ class Groups(Statements):
     async def stray_subgroups(self, limit: int) -> list[str]:
         """Subgroups of infrastructures that are no more."""
         return [r["path"] for r in await self.fetch("stray_subgroups", limit)]
+
+
+def _holder(record: asyncpg.Record) -> Holder:
+    by, since = record["by"], record["since"].isoformat()
+    return Holder(str(record["operation"]), record["action"], record["path"], by, since)
 
 
 def _count(path: str, state: str, members: int, provider: str | None, region: str | None) -> Count:

@@ -219,7 +219,7 @@ def _taken(snapshot: Snapshot) -> bool:
 
 def _claim(decision: Decision) -> str | None:
     if ClaimChange.TAKE in decision.claims:
-        return "beside" if decision.beside else "over" if decision.cancels else "take"
+        return "beside" if decision.beside else "over" if decision.cancels or decision.leaves_out else "take"
     return "hands" if ClaimChange.HAND_OVER in decision.claims else None
 
 

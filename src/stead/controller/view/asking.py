@@ -14,6 +14,7 @@ from uuid import uuid4
 from stead.access.caller import Caller
 from stead.controller import around
 from stead.controller.admission import may_be_new
+from stead.controller.member_classes import Classes, by_class, member_classes
 from stead.controller.placing import found_for
 from stead.controller.view.reading import View, aims_at
 from stead.controller.view.things import (
@@ -40,10 +41,6 @@ from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
-from stead.store.brief import snapshot_of
-
-type Classes = Counter[tuple[Snapshot, str]]
-"""How many members are in which class, by lane."""
 
 
 def request_of(asked: Asked, caller: Caller) -> Request:
@@ -212,11 +209,8 @@ async def _standing(view: View, row: Row) -> _Standing:
     member = view.kinds.get(lifecycle.members)
     if member is None:
         return _Standing(row, lifecycle, None, Counter())
-    classes = await _classes(view, member.kind, row.path)
-    counts: Counter[Snapshot] = Counter()
-    for (cls, _), count in classes.items():
-        counts[cls] += count
-    return _Standing(row, lifecycle, Group(row.snapshot, member, counts), classes)
+    classes = await _classes(view, lifecycle, row.path)
+    return _Standing(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
 
 
 type Said = tuple[Decision, GroupDecision | None]
@@ -266,10 +260,11 @@ async def _turn(
     return Decision(after=row.snapshot, queued=True)
 
 
-async def _classes(view: View, kind: str, below: str) -> Classes:
+async def _classes(view: View, group: Lifecycle, below: str) -> Classes:
     classes: Classes = Counter()
-    for (brief, lane), count in (await view.store.classes(kind, below)).items():
-        classes[as_class(snapshot_of(brief.likeness)), lane] += count
+    for (snapshot, lane), count in (await member_classes(view.store, group, below)).items():
+        known = as_class(snapshot)
+        classes[replace(known, blocked=snapshot.blocked) if snapshot.blocked else known, lane] += count
     return classes
 
 

@@ -40,8 +40,8 @@ def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusa
         return _meet(lc, snap, running, action, req)
     if snap.hidden is not None and action.hidden:
         return _conflict(lc, snap, _holder(snap.hidden), action, req)
-    cancels = action.outranks and snap.blocked is not None and snap.blocked.below
-    if snap.blocked is not None and snap.hidden is None and not cancels:
+    passes = (action.outranks or action.leaves_out) and snap.blocked is not None and snap.blocked.below
+    if snap.blocked is not None and snap.hidden is None and not passes:
         return _conflict(lc, snap, snap.blocked, action, req)
     if snap.state in action.idle:
         return Decision(after=snap, ended=(Ended(action.name, Outcome.DONE, req.operation),))
@@ -51,14 +51,17 @@ def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusa
 
 
 def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
-    """The actions that the actor could ask for now; while something goes on here or below, those that outrank it.
+    """The actions that the actor could ask for now; while something goes on here or below, those that outrank it or,
+    if it is below, that leave it out.
 
     None while somebody else's claim stands in the way, here or above.
     """
     if snap.blocked is not None and not snap.blocked.below:
         return ()
-    if snap.blocked is not None or (snap.operation is not None and snap.operation.phase is not Phase.HELD):
+    if snap.operation is not None and snap.operation.phase is not Phase.HELD:
         candidates = tuple(a for a in lc.actions if a.outranks)
+    elif snap.blocked is not None:
+        candidates = tuple(a for a in lc.actions if a.outranks or a.leaves_out)
     else:
         candidates = lc.actions
     return tuple(
@@ -103,12 +106,13 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
         return draft.decision()
     draft.set(**{"hidden" if action.hidden else "operation": op})
     draft.claims.append(ClaimChange.TAKE)
-    cancels = snap.blocked is not None and snap.blocked.below  # it outranks what goes on below
+    passes = snap.blocked is not None and snap.blocked.below
+    cancels = passes and not action.leaves_out  # it outranks what goes on below
     if cancels and not any(a.beside for a in lc.actions):
         draft.fence_off(Phase.ACTING)
     else:  # whatever ran beside others is over, and what it asked for is taken over one by one
         draft.enter()
-    return draft.decision(cancels=cancels)
+    return draft.decision(cancels=cancels, leaves_out=passes and action.leaves_out)
 
 
 def _at_once(draft: Draft, action: Action, req: Request) -> Decision:

@@ -188,6 +188,9 @@ class ActionForm(_Form):
     queues: Flag = Field(
         False, description="On conflict the request waits its turn, unless the caller says otherwise."
     )
+    leaves_out: Flag = Field(
+        False, description="For a group: members that are claimed by others are skipped, instead of a conflict."
+    )
 
     def row(self) -> Action:
         """The row it stands for."""

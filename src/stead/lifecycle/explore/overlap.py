@@ -174,8 +174,19 @@ class _Search:
     def _find_requests(self, snap: int, id: str) -> Iterator[tuple[str, Decision]]:
         for name, wish in self.wishes.items():
             answer = self._decide(True, snap, replace(wish, operation=id))
+            self._left_out(snap, name, answer)
             if isinstance(answer, Decision) and not answer.joined and not answer.queued:
                 yield f"the group is asked for {name}", answer
+
+    def _left_out(self, snap: int, name: str, answer: Decision | Refusal) -> None:
+        """An action that leaves out what is claimed below is not kept off by it."""
+        action, group = self.group.action(name), self._snapshots[snap]
+        if action is None or not action.leaves_out or group.blocked is None or group.operation is not None:
+            return
+        if isinstance(answer, Refusal) and answer.holder is not None:
+            raise Wrong(f"{name} is kept off by what is claimed below, which it leaves out")
+        if isinstance(answer, Decision) and answer.cancels:
+            raise Wrong(f"{name} cancels what is claimed below, which it leaves out")
 
     def _others(self, world: Overlap) -> Iterator[Step]:
         """Something begins on the first member that the group did not ask for."""
@@ -226,6 +237,12 @@ class _Search:
     def _participates(self, world: Overlap, i: int, answer: Decision | Refusal, operation: str) -> Overlap:
         if isinstance(answer, Refusal):
             return world
+        own, op = self._snapshots[world.members[i]], self._group(world).operation
+        asked = self.group.action(op.action) if op is not None else None
+        if asked is not None and asked.leaves_out and _claims(own) and (answer.moves or answer.orders):
+            raise Wrong(
+                f"{asked.name} changes member {i}, on which an operation with a claim of its own is in progress"
+            )
         after = self._after_member(world, i, answer)
         part, running = self.participate(answer, operation), self._snapshots[world.members[i]].operation
         tally = after.tally

@@ -64,3 +64,56 @@ def test_a_group_says_how_many_of_its_members_are_in_which_state(cell: Cell, web
     assert web.get(f"/v1/resources{path}").json()["members"] == {"Suspended": 1, "Suspending": 2}
     listed = web.get("/v1/resources", params={"below": f"/{ns}", "kind": "mci"}).json()["items"]
     assert [one["members"] for one in listed] == [{"Suspended": 1, "Suspending": 2}]
+
+
+@pytest.mark.req("S0-06")
+def test_infrastructure_that_failed_in_preparation_is_terminated_only_by_force(
+    cell: Cell, web: httpx.Client, ns: str
+) -> None:
+    path = f"/{ns}/m"
+    web.post(f"/v1/resources{path}", json=MCI)
+    cell.rest(path, "Failed")
+    said = problem(web.post(f"/v1/resources{path}?action=terminate"), 409, "wrong-state")
+    assert said["detail"] == "terminate cannot start in Failed; it could be forced, with a reason"
+    why = {"force": True, "reason": "no VM was made"}
+    assert web.post(f"/v1/resources{path}?action=terminate", json=why).status_code == 202
+
+
+@pytest.mark.req("S0-05", "S0-15")
+def test_group_with_nothing_to_do_answers_so_and_moves_nothing(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = group(cell, web, ns, 2)
+    before = cell.numbered()
+    answer = web.post(f"/v1/resources{path}?action=refine")
+    assert (answer.status_code, answer.json()["idle"], answer.json()["operation"]) == (200, True, None)
+    ask(cell, web, path, "terminate")
+    for i in range(2):
+        cell.settle(f"{path}/g/{i}")
+    assert web.get(f"/v1/resources{path}").json()["state"] == "Terminated"
+    before = cell.numbered()
+    answer = web.post(f"/v1/resources{path}?action=terminate")
+    assert (answer.status_code, answer.json()["idle"], answer.json()["operation"]) == (200, True, None)
+    assert cell.numbered() == before
+
+
+@pytest.mark.req("S0-17")
+def test_held_infrastructure_is_settled(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = f"/{ns}/m"
+    web.post(f"/v1/resources{path}", json={**MCI, "hold": True})
+    assert web.get(f"/v1/resources{path}").json()["state_class"] == "moving"
+    assert web.get(f"/v1/status{path}").json()["settled"] is False
+    cell.prepared(path)
+    held = web.get(f"/v1/resources{path}").json()
+    assert (held["state"], held["state_class"], held["operation"]["phase"]) == ("Prepared", "settled", "held")
+    assert web.get(f"/v1/status{path}").json()["settled"] is True
+
+
+@pytest.mark.req("S0-17")
+def test_creation_in_preparation_is_withdrawn(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = f"/{ns}/m"
+    id = web.post(f"/v1/resources{path}", json=MCI).json()["operation"]["id"]
+    assert web.get(f"/v1/resources{path}").json()["state"] == "Preparing"
+    answer = web.post(f"/v1/resources{path}?action=withdraw")
+    assert (answer.status_code, answer.json()["operation"]["id"]) == (202, id)
+    cell.run(cell.idle())
+    problem(web.get(f"/v1/resources{path}"), 404, "not-found")
+    assert web.get("/v1/claims", params={"below": path}).json()["items"] == []

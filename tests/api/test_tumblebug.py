@@ -14,7 +14,7 @@ import pytest
 
 from stead.controller.mover import Told
 from stead.lifecycle.events import Report
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import AGENT, MCI, Cell, http
 from tests.api.test_resources import problem
 
@@ -354,6 +354,23 @@ def test_the_last_error_of_a_vm_is_its_message(cell: Cell, web: httpx.Client, ns
     cell.run(failed(cell, f"/{ns}/web/g/2", "QuotaExceeded: no more of these"))
     told = [vm["systemMessage"] for vm in stands(cell, web, mci)["vm"]]
     assert told == ["", "QuotaExceeded: no more of these"]
+
+
+def test_failed_mci_says_why_it_failed(cell: Cell, web: httpx.Client, ns: str) -> None:
+    mci = f"/tumblebug/ns/{ns}/mci/web"
+    assert web.post(f"/tumblebug/ns/{ns}/mci", json=body("web")).is_success
+    assert web.get(mci).json()["systemMessage"] == ""
+    cell.run(unprepared(cell, f"/{ns}/web", "sim.a has no spec smal; did you mean small?"))
+    said = web.get(mci).json()
+    assert (said["status"], said["systemMessage"]) == ("Failed", "sim.a has no spec smal; did you mean small?")
+
+
+async def unprepared(cell: Cell, path: str, error: str) -> None:
+    """The controller says why it could not prepare an infrastructure."""
+    row = await cell.store.read(path)
+    assert row is not None
+    word = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
+    await cell.mover.move([Told(path, word, principal="controller", detail={"error": error})])
 
 
 # Making and removing

@@ -298,7 +298,7 @@ Preparing     failed    create      controller   Failed
 Prepared      next      create      controller   Creating
 Prepared      request   continue    user         Creating                     # when held
 Prepared      failed    create      controller   Failed
-Prepared      undone    create      controller   Absent                       # resolved: withdrawn
+Preparing/Prepared   undone   create   controller   Absent                    # resolved: withdrawn
 Creating      children  create      controller   Running/Failed
 Creating      children  create      controller   Suspended/Undefined/Terminated   # resolved: as most members are
 Creating      undone    create      controller   Absent                       # resolved: rolled back
@@ -358,29 +358,45 @@ def test_a_moving_group_lets_no_other_action_in(kind: str, state: str, running: 
 @pytest.mark.req("S0-04")
 @pytest.mark.parametrize("state", ["Preparing", "Creating"])
 def test_an_infrastructure_that_is_being_made_lets_no_action_in(state: str) -> None:
-    for action in GROUP_ACTIONS["mci"]:
+    for action in {*GROUP_ACTIONS["mci"]} - {"withdraw"}:
         for force in (False, True):
             assert ask_meanwhile("mci", state, "create", "Absent", action, force=force) == NO
 
 
 @pytest.mark.req("S0-04")
-def test_only_a_held_infrastructure_is_continued_or_withdrawn() -> None:
+def test_only_a_held_infrastructure_is_continued() -> None:
     mci = KINDS["mci"]
     held = Snapshot("Prepared", operation=Operation("create", "Absent", phase=Phase.HELD, hold=True))
-    acting = Snapshot("Prepared", operation=Operation("create", "Absent"))
     go_on = decide(mci, held, Request("continue"))
     assert isinstance(go_on, Decision)
     assert [m.target for m in go_on.moves] == ["Creating"]
-    give_up = decide(mci, held, Request("withdraw"))
+    for state in ("Preparing", "Prepared", "Creating"):
+        acting = Snapshot(state, operation=Operation("create", "Absent"))
+        assert isinstance(decide(mci, acting, Request("continue")), Refusal)
+    for state in ("Absent", "Running", "Suspended", "Undefined", "Failed", "Terminated"):
+        assert ask("mci", state, "continue") == NO
+
+
+@pytest.mark.req("S0-17")
+@pytest.mark.parametrize(("state", "phase"), [("Preparing", "acting"), ("Prepared", "acting"), ("Prepared", "held")])
+def test_withdraw_takes_a_creation_back_before_the_first_vm(state: str, phase: str) -> None:
+    mci = KINDS["mci"]
+    making = Snapshot(state, operation=Operation("create", "Absent", phase=Phase(phase), hold=phase == "held"))
+    give_up = decide(mci, making, Request("withdraw"))
     assert isinstance(give_up, Decision)
     assert give_up.moves == ()
+    late = Report(Trigger.DONE, give_up.after.fence, actor=Actor.CONTROLLER)
+    assert isinstance(decide(mci, give_up.after, late), Refusal)  # the step that was at it is not heard any more
     taken_back = decide(mci, give_up.after, Children((), remaining=0))
     assert isinstance(taken_back, Decision)
     assert [m.target for m in taken_back.moves] == ["Absent"]
-    for action in ("continue", "withdraw"):
-        assert isinstance(decide(mci, acting, Request(action)), Refusal)
-        for state in ("Absent", "Running", "Suspended", "Undefined", "Failed", "Terminated"):
-            assert ask("mci", state, action) == NO
+
+
+@pytest.mark.req("S0-17")
+@pytest.mark.parametrize("state", ["Creating", "Absent", "Running", "Suspended", "Undefined", "Failed", "Terminated"])
+def test_withdraw_is_rejected_where_no_creation_waits_for_its_first_vm(state: str) -> None:
+    operation = Operation("create", "Absent") if state == "Creating" else None
+    assert isinstance(decide(KINDS["mci"], Snapshot(state, operation=operation), Request("withdraw")), Refusal)
 
 
 def test_a_group_that_holds_back_goes_on_by_itself_otherwise() -> None:

@@ -201,6 +201,21 @@ async def test_a_withdrawn_creation_leaves_nothing(grounds: Grounds) -> None:
             assert there["instances"] == []
 
 
+@pytest.mark.req("S0-17")
+async def test_creation_withdrawn_while_it_is_prepared_leaves_nothing(grounds: Grounds) -> None:
+    async with place(grounds) as here:
+        await here.worlds["azure"].fault(kind="slow", verb="create-network", seconds=60)
+        operation = await here.ask("web", "create", here.file(1, 1))
+
+        async def waits() -> bool:
+            return "is being made" in await here.says(operation)
+
+        await until(waits)
+        await here.ask("web", "withdraw")
+        assert await here.outcome(operation) == "undone"
+        assert await here.state("web") == "Absent"
+
+
 async def _is(here: Place, name: str, state: str) -> bool:
     return await here.state(name) == state
 
@@ -275,8 +290,11 @@ async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: 
     async with place(grounds) as here:
         assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
         assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "done"
-        for action in ("suspend", "resume", "reboot", "refine"):
-            for name in ("web", "web/front"):
+        for name in ("web", "web/front"):
+            nothing = await here.answer(name, "refine")
+            assert isinstance(nothing, Taken)
+            assert nothing.idle
+            for action in ("suspend", "resume", "reboot"):
                 refused = await here.answer(name, action)
                 assert isinstance(refused, Refusal), (name, action)
                 assert refused.code is Code.NO_MEMBER

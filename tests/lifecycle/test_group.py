@@ -11,7 +11,7 @@ from stead.catalog import KINDS
 from stead.lifecycle.aggregate import reached
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.group import as_class
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Action, Awaits, Fold, moving, settled
@@ -134,9 +134,48 @@ def test_a_forced_terminate_reaches_the_failed() -> None:
     assert states(yes({"Failed": 2}, Request("terminate", force=True, reason="x"), "Failed").acting) == {"Failed"}
 
 
-def test_an_empty_group_can_be_terminated() -> None:
-    answer = yes({}, Request("terminate", force=True, reason="nothing came up"), "Failed")
-    assert answer.parent.after.state == "Terminating"
+@pytest.mark.req("S0-06")
+@pytest.mark.parametrize("kind", ["mci", "subgroup"])
+def test_failed_group_without_members_is_terminated_only_by_force(kind: str) -> None:
+    empty = Group(Snapshot("Failed"), VM, {})
+    refused = decide(KINDS[kind], empty, Request("terminate"))
+    assert isinstance(refused, Refusal)
+    assert refused.code is Code.WRONG_STATE
+    assert refused.reasons[0].says == "terminate cannot start in Failed; it could be forced, with a reason"
+    forced = decide(KINDS[kind], empty, Request("terminate", force=True, reason="nothing came up"))
+    assert isinstance(forced, GroupDecision)
+    assert forced.parent.after.state == "Terminating"
+
+
+@pytest.mark.req("S0-05")
+@pytest.mark.parametrize("kind", ["mci", "subgroup"])
+@pytest.mark.parametrize("members", [{"Terminated": 5}, {}])
+def test_terminate_of_terminated_group_moves_nothing(kind: str, members: Mapping[str, int]) -> None:
+    classes = {Snapshot(name): n for name, n in members.items()}
+    answer = decide(KINDS[kind], Group(Snapshot("Terminated"), VM, classes), Request("terminate", operation="op"))
+    assert isinstance(answer, GroupDecision)
+    assert (answer.parent.moves, answer.parent.after.operation) == ((), None)
+    assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("terminate", Outcome.DONE)]
+
+
+def test_terminate_of_terminated_and_failed_members_names_the_failed_ones() -> None:
+    answer = yes({"Terminated": 2, "Failed": 1}, Request("terminate"), "Terminated")
+    assert (states(answer.skipped), answer.parent.after.state) == ({"Failed"}, "Terminating")
+
+
+@pytest.mark.req("S0-15")
+@pytest.mark.parametrize("members", [{"Running": 2, "Suspended": 1}, {"Terminated": 1}, {}])
+def test_refine_with_nothing_to_refine_is_done_and_moves_nothing(members: Mapping[str, int]) -> None:
+    answer = yes(members, Request("refine", operation="op"))
+    assert (answer.parent.moves, answer.parent.after.operation) == ((), None)
+    assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("refine", Outcome.DONE)]
+
+
+def test_refine_is_rejected_while_a_member_that_it_may_concern_is_busy() -> None:
+    held = Snapshot("Failed", blocked=Holder("op-7", "terminate", "/ns/mci/a/1"))
+    answer = decide(MCI, Group(Snapshot("Running"), VM, {Snapshot("Running"): 2, held: 1}), Request("refine"))
+    assert isinstance(answer, Refusal)
+    assert answer.code is Code.NO_MEMBER
 
 
 def test_a_class_is_a_snapshot_less_what_tells_members_apart() -> None:

@@ -338,8 +338,8 @@ MCI = Lifecycle(
         ),
         Action(
             "withdraw",
-            "Give up a creation that is held, and take back what it made.",
-            ("Prepared",),
+            "Give up a creation before its first VM, and take back what it made.",
+            ("Preparing", "Prepared"),
             (),
             "Absent",
             by=(Actor.USER, Actor.CLOCK),
@@ -360,6 +360,7 @@ MCI = Lifecycle(
         ),
     ),
     moves=(
+        Move("Preparing", Trigger.UNDONE, "create", Actor.CONTROLLER, "Absent"),
         Move("Prepared", Trigger.UNDONE, "create", Actor.CONTROLLER, "Absent"),
         Move("Creating", Trigger.UNDONE, "create", Actor.CONTROLLER, "Absent"),
     ),

@@ -87,10 +87,11 @@ class Admission:
         known = await self.answered(wish)
         if known is not None:
             return known
-        nobody = await self._nobody(lifecycle, wish)
-        if nobody is not None:
-            await self._tell(wish, nobody)
-            return nobody
+        settled = await self._by_members(lifecycle, wish)
+        if isinstance(settled, Refusal):
+            await self._tell(wish, settled)
+        if settled is not None:
+            return settled
         wish = await self._placed(wish)
         wish = replace(wish, place=place_of(lifecycle, wish.request.action, wish.path, wish.spec))
         queue = ""
@@ -150,6 +151,8 @@ class Admission:
         wish = again(head, Actor(head["actor"]), head["principal"])
         waits = replace(wish.request, on_conflict=OnConflict.QUEUE)  # whatever the lifecycle says by now
         answer = await self._turn(replace(wish, request=waits), head)
+        if isinstance(answer, Accepted):
+            return await self._leave(head, Outcome.DONE)
         if isinstance(answer, Moved):
             if answer.decision.queued or answer.decision.joined:
                 return False
@@ -159,13 +162,13 @@ class Admission:
             return await self._leave(head, Outcome.REFUSED, answer)
         return answer is not None and answer.kind == "gone"
 
-    async def _turn(self, wish: Wish, head: Mapping[str, Any]) -> Answer:
+    async def _turn(self, wish: Wish, head: Mapping[str, Any]) -> Answer | Accepted:
         lifecycle = await self.mover.kinds.find(wish.kind)
         if lifecycle is None:
             return Refusal((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
         wish = await self._placed(wish)
         begin = replace(self._begin(wish, head["queue"]), id=head["operation"], request=head["request"], waited=True)
-        answer = await self._nobody(lifecycle, wish) or await self.mover.tell(self._told(wish, begin))
+        answer = await self._by_members(lifecycle, wish) or await self.mover.tell(self._told(wish, begin))
         if answer is None or (isinstance(answer, Refusal) and _missing(lifecycle, wish, answer)):
             return Refusal((Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),), "")
         return answer
@@ -272,8 +275,8 @@ class Admission:
         conflict = await self.mover.store.key(wish.principal, wish.key, wish.fingerprint())
         return None if conflict is None else await self._repeated(conflict)
 
-    async def _nobody(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | None:
-        """Of a group: a refusal, where no member could follow. It is asked once per class of members."""
+    async def _by_members(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | Accepted | None:
+        """Of a group: what its members say to it, where none would act; decided once per class of members."""
         action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
         if action is None or member is None or member.action(action.members) is None or makes(member, action.members):
             return None
@@ -282,8 +285,10 @@ class Admission:
             return None
         classes = by_class(await member_classes(self.mover.store, lifecycle, wish.path, wish.failed_of))
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
-        if not isinstance(answer, Refusal) or answer.code is not Code.NO_MEMBER:
-            return None
+        if not isinstance(answer, Refusal):
+            return Accepted("", idle=True) if answer.parent.ended and not answer.parent.moves else None
+        if answer.code is not Code.NO_MEMBER:
+            return answer if answer.code in (Code.WRONG_STATE,) else None
         holders = tuple((await self.mover.store.held_below(wish.path)).values()) if action.leaves_out else ()
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
 

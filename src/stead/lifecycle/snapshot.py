@@ -152,3 +152,8 @@ class Snapshot:
     def taken(self) -> bool:
         """Whether somebody has custody of an order for it."""
         return self.work is not None and self.work.taken
+
+    @property
+    def held(self) -> bool:
+        """Whether its operation waits for continue or withdraw, and nothing changes by itself until then."""
+        return self.operation is not None and self.operation.phase is Phase.HELD

@@ -113,6 +113,8 @@ class MciInfo(Said):
     status_count: StatusCount
     target_status: str
     target_action: str
+    system_message: str
+    """Why it failed, where it did; the last error of its own."""
     sub_groups: list[SubGroupInfo]
     vm: list[VmInfo]
     spec: dict[str, Any]

@@ -71,6 +71,7 @@ def info(picture: Picture) -> MciInfo:
     spec = picture.standing.resource.spec
     return MciInfo(
         **_stands(picture.standing),
+        system_message=picture.errors.get(picture.standing.resource.path, ""),
         description=str(spec.get("description", "")),
         sub_groups=subgroups(picture),
         vm=vms(picture),

@@ -84,7 +84,7 @@ class Picture:
     members: tuple[Resource, ...]
     """In order of path, as many as were asked for."""
     errors: Mapping[str, str]
-    """By path, the last error of members in a bad state, where there was one."""
+    """By path, the last error of the group and of members in a bad state, where there was one."""
 
 
 PAGE = 1000
@@ -109,7 +109,7 @@ async def picture(view: View, path: str, limit: int = 0, groups: str = "") -> Pi
         if any(shown.counts.get(f"count{state}") for state in BAD):
             shown = replace(shown, worst=await _worst(store, path, MEMBER))
         members = await _below(view, store, MEMBER, path, limit)
-        bad = [member.path for member in members if member.state in BAD]
+        bad = [one.path for one in (shown.resource, *members) if one.state in BAD]
         return Picture(
             shown,
             tuple(await _below(view, store, groups, path, sys.maxsize) if groups else ()),
@@ -154,7 +154,7 @@ def _standing(view: View, found: Counted, acting: Running | None) -> Standing:
         resource=view.with_members(view.shown(row), all_),
         text=aggregate.status_text(all_, order),
         counts=aggregate.status_count(all_, tuple(s.name for s in member.states if s.name not in gone)),
-        settled=row.snapshot.operation is None and aggregate.is_settled(member, all_),
+        settled=(row.snapshot.operation is None or row.snapshot.held) and aggregate.is_settled(member, all_),
         target_action=acting.action.capitalize() if acting is not None else NONE,
         target_status=acting.aims_at if acting is not None else NONE,
         acting=acting,

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from stead.lifecycle.decide.request import on_request
-from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.decide.request import on_request, wrong_state
+from stead.lifecycle.decision import Code, Decision, Ended, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import BACK, Actor, Fold, StateClass
@@ -77,8 +77,11 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
             reached[cls] = answer
         else:
             acting[cls] = answer
-    if lc.fold is Fold.DOMINANT and not acting and not reached and _has_to_act(lc, group, req.action):
-        return _nobody(group, skipped)
+    if lc.fold is Fold.DOMINANT and not acting:
+        instead = _without_acting(lc, group, req, reached, skipped)
+        if isinstance(instead, Refusal):
+            return instead
+        parent = instead or parent
     return GroupDecision(parent, acting, reached, skipped, group.classes)
 
 
@@ -120,13 +123,40 @@ def makes(member: Lifecycle, action: str) -> bool:
     return known is not None and absent and member.initial.name in known.starts
 
 
-def _has_to_act(lc: Lifecycle, group: Group, name: str) -> bool:
-    """Whether an action makes sense only if some member follows. An empty group can be removed, and filled."""
-    action = lc.action(name)
-    if group.classes or action is None:
-        return True
-    leaves = action.ends != BACK and lc.state(action.ends).cls in (StateClass.ABSENT, StateClass.FINAL)
-    return not leaves and not makes(group.member, action.members)
+def _without_acting(
+    lc: Lifecycle,
+    group: Group,
+    req: Request,
+    reached: Mapping[Snapshot, Decision],
+    skipped: Mapping[Snapshot, Refusal],
+) -> Decision | Refusal | None:
+    """What becomes of an action for which no member acts; None where the group goes its way all the same.
+
+    There is nothing to do where every member is where the action leads, and where an action that takes members out
+    finds none to take out. An empty group can be removed, and filled.
+    """
+    action, snap = lc.action(req.action), group.snapshot
+    assert action is not None
+    nothing = Decision(after=snap, ended=(Ended(action.name, Outcome.DONE, req.operation),))
+    if reached:
+        return None if skipped else nothing
+    if action.ends == BACK:
+        return (
+            nothing
+            if all(answer.code is Code.WRONG_STATE for answer in skipped.values())
+            else _nobody(group, skipped)
+        )
+    if group.classes:
+        return _nobody(group, skipped)
+    if makes(group.member, action.members):
+        return None
+    if lc.state(action.ends).cls not in (StateClass.ABSENT, StateClass.FINAL):
+        return _nobody(group, skipped)
+    if snap.state == action.ends:
+        return nothing
+    if action.forceable and not req.force and lc.state(snap.state).cls is StateClass.FINAL:
+        return wrong_state(lc, snap, req, could_be_forced=True)
+    return None
 
 
 def _nobody(group: Group, skipped: Mapping[Snapshot, Refusal]) -> Refusal:

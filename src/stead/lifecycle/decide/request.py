@@ -96,7 +96,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
         elif snap.state not in action.starts:
             raise NoRow(snap.state)
     except NoRow:
-        return _wrong_state(lc, snap, req)
+        return wrong_state(lc, snap, req)
     if not (action.through or action.verbs or action.members):
         return _at_once(draft, action, req)
     if action.respec:
@@ -127,7 +127,7 @@ def _at_once(draft: Draft, action: Action, req: Request) -> Decision:
 def _beside(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
     """An operation that runs beside others: its claim is on a path below, and nothing moves here."""
     if snap.state not in action.starts:
-        return _wrong_state(lc, snap, req)
+        return wrong_state(lc, snap, req)
     return Decision(after=snap, claims=(ClaimChange.TAKE,), beside=True)
 
 
@@ -194,7 +194,7 @@ def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action
         if first:
             draft.move(Trigger.REQUEST, action.name, req.actor, first)
     except NoRow:
-        return _wrong_state(lc, snap, req)
+        return wrong_state(lc, snap, req)
     for gone in (snap.hidden, running):
         if gone is not None:
             draft.ended.append(Ended(gone.action, Outcome.DISPLACED, gone.id))
@@ -224,16 +224,19 @@ def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action
 
 
 def _steer(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
-    """A word to an operation that is held."""
+    """A word to an operation: go on with what is held, or give up what has not begun its work."""
     op = snap.operation
-    if op is None or op.action != action.steers or op.phase is not Phase.HELD or snap.state not in action.starts:
-        return _wrong_state(lc, snap, req)
+    phases = (Phase.HELD,) if action.through else (Phase.HELD, Phase.ACTING)
+    if op is None or op.action != action.steers or op.phase not in phases or snap.state not in action.starts:
+        return wrong_state(lc, snap, req)
     draft = Draft(lc, snap)
     if action.through:
         draft.set_op(hold=False)
         draft.move(Trigger.REQUEST, action.name, req.actor, action.through[0])
         draft.enter()
     else:
+        if op.phase is Phase.ACTING:
+            draft.withdraw()  # the controller may be at a step of it, and stops
         draft.undo()
     return draft.decision()
 
@@ -253,7 +256,7 @@ def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
         return Refusal(tuple(needs), snap.state)
     action = _failed(lc, snap)
     if action is None:
-        return _wrong_state(lc, snap, req)
+        return wrong_state(lc, snap, req)
     origin = snap.kept[1] if snap.kept else action.starts[0]
     draft = Draft(lc, snap)
     draft.set(operation=Operation(action.name, origin=origin, id=req.operation, by=req.by, since=req.at))
@@ -288,14 +291,13 @@ def _holder(op: Operation) -> Holder:
     return Holder(operation=op.id, action=op.action, path="", by=op.by, since=op.since)
 
 
-def _wrong_state(lc: Lifecycle, snap: Snapshot, req: Request) -> Refusal:
+def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced: bool = False) -> Refusal:
+    """That an action cannot start in the state that the resource is in."""
     can = allowed(lc, snap, req.actor)
-    action = lc.action(req.action)
     says = f"{req.action} cannot start in {snap.state}"
-    if action is not None and action.forceable and not req.force:
-        rows = lc.rows(snap.state, Trigger.REQUEST, action.name)
-        if any(row.forced for row in rows):
-            says += "; it could be forced, with a reason"
+    rows = lc.rows(snap.state, Trigger.REQUEST, req.action)
+    if not req.force and (could_be_forced or any(row.forced for row in rows)):
+        says += "; it could be forced, with a reason"
     state = lc.state(snap.state)
     moving = state.cls is StateClass.MOVING
     retry = RETRY if moving and state.awaits is not Awaits.CONTROLLER else None

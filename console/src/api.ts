@@ -86,7 +86,7 @@ export interface LifecycleState {
 }
 export interface LifecycleAction {
   name: string; says: string; starts: string[]; through: string[]; ends: string; fails: string; by: string[];
-  undo: string; forceable: boolean; respec: boolean; steers: string;
+  undo: string; forceable: boolean; respec: boolean; steers: string; observes: boolean; needs_reason: boolean;
 }
 export interface LifecycleMove {
   source: string; trigger: string; on: string; actor: string; target: string; forced: boolean;

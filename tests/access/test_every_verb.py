@@ -144,6 +144,29 @@ def a_host(house: House) -> None:
     house.cell.run(house.cell.store.put_host("spare", "rack.a", {}, None))
 
 
+def _observing() -> Iterator[tuple[str, Rule]]:
+    """To observe what there is: for operators; to record what was observed: for admins."""
+    for noun, path, before in (
+        ("mci", "shop/web", None),
+        ("subgroup", "shop/web/g", None),
+        ("vm", "shop/web/g/1", None),
+        ("network", "shop/networks/sim.a.own", there("network", "networks")),
+        ("securitygroup", "shop/securitygroups/sim.a.own", there("securitygroup", "securitygroups")),
+        ("sshkey", "shop/sshkeys/sim.a.own", there("sshkey", "sshkeys")),
+        ("cluster", "shop/site/c", at_a_site),
+        ("app", "shop/site/c/a", at_a_site),
+        ("cloudspace", "shop/space", in_a_datacenter),
+        ("machine", "shop/space/m", in_a_datacenter),
+        ("disk", "shop/space/d", in_a_datacenter),
+        ("image", "shop/debian", in_a_datacenter),
+        ("system", "shop/town", a_system),
+        ("service", "shop/town/api", a_system),
+        ("job", "shop/town/load", a_system),
+    ):
+        yield f"{noun} refresh", Rule(ACT, f"{path} --detach", before=before)
+        yield f"{noun} accept-observed", Rule(FORCE, f"{path} --reason mended --detach", seen=True, before=before)
+
+
 CEDAR = 'forbid (principal, action == Action::"terminate", resource == Resource::"/none");'
 RULES: dict[str, Rule | None] = {
     "dev": LOCAL,
@@ -282,6 +305,7 @@ RULES: dict[str, Rule | None] = {
     },
     "app logs": Rule(SEE, "shop/site/c/a", before=at_a_site),
     **dict(_private_cloud()),
+    **dict(_observing()),
     "bin": Rule(KNOWN),
     "journal show": Rule(KNOWN),
     "journal head": Rule(CELL, hidden=False),

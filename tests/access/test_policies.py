@@ -48,6 +48,17 @@ def test_what_the_roles_may(role: str, view: bool, act: bool, force: bool, admin
     assert who.judged
 
 
+@pytest.mark.req("S0-02")
+def test_observed_state_is_accepted_by_admins_and_whomever_a_policy_permits_it() -> None:
+    policies = Policies()
+    assert not policies.judge(caller("operator@shop"), "accept-observed", WEB).allowed
+    assert policies.judge(caller("operator@shop"), "refresh", WEB).allowed
+    assert policies.judge(caller("admin@shop"), "accept-observed", WEB).allowed
+    text = 'permit (principal, action == Action::"accept-observed", resource in Resource::"/shop");'
+    given = Policies({"repair": text}, ["accept-observed", "refresh"])
+    assert given.judge(caller("operator@shop"), "accept-observed", WEB).allowed
+
+
 def test_the_roles_look_at_namespaces_alone() -> None:
     assert Policies().looks_at == {"namespace"}
 

@@ -42,9 +42,9 @@ from stead.controller.steps import Steps, Work
 from stead.controller.takes import Takes
 from stead.controller.view import Caller, Service, View
 from stead.controller.wish import Wish
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.change import Custody, Written
@@ -267,6 +267,10 @@ class Cell:
             state,
         )
         await self._hand.execute("DELETE FROM claims WHERE path = $1", path)
+
+    def state(self, path: str, state: str) -> None:
+        """The operation on a resource has come to another of its states."""
+        self.run(self._hand.execute("UPDATE resources SET state = $2 WHERE path = $1", path, state))
 
     def numbered(self) -> int:
         """Everything that has committed is in the journal now; its last position."""

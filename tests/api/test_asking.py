@@ -40,7 +40,7 @@ def test_what_would_be_let_in(cell: Cell, web: httpx.Client, ns: str) -> None:
     before = trace(cell, web, ns)
     said = explain(web, path, "suspend")
     assert (said["allowed"], said["reasons"], said["remedies"], said["state"]) == (True, [], [], "Running")
-    assert said["allowed_actions"] == ["suspend", "reboot", "terminate"]
+    assert said["allowed_actions"] == ["suspend", "reboot", "terminate", "refresh"]
     assert trace(cell, web, ns) == before
 
 

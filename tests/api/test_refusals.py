@@ -37,7 +37,7 @@ def test_a_wrong_state_names_what_could_be_asked(cell: Cell, web: httpx.Client, 
     running(cell, web, path)
     answer = web.post(f"/v1/resources{path}?action=resume")
     said = problem(answer, 409, "wrong-state")
-    assert said["allowed_actions"] == ["suspend", "reboot", "terminate"]
+    assert said["allowed_actions"] == ["suspend", "reboot", "terminate", "refresh"]
     assert "retry-after" not in answer.headers
     assert "holder" not in said
 

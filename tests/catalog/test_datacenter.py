@@ -455,4 +455,4 @@ def test_a_failed_request_says_so() -> None:
     answer = decide(KINDS["machine"], Snapshot("HALTED"), Request("pause"))
     assert isinstance(answer, Refusal)
     assert answer.state == "HALTED"
-    assert set(answer.allowed) == {"start", "add-disk", "attach-disk", "detach-disk", "delete", "destroy"}
+    assert set(answer.allowed) == {"start", "add-disk", "attach-disk", "detach-disk", "delete", "destroy", "refresh"}

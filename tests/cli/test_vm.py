@@ -155,7 +155,7 @@ def test_a_refusal_says_why_who_and_what_instead(cell: Cell, ns: str, stead: Ste
     cell.settle(f"/{path}")
     said = stead("vm", "resume", path).err.splitlines()
     assert said[0] == "error: resume cannot start in Running; it could be forced, with a reason [wrong-state]"
-    assert "  could be asked instead: suspend, reboot, terminate" in said
+    assert "  could be asked instead: suspend, reboot, terminate, refresh" in said
 
 
 def test_force_needs_a_reason(cell: Cell, ns: str, stead: Stead) -> None:

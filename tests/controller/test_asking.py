@@ -17,8 +17,8 @@ from stead.controller.admission import Admission
 from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
 from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, View
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Report
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.change import Custody
@@ -26,7 +26,7 @@ from tests.tiers import first_fast
 
 VM = KINDS["vm"]
 ME = Custody("me", 1)
-BEGUN_BY = {action.through[0]: action for action in VM.actions if Actor.USER in action.by}
+BEGUN_BY = {action.through[0]: action for action in VM.actions if Actor.USER in action.by and action.through}
 """The moving states, each with the action that leads there."""
 STATES = tuple(state.name for state in VM.states)
 ACTIONS = (*(action.name for action in VM.actions), "explode")

@@ -19,9 +19,9 @@ from stead.controller.groups import Groups
 from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
 from stead.controller.wish import Wish
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Report, Request
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store

@@ -17,11 +17,11 @@ from stead.controller.leasing import Booking
 from stead.controller.mover import Moved, Told
 from stead.controller.steps import Steps
 from stead.controller.wish import Wish
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
 from stead.lifecycle.events import Due, Report, Request
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Row, Store
 from tests import errands

@@ -13,8 +13,8 @@ from stead.controller.clock import Clock
 from stead.controller.grants import Grants
 from stead.controller.mover import Told
 from stead.controller.wish import Wish
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.events import Due, Report, Request
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store.change import Written

@@ -83,7 +83,7 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
         assert row.facts == {"serial": 7}
         refused = await one.admission.ask(Wish("certificate", PATH, Request("delete"), "ann"))
         assert isinstance(refused, Refusal)
-        assert refused.allowed == ("revoke",)
+        assert refused.allowed == ("revoke", "refresh")
         await ask(one, "revoke")
         await settled(one, "Revoked", PATH)
         (tmp_path / "kept" / "no").touch()

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decide.draft import PROBE, awaited
+from stead.lifecycle.decide.draft import awaited
 from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Order, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Children, Due, Event, Report, Request, Take
 from stead.lifecycle.explore import Bounds, explore
 from stead.lifecycle.explore.machine import Decide
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, BROKEN, Action, Actor, Awaits, Trigger, final, moving, settled
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot
 from stead.lifecycle.table import observations

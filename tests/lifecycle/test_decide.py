@@ -129,7 +129,7 @@ class TestAnOrdinaryAction:
     def test_a_refusal_says_what_could_be_asked_instead(self) -> None:
         refusal = no(VM, Snapshot("Suspended"), Request("suspend"))
         assert refusal.code is Code.WRONG_STATE
-        assert refusal.allowed == ("resume", "terminate")
+        assert refusal.allowed == ("resume", "terminate", "refresh")
         assert "forced" in no(VM, Snapshot("Failed"), Request("terminate")).reasons[0].says
 
 

@@ -269,6 +269,7 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
         gone=draw(known | st.just("")),
         broken=draw(known | st.just("")),
         misses=draw(st.integers(0, 99)),
+        observed_alone=draw(FLAGS),
         presence=draw(FLAGS),
     )
 
@@ -312,6 +313,7 @@ def test_times_are_written_as_people_say_them(text: str, value: int) -> None:
 def test_the_form_has_the_fields_and_the_defaults_of_the_row(row: type[Any], model: type[Any]) -> None:
     fields = {f.name: f for f in dataclasses.fields(row)}
     fields.pop("pace", None)  # a cell's, for all its kinds
+    fields.pop("observes", None)  # of the actions that every reader derives
     assert set(model.model_fields) == set(fields)
     unlike = {("State", "seen"), ("Action", "through"), ("Lifecycle", "actions")}
     for name, field in fields.items():

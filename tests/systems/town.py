@@ -17,9 +17,9 @@ from stead.controller.healers.numbering import Numbering
 from stead.controller.mover import Told
 from stead.controller.steps import Steps
 from stead.controller.wish import Wish
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Due, OnConflict, Report, Request
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.store import Row, Store
 from tests import errands

@@ -33,7 +33,6 @@ async function ask(path: string, action: string, body: Record<string, unknown> =
 interface Props { of: Resource; lifecycle: Lifecycle; reload: () => void }
 
 export function Actions({ of, lifecycle, reload }: Props) {
-  // What outranks the others is let in where it cannot start otherwise: that is said only of what is asked about.
   const first = (lifecycle.actions.find((action) => action.name === 'delete') ?? lifecycle.actions[0])?.name ?? 'create';
   // One question for all buttons. The answer changes with the members of a group, and with whoever holds what is above it.
   const near = (line: Line) => below(of.path)(line) || of.path.startsWith(`${line.path}/`);
@@ -43,11 +42,10 @@ export function Actions({ of, lifecycle, reload }: Props) {
   const busy = useSignal('');
   const said = explained.data;
   const allowed = new Set(said?.allowed_actions ?? []);
-  if (said?.allowed && !said.joins && !said.idle) allowed.add(said.action);
   const mine = lifecycle.actions.filter((action) => (action.by.includes('user') || action.by.includes('admin')) && plain(action, lifecycle, of.state) && !NAMING[of.kind]?.includes(action.name));
   const click = async (action: LifecycleAction) => {
     if (!allowed.has(action.name)) refused.value = action;
-    else if (GRAVE.test(action.name) || lifecycle.members) confirming.value = action;
+    else if (GRAVE.test(action.name) || lifecycle.members || action.needs_reason) confirming.value = action;
     else {
       busy.value = action.name;
       await ask(of.path, action.name);
@@ -79,7 +77,8 @@ function Confirm({ of, action, close }: { of: Resource; action: LifecycleAction;
   const reason = useSignal('');
   const busy = useSignal(false);
   useEffect(() => {
-    call<Rehearsal>('POST', `/v1/resources/${at(of.path)}`, { action: action.name, dry_run: true }, {}).then(
+    const why = action.needs_reason ? { reason: 'dry run' } : {};
+    call<Rehearsal>('POST', `/v1/resources/${at(of.path)}`, { action: action.name, dry_run: true }, why).then(
       (found) => { plan.value = found; }, (error: Error) => { plan.value = error; },
     );
   }, []);
@@ -99,8 +98,8 @@ function Confirm({ of, action, close }: { of: Resource; action: LifecycleAction;
           {found.members.length > 0 && <ul>{found.members.map((part) => <li key={part.state + part.does}><b>{number(part.members)}</b> in {part.state}: {part.does === 'acts' ? `go to ${part.target}` : part.does === 'skipped' ? 'are skipped' : part.does === 'joins' ? 'are at it already' : 'nothing to do'}</li>)}</ul>}
         </div>
       )}
-      {grave && <label class="field">Reason, for the record<input value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>}
-      <div class="buttons"><button class={`primary ${grave ? 'danger' : ''}`} disabled={busy.value || found instanceof Error} data-testid="confirm-yes" onClick={() => void go()}>{action.name}</button><button onClick={close}>Leave it</button></div>
+      {(grave || action.needs_reason) && <label class="field">{action.needs_reason ? 'Reason, kept in the journal' : 'Reason, for the record'}<input data-testid="reason" value={reason.value} onInput={(event) => { reason.value = event.currentTarget.value; }} /></label>}
+      <div class="buttons"><button class={`primary ${grave ? 'danger' : ''}`} disabled={busy.value || found instanceof Error || (action.needs_reason && !reason.value.trim())} data-testid="confirm-yes" onClick={() => void go()}>{action.name}</button><button onClick={close}>Leave it</button></div>
     </Dialog>
   );
 }
@@ -109,7 +108,7 @@ function Why({ of, action, close }: { of: Resource; action: LifecycleAction; clo
   const reason = useSignal('');
   const why = useLive<Explanation>(`why ${of.path} ${action.name}`, () => get('/v1/explain', { path: of.path, action: action.name }), { concerns: (line) => line.path === of.path });
   const said = why.data;
-  const force = action.forceable || said?.remedies.some((one) => one.what === 'force');
+  const force = said?.remedies.some((one) => one.what === 'force');
   const go = async (body: Record<string, unknown>) => { if (await ask(of.path, action.name, body)) close(); };
   return (
     <Dialog title={`Why not ${action.name}?`} close={close} testid="explain">

@@ -1,7 +1,7 @@
 /** One operation: how far it is, when what happened to whom, and why some failed. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Problem, call, get, type Accepted, type Bar, type Operation, type Timeline } from '../api.ts';
+import { Problem, call, get, type Accepted, type Bar, type Explanation, type Operation, type Timeline } from '../api.ts';
 import { health, learnt, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { segments, windowOf, type Window } from '../logic/bars.ts';
@@ -85,6 +85,10 @@ function Header({ op, left, reload }: { op: Operation; left: Bar[]; reload: () =
     }
   };
   const ended = op.outcome !== null;
+  const failed = ended && op.outcome !== 'done' && op.outcome !== 'displaced';
+  // Of a single resource it is known beforehand whether a retry would be accepted; of a group its failed members say so.
+  const explained = useLive<Explanation | null>(`retry ${op.id} ${op.outcome}`, async () => (failed && op.total <= 1 ? get<Explanation>('/v1/explain', { path: op.path, action: op.action }) : null), { concerns: (line) => line.path === op.path });
+  const may = !explained.data || explained.data.allowed_actions.includes(op.action);
   return (
     <div class="top">
       <h1>{op.action} <Go to={toThing(op.place ?? op.path, op.kind)}>{op.place ?? op.path}</Go></h1>
@@ -93,7 +97,7 @@ function Header({ op, left, reload }: { op: Operation; left: Bar[]; reload: () =
       <div class="buttons">
         {op.queued && <button onClick={() => void ask('promote')} data-testid="promote">Promote</button>}
         {!ended && <button class="danger" disabled={op.cancelled} onClick={() => void ask('cancel')} data-testid="cancel">{op.cancelled ? 'Ending' : 'Cancel'}</button>}
-        {ended && op.outcome !== 'done' && op.outcome !== 'displaced' && <button class="primary" onClick={() => void retry(false)} data-testid="retry">Retry</button>}
+        {failed && <button class={may ? 'primary' : 'refused'} data-allowed={may} title={may ? undefined : 'Not now: click to see why.'} onClick={() => void retry(false)} data-testid="retry">Retry</button>}
       </div>
       {refused.value && (
         <Dialog title={`Why not ${op.action} again?`} close={() => { refused.value = null; }} testid="force-retry">

@@ -208,7 +208,7 @@ export function JournalLines({ of, path }: { of: Line[]; path: string }) {
               {' '}<span class="whole"><span class="dim">by {line.principal || line.actor}</span>
               {line.operation && <> <Go to={toOperation(line.operation)} aria-label={`Operation of ${line.word}`}>↗</Go></>}</span>
               {error !== undefined && <div class="err">{String(error)}</div>}
-              {line.change['force'] === true && <div>forced: {String(line.change['reason'])}</div>}
+              {line.change['reason'] !== undefined && <div>{line.change['force'] === true ? 'forced' : 'reason'}: {String(line.change['reason'])}</div>}
             </div>
           </div>
         );

@@ -50,6 +50,10 @@ class LifecycleAction(Wire):
     """It brings a new spec."""
     steers: str
     """Not an operation of its own: a word to the running operation of this action."""
+    observes: bool
+    """It observes the object, and changes nothing at the provider."""
+    needs_reason: bool
+    """A request has to say why."""
 
 
 class LifecycleMove(Wire):

@@ -112,6 +112,7 @@ LEASE = Lifecycle(
 
 RESERVATION = Lifecycle(
     kind="reservation",
+    observed_alone=False,
     says="The hosts of a lease.",
     parent="lease",
     states=(

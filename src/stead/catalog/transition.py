@@ -9,7 +9,7 @@ _KINDS = {lc.kind: lc for lc in (MACHINE, CLOUDSPACE, ACCOUNT, DISK, IMAGE, NODE
 def validate_transition(object_type: str, init_state: str, desired_state: str) -> bool:
     """Whether one action leads an object of the private cloud from one static state to another.
 
-    The visible actions count: a hidden migration changes no state and is nobody's wish.
+    The visible actions count that change an object: not a hidden migration, and not an observation.
     """
     lifecycle = _KINDS.get(object_type)
     if lifecycle is None:
@@ -17,5 +17,5 @@ def validate_transition(object_type: str, init_state: str, desired_state: str) -
     return any(
         init_state in action.starts and desired_state == (init_state if action.ends == BACK else action.ends)
         for action in lifecycle.actions
-        if not action.hidden
+        if not (action.hidden or action.observes)
     )

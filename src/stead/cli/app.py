@@ -18,7 +18,7 @@ from stead.cli.paths import AppPath
 from stead.cli.remote import Output, Server, Timeout
 from stead.cli.respec import respec
 from stead.cli.settings import File, Settings, Spec, merged, read_spec, set_fields
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND, NOUN = "appinst", "app"
@@ -164,6 +164,9 @@ for _action, _says in (
     ("delete", "Stop an app, and delete it."),
 ):
     add_verb(app, KIND, AppPath, _action, _says, "lab/berlin/one/web", NOUN)
+
+
+add_observing(app, KIND, AppPath, "lab/berlin/one/web", NOUN)
 add_list(app, KIND, APPS, "Apps", "stead app list lab/berlin --watch")
 add_show(
     app,

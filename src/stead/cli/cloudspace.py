@@ -15,7 +15,7 @@ from stead.cli.output import ListFormat
 from stead.cli.paths import CloudspacePath
 from stead.cli.remote import Output, Server, Timeout
 from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "cloudspace"
@@ -74,6 +74,9 @@ for _action, _says in (
     ("destroy", "Remove a deleted cloudspace for good."),
 ):
     add_verb(app, KIND, CloudspacePath, _action, _says, "acme/space")
+
+
+add_observing(app, KIND, CloudspacePath, "acme/space")
 add_list(app, KIND, CLOUDSPACES, "Cloudspaces", "stead cloudspace list acme")
 add_show(
     app,

@@ -13,7 +13,7 @@ from stead.cli.paths import ClusterPath
 from stead.cli.remote import Output, Server, Timeout
 from stead.cli.respec import respec
 from stead.cli.settings import File, Settings, merged, read_spec, set_fields, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND, NOUN = "clusterinst", "cluster"
@@ -84,6 +84,9 @@ for _action, _says in (
     ("delete", "Delete a cluster, after all apps in it."),
 ):
     add_verb(app, KIND, ClusterPath, _action, _says, "lab/berlin/one", NOUN)
+
+
+add_observing(app, KIND, ClusterPath, "lab/berlin/one", NOUN)
 add_list(app, KIND, CLUSTERS, "Clusters", "stead cluster list lab/berlin")
 add_show(
     app,

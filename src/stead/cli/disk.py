@@ -25,7 +25,7 @@ from stead.cli.output import ListFormat
 from stead.cli.paths import DiskPath
 from stead.cli.remote import Output, Server, Timeout, reach
 from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "disk"
@@ -146,6 +146,9 @@ for _action, _says in (
     ("destroy", "Remove a disk for good."),
 ):
     add_verb(app, KIND, DiskPath, _action, _says, "acme/space/data")
+
+
+add_observing(app, KIND, DiskPath, "acme/space/data")
 add_list(app, KIND, DISKS, "Disks", "stead disk list acme/space")
 add_show(
     app,

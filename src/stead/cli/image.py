@@ -23,7 +23,7 @@ from stead.cli.output import ListFormat
 from stead.cli.paths import ImagePath
 from stead.cli.remote import Output, Server, Timeout
 from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "image"
@@ -84,6 +84,9 @@ for _action, _says in (
     ("destroy", "Remove an image for good."),
 ):
     add_verb(app, KIND, ImagePath, _action, _says, "dc/debian")
+
+
+add_observing(app, KIND, ImagePath, "dc/debian")
 add_list(app, KIND, IMAGES, "Images", "stead image list dc")
 add_show(
     app,

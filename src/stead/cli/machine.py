@@ -15,7 +15,7 @@ from stead.cli.output import ListFormat
 from stead.cli.paths import MachinePath
 from stead.cli.remote import Output, Server, Timeout, reach
 from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "machine"
@@ -133,6 +133,9 @@ for _action, _says in (
     ("destroy", "Stop a machine, delete it and remove it for good."),
 ):
     add_verb(app, KIND, MachinePath, _action, _says, "acme/space/web")
+
+
+add_observing(app, KIND, MachinePath, "acme/space/web")
 add_list(app, KIND, MACHINES, "Machines", "stead machine list acme/space --watch")
 add_show(
     app,

@@ -32,7 +32,7 @@ from stead.cli.remote import Output, Server, Timeout, Watch, plain, reach
 from stead.cli.settings import read_text
 from stead.cli.standing import bars, observed, tree
 from stead.cli.truth import compare
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
 from stead.lifecycle.files.problems import DocumentError
 
@@ -119,6 +119,9 @@ for _action, _says in (
     ("delete", "Remove every VM for good, and forget the infrastructure."),
 ):
     add_verb(app, KIND, MciPath, _action, _says, "shop/web")
+
+
+add_observing(app, KIND, MciPath, "shop/web")
 
 
 add_list(app, KIND, MCIS, "Infrastructures", "stead mci list shop -o wide")

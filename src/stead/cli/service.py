@@ -14,6 +14,7 @@ from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import any_path, complete_paths
 from stead.cli.remote import Output, Server, Timeout
+from stead.cli.verbs import add_observing
 from stead.client import DEFAULT_SERVER, Resource
 
 SERVICE, JOB = "service", "job"
@@ -64,6 +65,8 @@ def _path(kind: str, says: str) -> object:
 ServicePath = _path(SERVICE, "A service.")
 JobPath = _path(JOB, "A job.")
 
+add_observing(service, SERVICE, ServicePath, "shop/web/data/db")
+add_observing(job, JOB, JobPath, "shop/web/data/load")
 add_list(service, SERVICE, SERVICES, "Services", "stead service list shop/web --watch")
 add_show(
     service,

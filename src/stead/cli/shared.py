@@ -20,6 +20,7 @@ from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import Under, argument
 from stead.cli.remote import Output, Server, Timeout, reach
 from stead.cli.settings import Settings, set_fields
+from stead.cli.verbs import add_observing
 from stead.client import DEFAULT_SERVER, Resource
 
 SHARED: Columns[Resource] = Columns(
@@ -96,6 +97,7 @@ def commands(kind: str) -> typer.Typer:
 
     example = f"stead {kind} show shop/{kind}s/aws.us-east-1.main -o yaml"
     says = "Its state, what is going on, its spec, and what the provider said of it."
+    add_observing(app, kind, Annotated[str, path_of], example)
     add_show(app, kind, Annotated[str, path_of], "One of them, as it is or as it was.", says, example)
     return app
 

@@ -13,6 +13,7 @@ from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import SubgroupPath
 from stead.cli.remote import Output, Server, Timeout, reach
+from stead.cli.verbs import add_observing
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "subgroup"
@@ -39,6 +40,7 @@ SUBGROUPS: Columns[Resource] = Columns(
 )
 
 
+add_observing(app, KIND, SubgroupPath, "shop/web/front")
 add_list(app, KIND, SUBGROUPS, "Subgroups", "stead subgroup list shop/web")
 add_show(
     app,

@@ -29,7 +29,7 @@ from stead.cli.output import Code, Format, ListFormat, data, heading, line, note
 from stead.cli.paths import SystemPath
 from stead.cli.remote import Output, Server, Timeout, plain, reach
 from stead.cli.settings import read_text
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Accepted, Resource, System, SystemPlan
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.files.problems import DocumentError
@@ -209,6 +209,7 @@ data:
 
 add_verb(app, KIND, SystemPath, "teardown", "Take down every service of a system.", "shop/web")
 add_verb(app, KIND, SystemPath, "delete", "Cancel what is going on, take all down, forget the system.", "shop/web")
+add_observing(app, KIND, SystemPath, "shop/web")
 add_list(app, KIND, SYSTEMS, "Systems", "stead system list shop --watch")
 
 

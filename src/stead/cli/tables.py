@@ -25,6 +25,7 @@ _FLAGS = {
     "empty_only": "only when empty",
     "queues": "queues",
     "leaves_out": "leaves out what is claimed",
+    "needs_reason": "needs a reason",
 }
 
 

@@ -12,6 +12,20 @@ from stead.cli.remote import Output, Server, Timeout
 from stead.client import DEFAULT_SERVER
 
 
+def add_observing(app: typer.Typer, kind: str, path_type: Any, example: str, noun: str = "") -> None:
+    """Have the commands that observe a thing; of a kind without anything to observe the server says so."""
+    add_verb(app, kind, path_type, "refresh", "Observe it now, and record what has drifted.", example, noun)
+    add_verb(
+        app,
+        kind,
+        path_type,
+        "accept-observed",
+        "Make the observed state the recorded one.",
+        f'{example} --reason "repaired by hand"',
+        noun,
+    )
+
+
 def add_verb(
     app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str, noun: str = "", verb: str = ""
 ) -> None:

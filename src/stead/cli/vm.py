@@ -25,7 +25,7 @@ from stead.cli.paths import Under, VmPath
 from stead.cli.remote import Output, Server, Timeout
 from stead.cli.settings import Settings, read_spec, set_fields
 from stead.cli.truth import compare
-from stead.cli.verbs import add_verb
+from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "vm"
@@ -83,6 +83,9 @@ for _action, _says in (
     ("terminate", "Remove a VM for good."),
 ):
     add_verb(app, KIND, VmPath, _action, _says, "shop/web/front/1 --timeout 10m")
+
+
+add_observing(app, KIND, VmPath, "shop/web/front/1")
 
 
 add_list(app, KIND, VMS, "VMs", "stead vm list shop/web -o wide")

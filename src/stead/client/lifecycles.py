@@ -56,6 +56,8 @@ class LifecycleAction(Struct, frozen=True, kw_only=True):
     forceable: bool = False
     respec: bool = False
     steers: str = ""
+    observes: bool = False
+    needs_reason: bool = False
 
 
 class LifecycleMove(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,9 @@ from stead.controller.deploys import deployed
 from stead.controller.lanes import not_allowed, uses
 from stead.controller.member_classes import by_class, member_classes
 from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.notes import why
 from stead.controller.placing import found_for, places
+from stead.controller.rejections import ended, nothing_to_retry
 from stead.controller.trails import KEPT
 from stead.controller.waiting import find_queue, lines_up, may_wait
 from stead.controller.wish import Wish, again, recorded
@@ -227,7 +229,7 @@ class Admission:
             return Accepted(str(operation), joined=answer.decision.joined)
         refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
         if answer is None or refusal.code is Code.ENDED:
-            refusal = _ended(await self.mover.store.operation(operation) or record, refusal)
+            refusal = ended(await self.mover.store.operation(operation) or record, refusal)
         await self.note(record, principal, "cancel", actor, refusal)
         return refusal
 
@@ -250,7 +252,7 @@ class Admission:
             return NotFound(f"there is no operation {operation}")
         if record["outcome"] not in RETRYABLE or "plan" in record["request"]:
             row = await self.mover.store.read(record["path"])
-            refusal = _nothing_to_retry(record, row.snapshot.state if row is not None else "")
+            refusal = nothing_to_retry(record, row.snapshot.state if row is not None else "")
             await self.note(record, principal, "retry", actor, refusal)
             return refusal
         said, some = record["request"], []
@@ -278,7 +280,8 @@ class Admission:
     async def _by_members(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | Accepted | None:
         """Of a group: what its members say to it, where none would act; decided once per class of members."""
         action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
-        if action is None or member is None or member.action(action.members) is None or makes(member, action.members):
+        known = member.action(action.members) if action is not None and member is not None else None
+        if action is None or member is None or makes(member, action.members) or not (known or action.observes):
             return None
         row = await self.mover.store.read(wish.path)
         if row is None or row.kind != lifecycle.kind:
@@ -288,7 +291,7 @@ class Admission:
         if not isinstance(answer, Refusal):
             return Accepted("", idle=True) if answer.parent.ended and not answer.parent.moves else None
         if answer.code is not Code.NO_MEMBER:
-            return answer if answer.code in (Code.WRONG_STATE,) else None
+            return answer if answer.code in (Code.WRONG_STATE, Code.UNKNOWN_ACTION) else None
         holders = tuple((await self.mover.store.held_below(wish.path)).values()) if action.leaves_out else ()
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
 
@@ -335,7 +338,7 @@ class Admission:
             principal=wish.principal,
             begin=begin,
             spec={**wish.spec, **wish.found},
-            detail={"force": True, "reason": wish.request.reason} if wish.request.force else None,
+            detail=why(self.mover.kinds[wish.kind], wish.request),
             new=self._new(wish) if may_be_new(self.mover.kinds[wish.kind], wish.request.action) else None,
             read=wish.read,
             facts=wish.facts,
@@ -431,20 +434,3 @@ def _missing(lifecycle: Lifecycle, wish: Wish, refusal: Refusal) -> bool:
     if refusal.state != initial.name or initial.cls is not StateClass.ABSENT:
         return False
     return action is not None and refusal.state not in action.starts
-
-
-def _ended(record: Mapping[str, Any], refusal: Refusal) -> Refusal:
-    how = f"ended {record['outcome']}" if record["outcome"] else "is not under way any more"
-    says = f"{record['action']} of {record['path']} {how}: there is nothing to cancel"
-    return replace(refusal, reasons=(Reason(Code.ENDED, says),), retry_after=None)
-
-
-def _nothing_to_retry(record: Mapping[str, Any], state: str) -> Refusal:
-    why = {
-        "": "is still under way: wait for its end, or cancel it",
-        Outcome.DONE: "is done: there is nothing to retry",
-        Outcome.DISPLACED: "was displaced by an operation that outranks it",
-    }
-    planned = "was planned for the members there were: see how many there are now, and ask anew"
-    says = f"{record['action']} of {record['path']} {why.get(record['outcome'], planned)}"
-    return Refusal((Reason(Code.NOT_RETRYABLE, says),), state)

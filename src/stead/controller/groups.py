@@ -14,12 +14,14 @@ from stead.controller.counting import amounts
 from stead.controller.deploys import KIND, Deploys
 from stead.controller.errands import Errands
 from stead.controller.mover import Answer, Moved, Mover, Told
+from stead.controller.notes import why
 from stead.controller.plans import Plans
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide.group import Participation, participation
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.observation import OBSERVING
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import Holder
 from stead.store.change import Expansion, Written
@@ -64,7 +66,7 @@ class Groups:
         asking = await self.mover.store.expansion(operation)
         if asking is None:
             return False
-        if asking["kind"] == KIND and "cancels" not in asking["request"]:
+        if asking["kind"] == KIND and "cancels" not in asking["request"] and asking["action"] not in OBSERVING:
             return await self._deploy(operation, asking)
         if asking["request"].get("makes"):
             return await self._make(operation, asking)
@@ -76,7 +78,8 @@ class Groups:
             return not done
         request = _request(operation, asking)
         held = await self.mover.store.held_below(asking["path"], operation) if self._leaves_out(asking) else {}
-        told = [Told(path, request, asking["principal"], blocked=_above(held, path)) for path in paths]
+        about = {"principal": asking["principal"], "detail": why(self.mover.kinds[asking["member"]], request)}
+        told = [Told(path, request, blocked=_above(held, path), **about) for path in paths]
         await self._tell(operation, asking, told, last, done, held)
         return not done
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import (
     Cancel,
     Children,
@@ -18,6 +21,14 @@ from stead.lifecycle.snapshot import Snapshot
 from stead.store.template import Note
 
 CANCEL = "cancel"
+
+
+def why(lifecycle: Lifecycle, request: Request) -> dict[str, Any] | None:
+    """What the journal keeps of the reason for a request that had to give one."""
+    action = lifecycle.action(request.action)
+    if request.force:
+        return {"force": True, "reason": request.reason}
+    return {"reason": request.reason} if action is not None and action.needs_reason else None
 
 
 def note_of(snapshot: Snapshot, event: Event) -> Note | None:

@@ -191,6 +191,8 @@ def _others(kinds: Mapping[str, Lifecycle], lifecycle: Lifecycle) -> Iterator[tu
         strange = [s.name for s in member.states if s.cls is not StateClass.ABSENT and s.name not in lifecycle.order]
         yield from (("order", f"{member.kind} can be {state}, and nothing says how bad that is") for state in strange)
     for action in lifecycle.actions:
+        if action.observes:
+            continue  # of members that cannot be observed it says so when it is asked for
         if action.members and member is None:
             yield f"action {action.name}", "it asks something of members, and there are none"
         elif member is not None and action.members and member.action(action.members) is None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from stead.lifecycle.observation import observing_actions
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Action, Fold, Move, Need, State, Trigger
 from stead.lifecycle.table import drift, expand
@@ -54,10 +55,20 @@ class Lifecycle:
     holds: str = ""
     """The kind of what is on it without lying below it: each names it in the field of its spec that is called as this
     kind is."""
+    observed_alone: bool = True
+    """What an agent sees of an object may be recorded by itself; false where other records have to agree with it."""
     presence: bool = False
     """Its agent connects and disconnects, with notify-ids."""
     pace: Pace = DEFAULT
     """How long is waited for whom. A cell sets it for all its kinds."""
+
+    def __post_init__(self) -> None:
+        """Every kind that can be observed has the actions for it, whoever declared the others."""
+        own = tuple(action for action in self.actions if not action.observes)
+        object.__setattr__(self, "actions", own)
+        names = {action.name for action in own}
+        derived = tuple(action for action in observing_actions(self) if action.name not in names)
+        object.__setattr__(self, "actions", (*own, *derived))
 
     @cached_property
     def table(self) -> tuple[Move, ...]:

@@ -75,6 +75,8 @@ class Trigger(StrEnum):
     """The work was checked and not begun: nothing changed."""
     SEEN = "seen"
     """The agent looked, and says what is there."""
+    ACCEPTED = "accepted"
+    """A user asked to record what the agent observes, and this is what it observed."""
     NEXT = "next"
     """The controller goes on to the next state of the action."""
     CHILDREN = "children"
@@ -217,6 +219,10 @@ class Action:
     """On conflict the request waits its turn, unless the caller says otherwise."""
     leaves_out: bool = False
     """For a group: what is claimed below it is left out of its claim, and members there are skipped."""
+    observes: bool = False
+    """Its work is to observe the object, and nothing else."""
+    needs_reason: bool = False
+    """The caller has to say why; the journal keeps it."""
 
     @property
     def verbs(self) -> tuple[str, ...]:

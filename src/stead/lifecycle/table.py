@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from stead.lifecycle.observation import accepted_moves
 from stead.lifecycle.rows import (
     ABSENT,
     BACK,
@@ -73,7 +74,9 @@ def way(lifecycle: Lifecycle, action: Action) -> Iterator[tuple[str, str, bool]]
 
 def _of_action(lc: Lifecycle, action: Action) -> Iterator[Move]:
     yield from _requests(lc, action)
-    if action.steers or action.beside:
+    if action.observes:
+        yield from accepted_moves(lc, action, observations(lc))
+    if action.steers or action.beside or action.observes:
         return
     origins = _origins(lc, action)
     if not action.through:

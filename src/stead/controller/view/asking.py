@@ -31,13 +31,14 @@ from stead.controller.view.things import (
 )
 from stead.controller.waiting import lines_up, may_wait, queue_of
 from stead.lifecycle.decide import Group, GroupDecision, decide
-from stead.lifecycle.decide.draft import PROBE, acts_as
+from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decide.group import as_class
-from stead.lifecycle.decide.request import allowed
+from stead.lifecycle.decide.request import begins, offered
 from stead.lifecycle.decision import Code, Decision, Order, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
+from stead.lifecycle.observation import PROBE
+from stead.lifecycle.rows import BACK, Action, Actor, StateClass
 from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
@@ -100,7 +101,7 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
     request = request_of(asked, caller)
     row = await _set_in(view, row, request, asked)
     lifecycle, snap = view.kinds[row.kind], row.snapshot
-    standing = await _standing(view, row)
+    standing = await standing_of(view, row)
     answer = await _decided(view, standing, request, asked)
     refusal = answer if isinstance(answer, Refusal) else None
     decision = None if isinstance(answer, Refusal) else answer[0]
@@ -116,16 +117,19 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         reasons=refusal.reasons if refusal else (),
         holder=refusal.holder if refusal else None,
         holders=await _holders(view, (row.around or {}).get("place", row.path), refusal) if refusal else (),
-        allowed_actions=tuple(
-            action
-            for action in allowed(lifecycle, snap, request.actor)
-            if (refusal is None or action != asked.action) and _let_in(standing, replace(request, action=action))
-        ),
+        allowed_actions=(),
         retry_after=refusal.retry_after if refusal else None,
-        remedies=(tuple(_remedies(lifecycle, snap, request, refusal)) or _nothing(lifecycle, snap, request))
-        if refusal
-        else (),
+        remedies=(_remedies(standing, request, refusal) or _nothing(lifecycle, snap, request)) if refusal else (),
     )
+
+
+async def begins_now(view: View, standing: Standing, asked: Asked, caller: Caller) -> bool:
+    """Whether a request for an action would be accepted and begin something."""
+    request = offered(asked.action, Actor(caller.actor))
+    row = await _set_in(view, standing.row, request, asked)
+    group = standing.group and replace(standing.group, snapshot=row.snapshot)
+    answer = _said(replace(standing, row=row, group=group), request)
+    return begins(answer if isinstance(answer, Refusal) else answer[0])
 
 
 def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
@@ -161,7 +165,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
         return row
     request = request_of(asked, caller)
     row = await _set_in(view, row, request, asked)
-    standing = await _standing(view, row)
+    standing = await standing_of(view, row)
     answer = await _decided(view, standing, request, asked)
     if isinstance(answer, Refusal):
         return answer
@@ -194,7 +198,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
 
 
 @dataclass(frozen=True)
-class _Standing:
+class Standing:
     """All that a decision looks at: read once, however many actions are asked about."""
 
     row: Row
@@ -204,19 +208,20 @@ class _Standing:
     classes: Classes
 
 
-async def _standing(view: View, row: Row) -> _Standing:
+async def standing_of(view: View, row: Row) -> Standing:
+    """A resource with its members, by class."""
     lifecycle = view.kinds[row.kind]
     member = view.kinds.get(lifecycle.members)
     if member is None:
-        return _Standing(row, lifecycle, None, Counter())
+        return Standing(row, lifecycle, None, Counter())
     classes = await _classes(view, lifecycle, row.path)
-    return _Standing(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
+    return Standing(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
 
 
 type Said = tuple[Decision, GroupDecision | None]
 
 
-def _said(standing: _Standing, request: Request) -> Said | Refusal:
+def _said(standing: Standing, request: Request) -> Said | Refusal:
     """What `decide` says, of a group by the classes of its members."""
     if standing.group is None:
         answer = decide(standing.lifecycle, standing.row.snapshot, request)
@@ -225,13 +230,7 @@ def _said(standing: _Standing, request: Request) -> Said | Refusal:
     return grouped if isinstance(grouped, Refusal) else (grouped.parent, grouped)
 
 
-def _let_in(standing: _Standing, request: Request) -> bool:
-    """Whether it would be, as it stands: of a group, also whether some member could follow."""
-    plain = replace(request, force=False, reason="")
-    return not isinstance(_said(standing, plain), Refusal)
-
-
-async def _decided(view: View, standing: _Standing, request: Request, asked: Asked) -> Said | Refusal:
+async def _decided(view: View, standing: Standing, request: Request, asked: Asked) -> Said | Refusal:
     """What `decide` says, and whether others wait before it."""
     row = standing.row
     answer = _said(standing, request)
@@ -290,7 +289,7 @@ def _calls(view: View, lifecycle: Lifecycle, decision: Decision, action: Action 
         return asks.verbs
     op = decision.after.hidden or decision.after.operation
     orders = tuple(order.verb for order in decision.orders)
-    if action is None or action.steers or op is None:
+    if action is None or action.steers or action.observes or op is None:
         return orders
     first = (PROBE,) if orders[:1] == (PROBE,) else ()
     last = (PROBE,) if op.forced and observations(lifecycle) else ()
@@ -304,14 +303,22 @@ def _idle(decision: Decision) -> bool:
 def _way(lifecycle: Lifecycle, snap: Snapshot, action: str) -> tuple[str, ...]:
     known = lifecycle.action(action)
     through = known.through if known is not None else ()
-    return (snap.state, *through, aims_at(lifecycle, action, snap.state))
+    end = aims_at(lifecycle, action, snap.state)
+    return (snap.state, *through) + ((end,) if through or end != snap.state else ())
 
 
 # What would help
 
 
-def _remedies(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
-    """What would let it in, for each reason that speaks against it."""
+def _remedies(standing: Standing, req: Request, refusal: Refusal) -> tuple[Remedy, ...]:
+    """What would let it in; force only where that would."""
+    forced = _said(standing, replace(req, force=True, reason="offered"))
+    force = () if req.force or isinstance(forced, Refusal) else (Remedy("force", "force it, with a reason"),)
+    return (*_by_reason(standing.lifecycle, standing.row.snapshot, req, refusal), *force)
+
+
+def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+    """What would help, for each reason that speaks against it."""
     for code in dict.fromkeys(reason.code for reason in refusal.reasons):
         match code:
             case Code.UNKNOWN_ACTION:
@@ -324,7 +331,7 @@ def _remedies(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> 
             case Code.NOT_FORCEABLE:
                 yield Remedy("force", "ask for it without force")
             case Code.NEEDS_REASON:
-                yield Remedy("reason", "say why it is to be forced")
+                yield Remedy("reason", "say why it is to be forced" if req.force else "say why, with a reason")
             case Code.NOT_EMPTY:
                 yield Remedy("empty", f"remove the {snap.children} below it first")
             case Code.QUOTA:
@@ -367,8 +374,6 @@ def _from_here(lc: Lifecycle, snap: Snapshot, req: Request, state: str) -> Itera
         yield Remedy("wait", f"wait until {op.action} has ended", operation=op.id)
         state = aims_at(lc, op.action, op.origin)
     yield from _asking(lc, state, req)
-    if not req.force and any(row.forced for row in lc.rows(snap.state, Trigger.REQUEST, req.action)):
-        yield Remedy("force", "force it, with a reason")
 
 
 def _asking(lc: Lifecycle, state: str, req: Request) -> Iterator[Remedy]:

@@ -74,7 +74,7 @@ def levels(kinds: Mapping[str, Lifecycle], kind: str, name: str, *, within: bool
     states = [lifecycle.state(state) for state in action.through]
     asks = frozenset({action.members, *(state.asks for state in states)} - {""})
     member = kinds.get(lifecycle.members)
-    if asks and member is not None and kind != SYSTEM:
+    if asks and member is not None and (kind != SYSTEM or action.observes):
         yield Level(member.kind, asks)
         for each in kinds.values():
             if each.members == member.kind and each.kind != kind and not within:
@@ -156,7 +156,7 @@ class Compound:
         lifecycle = kinds[kind]
         action = self._steered(lifecycle, asked.action)
         assert action is not None
-        if kind == SYSTEM:
+        if kind == SYSTEM and not action.observes:
             if row is not None:
                 async for effects in self._deployed(lifecycle, asked, row):
                     yield effects

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from stead.access.access import Access
 from stead.access.caller import Caller
-from stead.access.policies import HOSTS, LIFECYCLES, LIMIT, ORPHANS, QUEUE, Thing
+from stead.access.policies import HOSTS, LIFECYCLES, LIMIT, ORPHANS, QUEUE
 from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.gauges import Gauges
 from stead.controller.grants import Grants
@@ -27,6 +27,7 @@ from stead.controller.view.compound import Compound
 from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
+from stead.controller.view.offers import offers, place_in, with_offers
 from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
 from stead.controller.view.reading import View, shown_queue, tag_of
 from stead.controller.view.refusals import Refusals
@@ -146,6 +147,8 @@ class Service:
                 await self.admission.reject(wish, unserved)
             return answer_of(before or unserved, wish)
         answer = await self.admission.ask(wish)
+        if isinstance(answer, Refusal):
+            answer = await with_offers(self, answer, asked, caller)
         return Missing(answer.what) if isinstance(answer, NotFound) else answer_of(answer, wish)
 
     async def _forbidden(
@@ -258,7 +261,11 @@ class Service:
         answer = await self.admission.retry(id, caller.name, Actor(caller.actor), key, force=force, reason=reason)
         if isinstance(answer, Accepted):
             return taken(answer, tried.action, tried.kind, tried.path)
-        return Missing(answer.what) if isinstance(answer, NotFound) else placed(answer, tried.path)
+        if isinstance(answer, NotFound):
+            return Missing(answer.what)
+        return await with_offers(
+            self, placed(answer, tried.path), Asked(tried.path, tried.action, tried.kind), caller
+        )
 
     async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
         """Whether an action would be let in, and if not, what would help."""
@@ -273,14 +280,13 @@ class Service:
         found = await explain(self.view, asked, may if isinstance(may, Caller) else caller)
         if isinstance(found, Missing):
             return found
-        others = [action for action in found.allowed_actions if self._may(caller, action, thing)]
-        found = replace(found, allowed_actions=tuple(others))
-        if refusal := await self._lanes(asked, caller, row):
+        if row is not None:
+            found = replace(found, allowed_actions=await offers(self, row, caller, place_in(asked)))
+        if not isinstance(self.permission.acting(caller, asked.action, thing, force=True), Caller):
+            found = replace(found, remedies=tuple(one for one in found.remedies if one.what != "force"))
+        if refusal := await self.lanes_refused(asked, caller, row):
             found = lane_refused(found, refusal)
         return found if isinstance(may, Caller) else not_permitted(found, may)
-
-    def _may(self, caller: Caller, action: str, thing: Thing) -> bool:
-        return isinstance(self.permission.acting(caller, action, thing), Caller)
 
     async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
         """What an action would do, without doing it."""
@@ -294,10 +300,10 @@ class Service:
             return no
         found = fit if isinstance(fit, Unfit | Missing) else await rehearse(self.view, fit, caller)
         if isinstance(found, Rehearsal) and not (found.joins or found.idle):
-            return await self._lanes(asked, caller, row) or found
+            return await self.lanes_refused(asked, caller, row) or found
         return found
 
-    async def _lanes(self, asked: Asked, caller: Caller, row: Row | None) -> Refusal | None:
+    async def lanes_refused(self, asked: Asked, caller: Caller, row: Row | None) -> Refusal | None:
         """That its namespace may not use a lane of what would be committed, or that no agent has served one."""
         fit = await fitted(self.view.store, self.kinds, asked)
         kind = row.kind if row is not None else asked.kind
@@ -325,7 +331,7 @@ class Service:
             return Missing(f"there is no system {asked.path}")
         if isinstance(fit, Unfit | Missing):
             return fit
-        no = await self._forbidden(fit, caller, row, dry_run=True) or await self._lanes(asked, caller, row)
+        no = await self._forbidden(fit, caller, row, dry_run=True) or await self.lanes_refused(asked, caller, row)
         return no or await plan(self.view.store, row, fit)
 
     async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:

@@ -80,6 +80,10 @@ def _go_on(draft: Draft, event: Children) -> None:
     op, action = draft.op, draft.action
     target, last = draft.follows()
     outcome = Outcome.FAILED if event.failed else Outcome.DONE
+    if action.observes:  # the group is what its members are, whatever became of each
+        state = fold(draft.lc, event) or target
+        draft.arrive(Trigger.CHILDREN, draft.lc.members, Actor.CONTROLLER, state, outcome)
+        return
     if last and event.failed and op.on_partial is not OnPartial.CONTINUE:
         _partial(draft, op.on_partial)
     elif last and draft.lc.fold is Fold.DOMINANT:

@@ -23,6 +23,7 @@ from stead.lifecycle.decision import (
     Timer,
 )
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import (
     BACK,
     FAILS,
@@ -35,7 +36,6 @@ from stead.lifecycle.rows import (
 from stead.lifecycle.snapshot import OnFailure, Operation, Phase, Snapshot, Work
 from stead.lifecycle.table import observations, resolve, way
 
-PROBE = "probe"
 LEAVE = "leave"
 
 
@@ -152,6 +152,8 @@ class Draft:
         elif self.awaits is Awaits.STEP:
             self.set_op(phase=Phase.ACTING)
             self.take_step()
+        elif action.observes:
+            self.probe()
         elif not action.verbs:
             self.finish(Outcome.DONE)
         elif self.lc.state(self.op.origin).probe_first and not self.op.attempt:

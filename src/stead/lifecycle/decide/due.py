@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from stead.lifecycle.decide.draft import PROBE, Draft, NoRow, refuse
+from stead.lifecycle.decide.draft import Draft, NoRow, refuse
 from stead.lifecycle.decide.request import on_request
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Due, Request
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Awaits, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot
 from stead.lifecycle.timers import pending

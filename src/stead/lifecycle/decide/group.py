@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from stead.lifecycle.decide.draft import refuse
 from stead.lifecycle.decide.request import on_request, wrong_state
 from stead.lifecycle.decision import Code, Decision, Ended, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.observation import unobservable
 from stead.lifecycle.rows import BACK, Actor, Fold, StateClass
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 
@@ -61,6 +63,9 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
         return parent
     if not parent.members or parent.joined or parent.queued:
         return GroupDecision(parent, {}, {}, {}, group.classes)
+    asks = lc.action(req.action)
+    if group.member.action(parent.members) is None and asks is not None and asks.observes:
+        return refuse(group.snapshot, Code.UNKNOWN_ACTION, unobservable(group.member.kind))
     if group.member.action(parent.members) is None:  # the controller's own errand, not something members do
         return GroupDecision(parent, {}, {}, {}, group.classes)
     actor = asks_as(group.member, parent.members, req.actor)
@@ -78,7 +83,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
         else:
             acting[cls] = answer
     if lc.fold is Fold.DOMINANT and not acting:
-        instead = _without_acting(lc, group, req, reached, skipped)
+        instead = _without_acting(lc, group, req, parent.members, reached, skipped)
         if isinstance(instead, Refusal):
             return instead
         parent = instead or parent
@@ -127,6 +132,7 @@ def _without_acting(
     lc: Lifecycle,
     group: Group,
     req: Request,
+    asks: str,
     reached: Mapping[Snapshot, Decision],
     skipped: Mapping[Snapshot, Refusal],
 ) -> Decision | Refusal | None:
@@ -148,7 +154,7 @@ def _without_acting(
         )
     if group.classes:
         return _nobody(group, skipped)
-    if makes(group.member, action.members):
+    if makes(group.member, asks):
         return None
     if lc.state(action.ends).cls not in (StateClass.ABSENT, StateClass.FINAL):
         return _nobody(group, skipped)

@@ -6,10 +6,11 @@ it gone. Looks that come in under an old fence were made before something else h
 
 from __future__ import annotations
 
-from stead.lifecycle.decide.draft import PROBE, Draft, NoRow, refuse
+from stead.lifecycle.decide.draft import Draft, NoRow, refuse
 from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState
+from stead.lifecycle.observation import ACCEPT, PROBE, accepted
 from stead.lifecycle.rows import ABSENT, BROKEN, Actor, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot
 from stead.lifecycle.table import truth
@@ -33,6 +34,8 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
         draft.withdraw()
     elif undoing:
         _answer_to_undo(draft, seen)
+    elif draft.action.observes:
+        _record(draft, seen, revision)
     else:
         _answer(draft, seen, revision)
     return draft.decision()
@@ -84,6 +87,26 @@ def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> 
     draft.move(Trigger.SEEN, seen, Actor.AGENT, target)
     draft.set(misses=0, fence=snap.fence.raised())
     return draft.decision()
+
+
+def _record(draft: Draft, seen: str, revision: int | None) -> None:
+    """The answer to an observation that a user asked for: record it as far as that was wanted."""
+    lc, now = draft.lc, draft.now
+    accepts = draft.action.name == ACCEPT and not draft.op.cancelled
+    draft.set(misses=0)
+    if accepts and now.revision != now.previous and revision in (now.revision, now.previous):
+        draft.set(revision=revision, previous=revision)  # the spec that is in force there is recorded as well
+    seen = judged(draft.now, seen, revision)
+    as_recorded = lc.state(now.state).seen == seen
+    target, trigger = lc.drifted(now.state, seen), Trigger.SEEN
+    certain = draft.now.revision == draft.now.previous
+    if accepts and not target and certain:
+        target, trigger = accepted(lc, now.state, seen), Trigger.ACCEPTED
+    if target and not as_recorded:
+        draft.move(trigger, seen, Actor.AGENT, target)
+        draft.set(fence=draft.now.fence.raised())
+    wanted = draft.action.name != ACCEPT or target or as_recorded
+    draft.finish(Outcome.DONE if wanted else Outcome.FAILED)
 
 
 def _answer(draft: Draft, seen: str, revision: int | None) -> None:

@@ -8,6 +8,7 @@ from stead.lifecycle.decide.draft import Draft, NoRow, acts_as, refuse
 from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Outcome, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.observation import OBSERVING, unobservable
 from stead.lifecycle.rows import Action, Actor, Awaits, StateClass, Trigger
 from stead.lifecycle.snapshot import Holder, OnPartial, Operation, Phase, Snapshot
 from stead.lifecycle.table import entry
@@ -23,10 +24,19 @@ RETRY = 15
 
 
 def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
-    """What a request does."""
+    """What a request does; where it is rejected, with what the actor could ask for instead."""
+    answer = _on_request(lc, snap, req)
+    if isinstance(answer, Refusal):
+        return replace(answer, allowed=allowed(lc, snap, req.actor))
+    return answer
+
+
+def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
     if req.action == UNDO and lc.action(UNDO) is None:
         return _undo(lc, snap, req)
     action = lc.action(req.action)
+    if action is None and req.action in OBSERVING:
+        return refuse(snap, Code.UNKNOWN_ACTION, unobservable(lc.kind))
     if action is None:
         known = ", ".join(a.name for a in lc.actions)
         return refuse(snap, Code.UNKNOWN_ACTION, f"{lc.kind} has no action {req.action}; it has {known}")
@@ -51,25 +61,23 @@ def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusa
 
 
 def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
-    """The actions that the actor could ask for now; while something goes on here or below, those that outrank it or,
-    if it is below, that leave it out.
+    """The actions that would be accepted from the actor now, without force, and would begin something."""
+    undo = () if lc.action(UNDO) is not None else (UNDO,)
+    names = (*(action.name for action in lc.actions), *undo)
+    return tuple(name for name in names if begins(_on_request(lc, snap, offered(name, actor))))
 
-    None while somebody else's claim stands in the way, here or above.
-    """
-    if snap.blocked is not None and not snap.blocked.below:
-        return ()
-    if snap.operation is not None and snap.operation.phase is not Phase.HELD:
-        candidates = tuple(a for a in lc.actions if a.outranks)
-    elif snap.blocked is not None:
-        candidates = tuple(a for a in lc.actions if a.outranks or a.leaves_out)
-    else:
-        candidates = lc.actions
-    return tuple(
-        a.name
-        for a in candidates
-        if any(acts_as(actor, by) for by in a.by)
-        and (snap.state in a.starts or (a.outranks and lc.state(snap.state).cls is StateClass.MOVING))
-    )
+
+def offered(action: str, actor: Actor) -> Request:
+    """The request by which it is found out whether an action is one to offer."""
+    return Request(action, actor, reason="offered", on_conflict=OnConflict.REFUSE)
+
+
+def begins(answer: Decision | Refusal) -> bool:
+    """Whether an answer begins something, other than to join what is in progress or to find nothing to do."""
+    if isinstance(answer, Refusal) or answer.joined or answer.queued:
+        return False
+    idle = answer.ended and not answer.moves and answer.after.operation is None
+    return not idle
 
 
 def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
@@ -141,6 +149,8 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Ref
         reasons.append(Reason(Code.NOT_FORCEABLE, f"{action.name} cannot be forced"))
     if req.force and action.forceable and not req.reason:
         reasons.append(Reason(Code.NEEDS_REASON, "force needs a reason"))
+    elif action.needs_reason and not req.reason:
+        reasons.append(Reason(Code.NEEDS_REASON, f"{action.name} needs a reason"))
     if action.empty_only and snap.children:
         reasons.append(Reason(Code.NOT_EMPTY, _remain(lc, snap.children)))
     if snap.over:
@@ -148,8 +158,7 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Ref
     unmet = _needs(lc, snap, req)
     if not reasons and not unmet:
         return None
-    others = allowed(lc, snap, req.actor) if not unmet else ()
-    return Refusal((*reasons, *unmet), snap.state, others, snap.blocked)
+    return Refusal((*reasons, *unmet), snap.state, (), snap.blocked)
 
 
 def _remain(lc: Lifecycle, count: int) -> str:
@@ -284,7 +293,7 @@ def _conflict(
     says = f"it is in use{who}" if holder.action == USE else f"{holder.action}{who} is under way{since}"
     moving = lc.state(snap.state).cls is StateClass.MOVING and not (action is not None and action.beside)
     code = Code.MOVING if moving else Code.HELD
-    return Refusal((Reason(code, says),), snap.state, allowed(lc, snap, req.actor), holder, RETRY)
+    return Refusal((Reason(code, says),), snap.state, (), holder, RETRY)
 
 
 def _holder(op: Operation) -> Holder:
@@ -293,7 +302,6 @@ def _holder(op: Operation) -> Holder:
 
 def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced: bool = False) -> Refusal:
     """That an action cannot start in the state that the resource is in."""
-    can = allowed(lc, snap, req.actor)
     says = f"{req.action} cannot start in {snap.state}"
     rows = lc.rows(snap.state, Trigger.REQUEST, req.action)
     if not req.force and (could_be_forced or any(row.forced for row in rows)):
@@ -301,4 +309,4 @@ def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced:
     state = lc.state(snap.state)
     moving = state.cls is StateClass.MOVING
     retry = RETRY if moving and state.awaits is not Awaits.CONTROLLER else None
-    return Refusal((Reason(Code.WRONG_STATE, says),), snap.state, can, snap.blocked, retry)
+    return Refusal((Reason(Code.WRONG_STATE, says),), snap.state, (), snap.blocked, retry)

@@ -124,7 +124,7 @@ def _why_not(lc: Lifecycle, move: Move) -> str:
     """Why a move is not drawn by default; empty where it is."""
     if move.forced:
         return "forced"
-    if move.trigger is Trigger.SEEN:
+    if move.trigger in (Trigger.SEEN, Trigger.ACCEPTED):
         return "observed"
     if move.trigger is Trigger.SILENT:
         return "on silence"
@@ -201,7 +201,7 @@ def _words(lc: Lifecycle, moves: Iterable[Move]) -> tuple[Word, ...]:
 def _text(lc: Lifecycle, move: Move) -> str:
     if move.trigger is Trigger.REQUEST:
         return f"force {move.on}" if move.forced else move.on
-    if move.trigger is Trigger.SEEN:
+    if move.trigger in (Trigger.SEEN, Trigger.ACCEPTED):
         return f"sees {move.on}"
     if move.trigger in (Trigger.CONNECTED, Trigger.DISCONNECTED) or lc.action(move.on) is None:
         return move.trigger.value

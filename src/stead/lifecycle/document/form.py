@@ -191,6 +191,7 @@ class ActionForm(_Form):
     leaves_out: Flag = Field(
         False, description="For a group: members that are claimed by others are skipped, instead of a conflict."
     )
+    needs_reason: Flag = Field(False, description="A request has to say why; the journal keeps it.")
 
     def row(self) -> Action:
         """The row it stands for."""
@@ -261,6 +262,10 @@ class LifecycleForm(_Form):
     queue_of: NameOrNone = Field(
         "",
         description="The field of spec or facts with the path of another object, in whose queue its actions wait.",
+    )
+    observed_alone: Flag = Field(
+        True,
+        description="Users may `refresh` it and `accept-observed`; false where other records have to agree with it.",
     )
     presence: Flag = Field(False, description="Its agent connects and disconnects, with notify-ids.")
     states: Annotated[tuple[StateForm, ...], AfterValidator(_some), Section] = Field(

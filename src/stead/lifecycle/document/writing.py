@@ -78,6 +78,8 @@ def _plain(row: Row | Lifecycle, form: type[BaseModel]) -> dict[str, Any]:
 
 def _get(row: Row | Lifecycle, name: str) -> Any:
     """A field by the form's name for it."""
+    if isinstance(row, Lifecycle) and name == "actions":
+        return tuple(action for action in row.actions if not action.observes)  # every reader derives them
     if isinstance(row, Move):
         if name == "when":
             return f"{row.trigger} {row.on}".rstrip()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stead.lifecycle.decide.draft import LEAVE, PROBE
+from stead.lifecycle.decide.draft import LEAVE
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, BACK, BROKEN, Action
 from stead.lifecycle.table import observations
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stead.lifecycle.decide.draft import LEAVE, PROBE, acts_as, claims
+from stead.lifecycle.decide.draft import LEAVE, acts_as, claims
 from stead.lifecycle.decision import ClaimChange, Decision, Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Due, Event
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, BACK, Action, Actor, Awaits, Fold, Move, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 from stead.lifecycle.timers import pending
@@ -55,7 +56,11 @@ class Judge:
         )
         if not listed:
             raise Wrong(f"{move.actor} led it from {move.source} to {move.target}, which no row allows")
-        if move.trigger is Trigger.SEEN and move.on == ABSENT and before.misses + 1 < self.law.misses:
+        if (
+            move.trigger in (Trigger.SEEN, Trigger.ACCEPTED)
+            and move.on == ABSENT
+            and before.misses + 1 < self.law.misses
+        ):
             raise Wrong(f"it counted as gone after {before.misses + 1} looks of {self.law.misses}")
         state = self.law.state(move.source)
         if state.cls is not StateClass.MOVING or move.contended or move.actor is Actor.CLOCK:
@@ -151,7 +156,7 @@ class Judge:
 
     def _arrived(self, op: Operation, state: str) -> None:
         action = self.law.action(op.action)
-        if action is None or self.law.fold in (Fold.DOMINANT, Fold.EVENTS):
+        if action is None or action.observes or self.law.fold in (Fold.DOMINANT, Fold.EVENTS):
             return
         if state != (op.origin if action.ends == BACK else action.ends):
             raise Wrong(f"{op.action} is said to be done, and it is {state}")
@@ -175,7 +180,7 @@ class Judge:
     @staticmethod
     def guessed(answer: Decision) -> bool:
         """Whether an operation ended and nobody could say how."""
-        looked = any(move.trigger is Trigger.SEEN for move in answer.moves)
+        looked = any(move.trigger in (Trigger.SEEN, Trigger.ACCEPTED) for move in answer.moves)
         return any(
             e.outcome is Outcome.UNKNOWN or (e.outcome is Outcome.CANCELLED and not looked) for e in answer.ended
         )

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from stead.lifecycle.aggregate import service_condition
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decide.group import Participation, asks_as, makes, participation
 from stead.lifecycle.decision import Decision, Outcome, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -25,6 +24,7 @@ from stead.lifecycle.explore.judge import Wrong
 from stead.lifecycle.explore.search import Result, Violation
 from stead.lifecycle.explore.wishes import Wishes
 from stead.lifecycle.explore.world import Bounds
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Awaits, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 from stead.lifecycle.table import observations
@@ -90,7 +90,9 @@ class _Search:
         self.participate = participate
         self.most = most
         wishes = Wishes(group)
-        self.wishes = {request.action: request for _, request in reversed((*wishes.ordinary, *wishes.deletes))}
+        observing = {action.name for action in group.actions if action.observes}  # asked of members as any other
+        every = reversed((*wishes.ordinary, *wishes.deletes))
+        self.wishes = {request.action: request for _, request in every if request.action not in observing}
         self._numbers: dict[Snapshot, int] = {}
         self._snapshots: list[Snapshot] = []
         self._answers: dict[tuple[bool, int, Event], Decision | Refusal] = {}
@@ -202,7 +204,7 @@ class _Search:
 
     def _find_others(self, snap: int, free: bool) -> Iterator[tuple[str, Decision]]:
         for action in self.member.actions:
-            if not action.by:
+            if not action.by or action.observes:  # an observation begins and ends as any action does
                 continue
             request = Request(action.name, action.by[0], revision=1 if action.respec else 0)
             if free:  # no operation claims what is above it

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from stead.lifecycle.decide.draft import PROBE
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Take
 from stead.lifecycle.explore.deeds import RESTORE, Deeds
 from stead.lifecycle.explore.machine import HERE, Answer, Machine, Wrong
 from stead.lifecycle.explore.wishes import Wishes
 from stead.lifecycle.explore.world import Bounds, Budget, Job, Message, World
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import Snapshot
 

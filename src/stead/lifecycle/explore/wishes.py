@@ -94,7 +94,8 @@ def _events(lc: Lifecycle, action: Action) -> tuple[tuple[tuple[str, str], ...],
 def _variants(action: Action) -> Iterator[Wish]:
     """A request, and the ways to ask for it that make a difference."""
     actor = action.by[0]
-    plain = Request(action.name, actor, revision=1 if action.respec else 0, operation=action.name)
+    why = "exploring" if action.needs_reason else ""
+    plain = Request(action.name, actor, reason=why, revision=1 if action.respec else 0, operation=action.name)
     says = f"the {actor} asks for {action.name}"
     yield says, plain
     if action.forceable:

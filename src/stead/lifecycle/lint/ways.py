@@ -104,7 +104,7 @@ def _begun_in(lc: Lifecycle, names: frozenset[str]) -> Lifecycle:
 def dead_ends(lc: Lifecycle) -> Iterator[Finding]:
     """Something leaves every settled state, and every moving one comes to rest."""
     stuck = hopeless(lc)
-    left = {m.source for m in lc.table if m.target != m.source}
+    left = {m.source for m in lc.table if m.target != m.source and m.trigger is not Trigger.ACCEPTED}
     reached = reachable(lc)
     for state in lc.states:
         if state.name not in reached:
@@ -170,7 +170,7 @@ def _asked_for(lc: Lifecycle, move: Move) -> bool:
 
     Where an action has no moving state, its work goes on in the state it started in, and so do its reports.
     """
-    if move.trigger is Trigger.REQUEST:
+    if move.trigger in (Trigger.REQUEST, Trigger.ACCEPTED):
         return True
     if move.trigger is Trigger.CHILDREN and move.on == lc.members:
         return True  # it says what the members of a group are in, and they left it

@@ -2,58 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
 from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.leasing import Booking
-from stead.controller.steps import Steps
-from stead.lifecycle.rows import Actor, Trigger
-from tests import errands
-from tests.controller.test_queues import Controller, controller
+from stead.lifecycle.rows import Trigger
 from tests.leases.lab import terms
-
-LEASE, OTHER = "/lab/monday", "/lab/tuesday"
-PART = f"{LEASE}/r0"
-
-
-class Office(Controller):
-    """A controller that books hosts."""
-
-    def __post_init__(self) -> None:
-        self.steps = Steps(self.mover, {("lease", "CREATING"): partial(Booking, self.mover)})
-        self.mover.follow(self.steps)
-
-    async def lease(self, action: str, path: str = LEASE, **more: object) -> str:
-        answer = await self.ask(path, action, "lease", lane="", **more)
-        assert isinstance(answer, Accepted), answer
-        await errands.done(self.steps.errands, self.groups.errands)
-        return answer.operation
-
-    async def ended(self, operation: str) -> tuple[str, str]:
-        record = await self.store.operation(UUID(operation))
-        assert record is not None
-        return record["outcome"], record["says"]
-
-    async def active(self) -> None:
-        """One host, handed over to a lease."""
-        await self.store.put_host("h1", "rack.a", {}, None)
-        await self.lease("create", spec=terms(0, 1000))
-        await self.lease("start", actor=Actor.CLOCK)
-        await self.report(PART)
-        assert await self.state(LEASE) == "ACTIVE"
-
-
-@asynccontextmanager
-async def office(dsn: str) -> AsyncIterator[Office]:
-    async with controller(dsn) as plain:
-        one = Office(plain.store)
-        one.__post_init__()
-        yield one
+from tests.leases.office import LEASE, OTHER, PART, office
 
 
 @pytest.mark.req("S3-06", "S3-09")

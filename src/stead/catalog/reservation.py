@@ -223,25 +223,30 @@ class Combination:
     any_event: frozenset[str] = _ANY
     """Holds for every event, `before_end_lease` too."""
     one_in: str = ""
-    """At least one reservation is in this status, unless there is none at all."""
+    """At least one reservation is in this status, unless the lease has no parts."""
+    may_lack_parts: bool = False
+    """The lease may have no reservation and no event: booking has not made them yet, or failed. In every other status,
+    and where it has any part, a lease has at least one reservation, its start and its end."""
 
 
-def _combination(reservations: str, start: str, end: str) -> Combination:
-    return Combination(frozenset(reservations.split()), frozenset({start}), frozenset({end}))
+def _combination(reservations: str, start: str, end: str, *, may_lack_parts: bool = False) -> Combination:
+    return Combination(
+        frozenset(reservations.split()), frozenset({start}), frozenset({end}), may_lack_parts=may_lack_parts
+    )
 
 
 _ALL_RESERVATIONS = frozenset(s.name for s in RESERVATION.states)
 
 COMBINATIONS: Mapping[str, Combination] = {
-    "CREATING": _combination("pending", "UNDONE", "UNDONE"),
+    "CREATING": _combination("pending", "UNDONE", "UNDONE", may_lack_parts=True),
     "PENDING": _combination("pending", "UNDONE", "UNDONE"),
     "STARTING": _combination("pending active error", "IN_PROGRESS", "UNDONE"),
     "ACTIVE": _combination("active", "DONE", "UNDONE"),
     "TERMINATING": _combination("active deleted error", "DONE", "IN_PROGRESS"),
     "TERMINATED": _combination("deleted", "DONE", "DONE"),
-    "DELETING": Combination(_ALL_RESERVATIONS, _ANY, _ANY),
+    "DELETING": Combination(_ALL_RESERVATIONS, _ANY, _ANY, may_lack_parts=True),
     "UPDATING": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET),
-    "ERROR": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET, one_in="error"),
+    "ERROR": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET, one_in="error", may_lack_parts=True),
 }
 
 
@@ -251,7 +256,12 @@ def disagreements(lease: str, reservations: Iterable[str], events: Mapping[str, 
     if allowed is None:
         return (f"{lease} is no status that a lease with parts can have",)
     statuses = tuple(reservations)
-    found = [f"reservation is {s} in a lease that is {lease}" for s in statuses if s not in allowed.reservations]
+    if allowed.may_lack_parts and not statuses and not events:
+        return ()
+    found = [f"a lease that is {lease} has no {kind}" for kind in ("start_lease", "end_lease") if kind not in events]
+    if not statuses:
+        found.append(f"a lease that is {lease} has no reservation")
+    found += [f"reservation is {s} in a lease that is {lease}" for s in statuses if s not in allowed.reservations]
     for kind, wanted in (("start_lease", allowed.start), ("end_lease", allowed.end)):
         if kind in events and events[kind] not in wanted:
             found.append(f"{kind} is {events[kind]} in a lease that is {lease}")

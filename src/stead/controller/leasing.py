@@ -7,6 +7,7 @@ operation of their own, in the course of the lease's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -147,7 +148,7 @@ def _no_room(answer: NoRoom, terms: Terms) -> str:
     hosts = f"{answer.count} such host{'s' if answer.count > 1 else ''}"
     if answer.next is None:
         return f"{answer.reservation} wants {hosts} {when}: there are not so many, and no time at which there will be"
-    free = said(datetime.fromtimestamp(answer.next, UTC))
+    free = said(datetime.fromtimestamp(math.ceil(answer.next), UTC))
     are = "are" if answer.count > 1 else "is"
     return f"{answer.reservation} wants {hosts} {when}, and there {are} not: the next time there {are} is {free}"
 

@@ -14,6 +14,7 @@ def upgrade() -> None:
     run_files(
         "migrations/versions/0008_leases.sql",
         "sql/functions/leases.sql",
+        "sql/functions/lease_checks.sql",
         "migrations/versions/0008_leases_together.sql",
         "sql/functions/commit.sql",
     )

@@ -1,12 +1,27 @@
 -- Booking. Times are the controller's: it says what time it is, and all goes by that.
 
--- Whether somebody else has a host at that time. What is booked of one host does not overlap, so only the last that begins
+-- How many hosts are enough for a reservation.
+CREATE OR REPLACE FUNCTION least_of(said jsonb) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(said ->> 'min', said ->> 'count')::integer
+$$;
+
+-- That time without what has passed of it before the host was taken back from the reservation that had it last.
+CREATE OR REPLACE FUNCTION usable(which bigint, when_ tstzrange) RETURNS tstzrange LANGUAGE sql STABLE AS $$
+    SELECT tstzrange(least(greatest(lower(when_), (
+               SELECT upper(a.during) FROM allocations a
+                WHERE a.host = which AND a.over AND lower(a.during) < upper(when_)
+                ORDER BY lower(a.during) DESC LIMIT 1)), upper(when_)), upper(when_))
+$$;
+
+-- Whether another reservation has a host at that time. What is booked of one host does not overlap, so only the last that begins
 -- before the end can. This goes by an index of its own: scans of the constraint's, begun anew within a statement, make it lose
 -- rows that are there, and it would let them be booked twice (docs/adr/0032). So nothing here asks for `during &&`.
+-- A host that was taken back is free, also where the time began before that.
 CREATE OR REPLACE FUNCTION taken(which bigint, when_ tstzrange, mine text) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT coalesce((SELECT upper(a.during) > lower(when_) FROM allocations a
-                      WHERE a.host = which AND lower(a.during) < upper(when_) AND a.reservation <> mine
+                      WHERE a.host = which AND NOT a.over AND lower(a.during) < upper(when_) AND a.reservation <> mine
                       ORDER BY lower(a.during) DESC LIMIT 1), false)
+        OR isempty(usable(which, when_))
 $$;
 
 -- Hosts of a lane that nobody else has at that time: one host after the other is looked up, until there are enough.
@@ -96,7 +111,7 @@ BEGIN
         EXIT WHEN again = found;
         except_ := except_ || ARRAY(SELECT unnest(found) EXCEPT SELECT unnest(again));
     END LOOP;
-    INSERT INTO allocations (host, reservation, during) SELECT h, mine, when_ FROM unnest(found) h;
+    INSERT INTO allocations (host, reservation, during) SELECT h, mine, usable(h, when_) FROM unnest(found) h;
     RETURN found;
 END $$;
 
@@ -106,7 +121,7 @@ DECLARE
     long_ interval := upper(when_) - lower(when_);
     space text := split_part(lease, '/', 2);
     wants jsonpath := (said ->> 'wants')::jsonpath;
-    many  integer := (said ->> 'count')::integer;
+    many  integer := least_of(said);
 BEGIN
     RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
         'reservation', said ->> 'name', 'count', many,
@@ -120,24 +135,26 @@ CREATE OR REPLACE FUNCTION names_of(found bigint[]) RETURNS jsonb LANGUAGE sql S
     SELECT coalesce(jsonb_agg(h.name ORDER BY h.name), '[]') FROM hosts h WHERE h.id = ANY (found)
 $$;
 
--- One more reservation of a lease, with hosts of the first lane that has enough.
+-- One more reservation of a lease, with hosts of the first lane that has all, or else of the first that has enough.
 CREATE OR REPLACE FUNCTION book_one(lease text, said jsonb, when_ tstzrange, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     mine  text := lease || '/' || (said ->> 'name');
     many  integer := (said ->> 'count')::integer;
+    few   integer;
     l     text;
-    found bigint[];
+    found bigint[] := '{}';
     spec_ jsonb;
 BEGIN
-    FOR l IN SELECT h.lane FROM hosts h WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-              GROUP BY h.lane HAVING count(*) >= many AND may_use(split_part(lease, '/', 2), h.lane) ORDER BY h.lane
+    FOR few, l IN
+        SELECT enough, h.lane FROM unnest(ARRAY[many, least_of(said)]) WITH ORDINALITY f (enough, n), hosts h
+         WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND (n = 1 OR enough < many)
+         GROUP BY n, enough, h.lane HAVING count(*) >= enough AND may_use(split_part(lease, '/', 2), h.lane) ORDER BY n, h.lane
     LOOP
-        found := allocate(mine, l, (said ->> 'wants')::jsonpath, many, many, when_, '{}');
-        EXIT WHEN cardinality(found) = many;
-        found := NULL;
+        found := allocate(mine, l, (said ->> 'wants')::jsonpath, many, few, when_, '{}');
+        EXIT WHEN cardinality(found) > 0;
     END LOOP;
-    IF found IS NULL THEN
-        PERFORM no_room(lease, said, when_, lower(when_));
+    IF cardinality(found) = 0 THEN
+        PERFORM no_room(lease, said, when_, greatest(lower(when_), at));
     END IF;
     spec_ := said || jsonb_build_object('hosts', names_of(found));
     INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
@@ -199,9 +216,13 @@ DECLARE
     had    bigint[];
     kept   bigint[];
     now_   bigint[];
+    failed bigint[];  -- those that do not work, and stay booked
     many   integer;
+    few    integer;
+    lacks  boolean;
     spec_  jsonb;
     moved  text;
+    when_  constant tstzrange := tstzrange(starts, ends);
 BEGIN
     PERFORM FROM resources WHERE path = of_lease AND kind = 'lease' AND state = 'UPDATING' AND fence = under FOR UPDATE;
     IF NOT FOUND THEN
@@ -210,57 +231,61 @@ BEGIN
     FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
         SELECT * INTO r FROM resources WHERE path = of_lease || '/' || (said ->> 'name') AND kind = 'reservation' FOR UPDATE;
         IF NOT FOUND THEN
-            PERFORM book_one(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
+            PERFORM book_one(of_lease, said, when_, to_timestamp(at));
             CONTINUE;
         END IF;
         -- On a lane that was denied since, what is booked stays, and may end sooner; it does not get longer.
         IF NOT heals AND NOT may_use(split_part(of_lease, '/', 2), r.lane) AND EXISTS (
                SELECT FROM allocations a WHERE a.reservation = r.path AND NOT a.leaving
-                  AND NOT a.during @> tstzrange(starts, ends)) THEN
+                  AND NOT a.during @> usable(a.host, when_)) THEN
             RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
                 'reservation', said ->> 'name', 'beyond', jsonb_build_array(r.lane))::text;
         END IF;
-        many := (said ->> 'count')::integer;
         had := ARRAY(SELECT host FROM allocations WHERE reservation = r.path AND NOT leaving ORDER BY host);
         -- All hosts are locked before any is given away, in one order for everybody.
-        PERFORM FROM hosts WHERE id = ANY (had) ORDER BY id FOR NO KEY UPDATE;
-        kept := ARRAY(
-            SELECT h.id FROM hosts h
-             WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-               AND NOT taken(h.id, tstzrange(starts, ends), r.path)
-             ORDER BY h.id LIMIT many);
+        PERFORM FROM hosts WHERE id IN (SELECT host FROM allocations WHERE reservation = r.path) ORDER BY id FOR NO KEY UPDATE;
+        many := CASE WHEN heals THEN greatest(least_of(said), cardinality(had)) ELSE (said ->> 'count')::integer END;
+        -- A lease that lacks hosts may go on to lack them, but no more of them than before.
+        few := least_of(said);
+        IF heals THEN
+            few := 0;
+        ELSIF r.spec ->> 'wants' = said ->> 'wants' THEN
+            few := least(few, (SELECT count(*) FROM hosts h WHERE h.id = ANY (had) AND h.works)
+                              + greatest(few - least_of(r.spec), 0));
+        END IF;
+        kept := ARRAY(  -- one that is leaving and is wanted again stays
+            SELECT h.id FROM hosts h JOIN allocations a ON a.host = h.id AND a.reservation = r.path
+             WHERE h.works AND h.properties @@ (said ->> 'wants')::jsonpath AND NOT taken(h.id, when_, r.path)
+             ORDER BY a.leaving, h.id LIMIT many);
         IF r.state <> 'pending' AND NOT heals THEN  -- what is handed over is not exchanged because of a longer time
             SELECT h.name INTO moved FROM hosts h
              WHERE h.id = ANY (had) AND h.works AND h.properties @@ (said ->> 'wants')::jsonpath
-               AND taken(h.id, tstzrange(starts, ends), r.path)
+               AND taken(h.id, when_, r.path)
              ORDER BY h.id LIMIT 1;
             IF moved IS NOT NULL AND cardinality(kept) < many THEN
                 RAISE EXCEPTION 'no room' USING ERRCODE = 'ST002', DETAIL = jsonb_build_object(
                     'reservation', said ->> 'name', 'host', moved)::text;
             END IF;
         END IF;
-        UPDATE allocations SET during = tstzrange(starts, ends) WHERE reservation = r.path AND host = ANY (kept);
-        -- What was handed over is another's only when it was taken back.
-        UPDATE allocations SET leaving = true
-         WHERE reservation = r.path AND host <> ALL (kept) AND r.state <> 'pending';
-        DELETE FROM allocations WHERE reservation = r.path AND host <> ALL (kept) AND r.state = 'pending';
         now_ := kept;
         IF cardinality(kept) < many AND may_use(split_part(of_lease, '/', 2), r.lane) THEN
             now_ := kept || allocate(r.path, r.lane, (said ->> 'wants')::jsonpath, many - cardinality(kept),
-                                     CASE WHEN heals THEN 1 ELSE many - cardinality(kept) END,
-                                     tstzrange(starts, ends), kept);
+                                     greatest(few - cardinality(kept), 1), when_, kept || had);
         END IF;
-        IF cardinality(now_) < many AND NOT heals THEN
-            PERFORM no_room(of_lease, said, tstzrange(starts, ends), greatest(starts, to_timestamp(at)));
+        IF cardinality(now_) < few THEN
+            PERFORM no_room(of_lease, said, when_, greatest(starts, to_timestamp(at)));
         END IF;
         -- A host that failed stays booked until there is another: it may come back.
-        IF cardinality(now_) < many THEN
-            DELETE FROM allocations a USING hosts h WHERE a.reservation = r.path AND a.host = h.id AND NOT h.works;
-            INSERT INTO allocations (host, reservation, during)
-            SELECT h.id, r.path, tstzrange(starts, ends) FROM hosts h
-             WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (said ->> 'wants')::jsonpath ORDER BY h.id
-             LIMIT many - cardinality(now_);
-        END IF;
+        failed := ARRAY(SELECT h.id FROM hosts h
+                         WHERE h.id = ANY (had) AND NOT h.works AND h.properties @@ (said ->> 'wants')::jsonpath
+                           AND NOT taken(h.id, when_, r.path) ORDER BY h.id LIMIT many - cardinality(now_));
+        UPDATE allocations SET leaving = false, during = usable(host, when_)
+         WHERE reservation = r.path AND host = ANY (kept || failed);
+        -- What was handed over is another's only when it was taken back.
+        UPDATE allocations SET leaving = true
+         WHERE reservation = r.path AND host <> ALL (now_ || failed) AND r.state <> 'pending';
+        DELETE FROM allocations WHERE reservation = r.path AND host <> ALL (now_ || failed) AND r.state = 'pending';
+        lacks := cardinality(now_) < least_of(said) OR cardinality(failed) > 0;
         spec_ := said || jsonb_build_object('hosts', names_of(now_));
         IF r.state IN ('pending', 'error') AND r.spec <> spec_ THEN  -- nobody has it
             UPDATE resources SET spec = spec_, revision = fence + 1, fence = fence + 1, version = version + 1
@@ -271,11 +296,11 @@ BEGIN
               FROM resources l WHERE l.path = of_lease;
         END IF;
         INSERT INTO reservation_flags AS f (reservation, missing_resources, resources_changed, lost)
-        SELECT r.path, cardinality(now_) < many, heals AND NOT had @> now_, false
-         WHERE cardinality(now_) < many OR (heals AND NOT had @> now_)
+        SELECT r.path, lacks, heals AND NOT had @> now_, false
+         WHERE lacks OR (heals AND NOT had @> now_)
         ON CONFLICT (reservation) DO UPDATE SET missing_resources = EXCLUDED.missing_resources,
             resources_changed = (heals AND f.resources_changed) OR EXCLUDED.resources_changed;
-        IF cardinality(now_) = many THEN
+        IF NOT lacks THEN
             PERFORM clear_flags(r.path, missing => true, changed => NOT heals);
         END IF;
     END LOOP;
@@ -379,58 +404,15 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- What there is of a lease goes together, or nothing of what was done is. The lease is locked for the look: two that are
--- right for themselves could be wrong together.
-CREATE OR REPLACE FUNCTION lease_agrees() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    it    record := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
-    of_   text;
-    stands text;
-    parts text[];
-    c     lease_combinations;
-BEGIN
-    IF TG_TABLE_NAME = 'lease_events' THEN
-        of_ := it.lease;
-    ELSIF it.kind = 'lease' THEN
-        of_ := it.path;
-    ELSE
-        of_ := regexp_replace(it.path, '/[^/]+$', '');
-    END IF;
-    SELECT state INTO stands FROM resources WHERE path = of_ AND kind = 'lease' FOR UPDATE;
-    parts := ARRAY(SELECT state FROM reservations_of(of_));
-    SELECT * INTO c FROM lease_combinations WHERE lease = stands;
-    IF c.lease IS NULL THEN
-        IF cardinality(parts) > 0 OR EXISTS (SELECT FROM lease_events WHERE lease = of_) THEN
-            PERFORM disagrees(of_, format('a lease that is %s has parts', coalesce(stands, 'not there')));
-        END IF;
-        RETURN NULL;
-    END IF;
-    IF NOT parts <@ c.reservations THEN
-        PERFORM disagrees(of_, format('a reservation is %s in a lease that is %s', (
-            SELECT string_agg(p, ', ') FROM unnest(parts) p WHERE p <> ALL (c.reservations)), stands));
-    ELSIF c.one_in <> '' AND cardinality(parts) > 0 AND c.one_in <> ALL (parts) THEN
-        PERFORM disagrees(of_, format('no reservation is in %s in a lease that is %s', c.one_in, stands));
-    ELSIF EXISTS (SELECT FROM lease_events e WHERE e.lease = of_ AND NOT (
-                      e.status = ANY (c.events) AND (e.kind <> 'start_lease' OR e.status = ANY (c.starts))
-                      AND (e.kind <> 'end_lease' OR e.status = ANY (c.ends)))) THEN
-        PERFORM disagrees(of_, format('an event does not go with a lease that is %s: %s', stands, (
-            SELECT string_agg(e.kind || ' ' || e.status, ', ') FROM lease_events e WHERE e.lease = of_)));
-    END IF;
-    RETURN NULL;
-END $$;
-
-CREATE OR REPLACE FUNCTION disagrees(of_lease text, says text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION '%: %', of_lease, says USING ERRCODE = 'ST003';
-END $$;
-
 -- Whether a reservation that lacks hosts could have more of them now.
 CREATE OR REPLACE FUNCTION mendable(of_reservation text, on_lane text, said jsonb) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN had.works >= (said ->> 'count')::integer THEN true
+    SELECT CASE WHEN had.works >= greatest(least_of(said), cardinality(had.hosts)) THEN true
                 ELSE cardinality(free_hosts(on_lane, (said ->> 'wants')::jsonpath, had.during, of_reservation, 1, had.hosts)) > 0
                   OR had.works > jsonb_array_length(said -> 'hosts') END
-      FROM (SELECT count(*) FILTER (WHERE h.works) AS works, array_agg(h.id) AS hosts, (array_agg(a.during))[1] AS during
-              FROM allocations a JOIN hosts h ON h.id = a.host
-             WHERE a.reservation = of_reservation AND NOT a.leaving) had
-     WHERE had.hosts IS NOT NULL
+      FROM (SELECT count(h.id) FILTER (WHERE h.works) AS works, coalesce(array_agg(h.id) FILTER (WHERE h.id IS NOT NULL), '{}') AS hosts,
+                   tstzrange(min(e.at) FILTER (WHERE e.kind = 'start_lease'), min(e.at) FILTER (WHERE e.kind = 'end_lease')) AS during
+              FROM lease_events e
+              LEFT JOIN allocations a ON a.reservation = of_reservation AND NOT a.leaving AND e.kind = 'start_lease'
+              LEFT JOIN hosts h ON h.id = a.host
+             WHERE e.lease = regexp_replace(of_reservation, '/[^/]+$', '') AND e.kind <> 'before_end_lease') had
 $$;

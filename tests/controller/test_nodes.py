@@ -118,6 +118,33 @@ async def test_a_node_in_maintenance_takes_no_machines(migrated: str) -> None:
         assert await one.on(MACHINES[0]) == N2
 
 
+BOOK = """
+WITH host AS (INSERT INTO hosts (name, lane, node) VALUES ('n1', 'rack.lab', $1) RETURNING id)
+INSERT INTO allocations (host, reservation, during)
+SELECT id, '/lab/monday/r0', tstzrange(now() - interval '1 hour', now() + interval '1 hour') FROM host
+"""
+
+
+@pytest.mark.req("S2-11", "S3-09")
+async def test_node_that_is_booked_takes_machines_of_its_lease_alone(migrated: str) -> None:
+    async with house(migrated, machines=0) as one:
+        await one.store._pool.execute(BOOK, N1)
+        refused = await one.ask(MACHINES[0], "deploy", "machine", lane=LANE, spec={"node": N1})
+        assert isinstance(refused, Refusal)
+        assert (refused.code, "its node is BOOKED" in refused.reasons[0].says) == (Code.PARENT, True)
+        for path in MACHINES[:2]:
+            await one.make(path, "deploy", "machine", lane=LANE)
+        assert [await one.on(path) for path in MACHINES[:2]] == [N2, N2]
+        await one.make("/lab/space/m", "deploy", "machine", lane=LANE)
+        assert await one.on("/lab/space/m") == N1
+        asked = await one.node(N2, "maintain")
+        assert isinstance(asked, Accepted)
+        await one.until(N2, "ENABLED")
+        assert "no other node of libvirt.dc takes machines of acme" in (await one.operation(asked.operation))["says"]
+        await one.store._pool.execute("UPDATE allocations SET over = true")
+        await one.make(MACHINES[2], "deploy", "machine", lane=LANE, spec={"node": N1})
+
+
 @pytest.mark.req("S2-11")
 async def test_a_machine_that_cannot_be_moved_leaves_the_node_as_it_was(migrated: str) -> None:
     async with house(migrated, machines=1) as one:

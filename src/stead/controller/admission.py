@@ -303,7 +303,7 @@ class Admission:
         if not places(wish.kind, action):
             return wish
         row = wish.read or (await self.mover.store.read(wish.path) if action == "migrate" else None)
-        found = await found_for(self.mover.store, lifecycle, row, action, wish.spec, wish.lane)
+        found = await found_for(self.mover.store, lifecycle, row, action, wish.spec, wish.lane, wish.path)
         return replace(wish, found=found) if found else wish
 
     async def _deploys(self, wish: Wish) -> Wish:

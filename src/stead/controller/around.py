@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from stead.controller.placing import booked, namespace_of
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
@@ -17,6 +18,9 @@ from stead.lifecycle.rows import Actor, Need
 from stead.store import Row, Store
 
 type Spec = Mapping[str, Any]
+
+BOOKED = "BOOKED"
+"""What a node is for a machine of a namespace, while a lease of another has it."""
 
 COUNTED = ("machine", "disk")
 """Kinds of which accounts and cloudspaces may have a quota."""
@@ -33,9 +37,12 @@ async def set_in(
     empty = [row.path for row, request, _ in asking if _empty_only(kinds[row.kind], request.action)]
     paths = sorted({path for places in bound.values() for _, where in places for path in where})
     states = await store.states(paths) if paths else {}
+    nodes = [(row.kind, row.path, r.action, {**row.spec, **spec}.get("node")) for row, r, spec in asking]
+    others = await booked(store, nodes)
     for path, places in bound.items():
         if places:
-            rows[path] = _in_place(rows[path], places, states)
+            its = {n: (states[n][0], BOOKED) for n, space in others if space == namespace_of(path) and n in states}
+            rows[path] = _in_place(rows[path], places, {**states, **its})
     for row, request, spec in asking:
         place = place_of(kinds[row.kind], request.action, row.path, spec)
         if place:

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from stead.controller.admission import Accepted, Admission, NotFound
-from stead.controller.placing import others, starts
+from stead.controller.placing import namespace_of, others, starts
 from stead.controller.steps import CONTROLLER, Answer, Done, Failed, Requested, Waits
 from stead.controller.wish import Wish
 from stead.lifecycle.events import Request
@@ -57,11 +57,15 @@ class Draining:
         if len(stuck) == len(left):
             return Failed(f"{stuck[0]} is in ERROR and cannot be moved: delete it, or see what it is")
         if ready:
-            where = await others(self.store, row.lane, row.path)
-            if not where:
-                return Failed(f"no other node of {row.lane} takes machines")
-            for machine, node in zip(ready, cycle(where)):
-                refused = await self._move(machine, node)
+            ways: dict[str, cycle[str]] = {}
+            for machine in ready:
+                space = namespace_of(machine["path"])
+                if space not in ways:
+                    where = await others(self.store, row.lane, row.path, space)
+                    if not where:
+                        return Failed(f"no other node of {row.lane} takes machines of {space}")
+                    ways[space] = cycle(where)
+                refused = await self._move(machine, next(ways[space]))
                 if refused:
                     return Waits(f"{machine['path']}: {refused}; {_count(left)} still on it")
         return Waits(f"{_count(left)} still on it")

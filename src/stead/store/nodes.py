@@ -11,9 +11,15 @@ from stead.store.statements import Statements
 class Nodes(Statements):
     """Where machines are."""
 
-    async def nodes(self, lane: str) -> list[Mapping[str, Any]]:
-        """Nodes on a lane: path, state, and how many machines are on each; the emptiest first."""
-        return [dict(r) for r in await self.fetch("list_nodes", lane)]
+    async def nodes(self, lane: str, namespace: str) -> list[Mapping[str, Any]]:
+        """Nodes on a lane: path, state, whether another namespace has booked each now, and how many machines are on
+        it; the emptiest first."""
+        return [dict(r) for r in await self.fetch("list_nodes", lane, namespace)]
+
+    async def booked_nodes(self, wanted: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Of nodes, each with a namespace, those that a lease of another namespace has now."""
+        rows = await self.fetch("booked_nodes", [node for node, _ in wanted], [space for _, space in wanted])
+        return {(r["node"], r["namespace"]) for r in rows}
 
     async def machines_on(self, node: str, limit: int) -> tuple[list[Mapping[str, Any]], int]:
         """Some machines that are on a node or on their way to it, and how many there are."""

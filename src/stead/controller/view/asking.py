@@ -88,7 +88,7 @@ async def find(view: View, asked: Asked) -> Row | Missing:
 async def _set_in(view: View, row: Row, request: Request, asked: Asked) -> Row:
     """The same with what lies around it, as far as that matters for what is asked."""
     rows = {row.path: row}
-    found = await found_for(view.store, view.kinds[row.kind], row, request.action, asked.spec, asked.lane)
+    found = await found_for(view.store, view.kinds[row.kind], row, request.action, asked.spec, asked.lane, asked.path)
     await around.set_in(view.store, view.kinds, rows, [(row.path, request, {**asked.spec, **found})])
     return rows[row.path]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -47,3 +49,11 @@ def terminal(tmp_path: Path) -> Iterator[InLab]:
 @pytest.mark.req("S3-06", "S3-07", "S3-08", "S3-09")
 def test_the_page_about_booking_hosts_is_true(terminal: InLab) -> None:
     terminal.follow(DOCS / "how-to" / "leases.md")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.req("S3-10")
+def test_the_page_about_blazars_clients_is_true(terminal: InLab) -> None:
+    terminal.env["PATH"] += f"{os.pathsep}{Path(sys.executable).parent}"  # where its command is
+    terminal.follow(DOCS / "blazar.md")

@@ -307,7 +307,7 @@ async def test_a_host_field_by_field(lab: Lab, http: httpx.AsyncClient) -> None:
         (await http.put(f"{HOSTS}/none", json={"gpu": True}), 404),
         (await http.delete(f"{HOSTS}/none"), 404),
         (await http.patch(HOSTS, json={}), 405),
-        (await http.get(f"{HOSTS}/h1/allocation"), 404),
+        (await http.get(f"{HOSTS}/none/allocation"), 404),
     ):
         assert (refused.status_code, bool(refused.json()["error_message"])) == (status, True), refused.text
     assert (await http.get(f"{HOSTS}/properties")).json() == {

@@ -136,9 +136,8 @@ async def test_where_there_is_no_room_the_next_time_is_told(lab: Lab, wants: Wan
     assert code == 409
     assert says.endswith(f"and there is not: the next time there is is {end.replace(' ', 'T')}:00Z")
     assert [lease["name"] for lease in await wants(lambda c: c.lease.list())] == ["first"]
-    code, says = await wants.refused(
-        lambda c: c.lease.update(made["id"], reservations=[{"id": made["reservations"][0]["id"], "max": 2}])
-    )
+    two = [{"id": made["reservations"][0]["id"], "min": 2, "max": 2}]
+    code, says = await wants.refused(lambda c: c.lease.update(made["id"], reservations=two))
     assert (code, "r0 wants 2 such hosts" in says) == (409, True)
     assert await wants(lambda c: c.lease.get(made["id"])) == {**made, "updated_at": ANY}
     assert (await wants.refused(lambda c: c.lease.create("first", minute(60), end, hosts(1), [])))[0] == 409
@@ -146,6 +145,22 @@ async def test_where_there_is_no_room_the_next_time_is_told(lab: Lab, wants: Wan
         lambda c: c.lease.create("third", minute(60), end, hosts(1, wishes='["or", ["=", "$a", "1"]]'), [])
     )
     assert (code, "'or' cannot be asked for here" in says) == (400, True)
+
+
+@pytest.mark.req("S3-10")
+async def test_allocations_name_the_reservations_of_each_host(lab: Lab, wants: Wants) -> None:
+    await lab.hosts("h1", "h2", "h3")
+    made = await wants(lambda c: c.lease.create("monday", minute(60), minute(120), hosts(5, least=2), []))
+    (part,) = made["reservations"]
+    assert (part["min"], part["max"], part["hosts"], made["degraded"]) == (2, 5, ["h1", "h2", "h3"], False)
+    await wants(lambda c: c.lease.delete(made["id"]))
+    made = await wants(lambda c: c.lease.create("monday", minute(60), minute(120), hosts(2, least=1), []))
+    (part,) = made["reservations"]
+    has = {"id": part["id"], "lease_id": made["id"], "start_date": made["start_date"], "end_date": made["end_date"]}
+    found = await wants(lambda c: c.allocation.list("os-hosts"))
+    assert [(one["resource_id"], one["reservations"]) for one in found] == [("h1", [has]), ("h2", [has]), ("h3", [])]
+    assert await wants(lambda c: c.allocation.get("os-hosts", "h2")) == {"resource_id": "h2", "reservations": [has]}
+    assert (await wants.refused(lambda c: c.allocation.get("os-hosts", "h9")))[0] == 404
 
 
 @pytest.mark.req("S3-10")

@@ -28,6 +28,8 @@ class Reserved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     name: Name
     count: Annotated[int, Meta(ge=1, le=MOST_HOSTS)] = 1
+    min: Annotated[int, Meta(ge=1, le=MOST_HOSTS)] | None = None
+    """How many are enough where there are not `count` of them; without it, all are wanted."""
     properties: Annotated[dict[Annotated[str, Meta(min_length=1, max_length=100)], Value], Meta(max_length=50)] = (
         msgspec.field(default_factory=dict)
     )
@@ -35,7 +37,8 @@ class Reserved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def booked(self) -> dict[str, Any]:
         """As the store books it."""
-        return {"name": self.name, "count": self.count, "wants": wants(self.properties)}
+        least = {} if self.min in (None, self.count) else {"min": self.min}
+        return {"name": self.name, "count": self.count, "wants": wants(self.properties), **least}
 
 
 class Terms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +89,10 @@ def read(spec: Mapping[str, Any]) -> Terms:
     names = [one.name for one in terms.reservations]
     if len(set(names)) < len(names):
         raise WrongTerms("spec.reservations", "two of them have the same name")
+    for place, one in enumerate(terms.reservations):
+        if one.min is not None and one.min > one.count:
+            says = f"{one.min} is more than count, which is {one.count}"
+            raise WrongTerms(f"spec.reservations[{place}].min", says)
     terms.booked()
     return terms
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Path as InPath
@@ -11,6 +12,9 @@ from fastapi import Query
 from stead.api.blazar.dates import wrong
 from stead.api.blazar.leases import Ns
 from stead.api.blazar.models import (
+    BlazarAllocation,
+    BlazarAllocationAnswer,
+    BlazarAllocations,
     BlazarHost,
     BlazarHostAnswer,
     BlazarHostRequest,
@@ -18,7 +22,7 @@ from stead.api.blazar.models import (
     BlazarProperties,
     HostChange,
 )
-from stead.api.blazar.shown import OF_ITS_OWN, shown_host, shown_properties
+from stead.api.blazar.shown import OF_ITS_OWN, shown_allocations, shown_host, shown_properties
 from stead.api.blazar.wishes import NUMBER, TRUTHS
 from stead.api.identity import Who
 from stead.api.models import SEGMENT, storable
@@ -55,6 +59,31 @@ async def blazar_list_properties(
     """What hosts have, and leases can ask for."""
     del ns, all
     return shown_properties(await _all(service.seen(caller)), detail)
+
+
+@routes.get("/os-hosts/allocations")
+async def blazar_list_allocations(service: ServiceDep, caller: Who, ns: Ns) -> BlazarAllocations:
+    """Which reservations have each host, from now on."""
+    del ns
+    seen, found = service.seen(caller), list[BlazarAllocation]()
+    while page := await _allocations(seen, found[-1].resource_id if found else ""):
+        found += page
+    return BlazarAllocations(allocations=found)
+
+
+async def _allocations(seen: Seen, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
+    now = datetime.now(UTC)
+    return shown_allocations(await seen.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
+
+
+@routes.get("/os-hosts/{id}/allocation")
+async def blazar_read_allocation(service: ServiceDep, caller: Who, ns: Ns, id: HostId) -> BlazarAllocationAnswer:
+    """Which reservations have a host, from now on."""
+    del ns
+    seen = service.seen(caller)
+    await _found(seen, id)
+    calendar = await seen.calendar(datetime.now(UTC), datetime.max.replace(tzinfo=UTC), "", 1, id)
+    return BlazarAllocationAnswer(allocation=shown_allocations(calendar)[0])
 
 
 @routes.get("/os-hosts/{id}")

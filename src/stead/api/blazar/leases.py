@@ -116,7 +116,7 @@ def _terms(body: BlazarLeaseRequest) -> dict[str, Any]:
         where = f"reservations.{place}"
         _range(where, one.min, one.max)
         wanted = _wanted(where, one.hypervisor_properties, one.resource_properties)
-        reservations.append({"count": one.max, "properties": wanted})
+        reservations.append({"count": one.max, "min": one.min, "properties": wanted})
     spec: dict[str, Any] = {
         "start": dates.spec_time("start_date", body.start_date),
         "end": dates.spec_time("end_date", body.end_date),
@@ -149,7 +149,13 @@ def _changed(lease: Lease, body: BlazarLeaseChange) -> dict[str, Any]:
 def _parts(parts: Sequence[Reserved], changes: Sequence[BlazarChangedReservation]) -> list[dict[str, Any]]:
     """All reservations of a lease, those that change as they will be."""
     became: dict[str, dict[str, Any]] = {
-        str(part.id): {"name": part.name, "count": part.count, "properties": dict(part.properties)} for part in parts
+        str(part.id): {
+            "name": part.name,
+            "count": part.count,
+            "min": part.min,
+            "properties": dict(part.properties),
+        }
+        for part in parts
     }
     for place, change in enumerate(changes):
         where = f"reservations.{place}"
@@ -157,8 +163,9 @@ def _parts(parts: Sequence[Reserved], changes: Sequence[BlazarChangedReservation
             raise wrong(f"{where}.id", f"the lease has no reservation {change.id}")
         part = became[change.id]
         count = change.max if change.max is not None else part["count"]
-        _range(where, change.min if change.min is not None else 1, count)
-        part["count"] = count
+        least = change.min if change.min is not None else min(part["min"], count)
+        _range(where, least, count)
+        part |= {"count": count, "min": least}
         if change.hypervisor_properties is not None or change.resource_properties is not None:
             part["properties"] = _wanted(where, change.hypervisor_properties, change.resource_properties)
     return list(became.values())

@@ -38,9 +38,9 @@ class BlazarReservation(Said):
     status: str
     """`pending`, `active`, `deleted` or `error`."""
     min: int
-    """As many as `max`."""
+    """How many hosts are enough."""
     max: int
-    """How many hosts were booked."""
+    """How many hosts are booked, where there are so many."""
     hypervisor_properties: str
     """Empty: all that was asked for is in `resource_properties`."""
     resource_properties: str
@@ -119,7 +119,7 @@ class BlazarAskedReservation(Asks):
 
     resource_type: Literal["physical:host"]
     min: Count
-    """At most `max`; as many as that are booked."""
+    """At most `max`. As many as `max` are booked where they are free, and fewer where at least so many are."""
     max: Count
     hypervisor_properties: Text | None = None
     resource_properties: Text | None = None
@@ -199,6 +199,35 @@ class BlazarHosts(Said):
     """All hosts."""
 
     hosts: list[BlazarHost]
+
+
+class BlazarAllocatedReservation(Said):
+    """A reservation that has a host."""
+
+    id: str
+    lease_id: str
+    start_date: str
+    end_date: str
+
+
+class BlazarAllocation(Said):
+    """The reservations that have a host now, or will have it."""
+
+    resource_id: str
+    """The name of the host."""
+    reservations: list[BlazarAllocatedReservation]
+
+
+class BlazarAllocationAnswer(Said):
+    """The allocation of one host."""
+
+    allocation: BlazarAllocation
+
+
+class BlazarAllocations(Said):
+    """The allocations of all hosts."""
+
+    allocations: list[BlazarAllocation]
 
 
 class BlazarHostRequest(BaseModel):

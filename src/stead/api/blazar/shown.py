@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from stead.api.blazar.dates import date, stamp
 from stead.api.blazar.models import (
+    BlazarAllocatedReservation,
+    BlazarAllocation,
     BlazarEvent,
     BlazarHost,
     BlazarLease,
@@ -14,7 +16,7 @@ from stead.api.blazar.models import (
     BlazarReservation,
 )
 from stead.api.blazar.wishes import expression
-from stead.controller.view.leases import Host, Lease
+from stead.controller.view.leases import Calendar, Host, Lease
 
 PHYSICAL = "physical:host"
 OF_ITS_OWN = ("hypervisor_type", "hypervisor_version", "vcpus", "cpu_info", "memory_mb", "local_gb")
@@ -42,7 +44,7 @@ def shown_lease(lease: Lease) -> BlazarLease:
                 resource_id=str(part.id),
                 resource_type=PHYSICAL,
                 status=part.status,
-                min=part.count,
+                min=part.min,
                 max=part.count,
                 hypervisor_properties="",
                 resource_properties=expression(part.properties),
@@ -85,6 +87,26 @@ def shown_host(host: Host) -> BlazarHost:
         "lane": host.lane,
     }
     return BlazarHost.model_validate({**dict.fromkeys(OF_ITS_OWN), **host.properties, **fixed})
+
+
+def shown_allocations(calendar: Calendar) -> list[BlazarAllocation]:
+    """Each host with the reservations that have it, as far as their leases are for the caller to see."""
+    return [
+        BlazarAllocation(
+            resource_id=host.name,
+            reservations=[
+                BlazarAllocatedReservation(
+                    id=str(booked.reservation_id),
+                    lease_id=str(booked.lease_id),
+                    start_date=date(booked.start),
+                    end_date=date(booked.end),
+                )
+                for booked in calendar.booked
+                if booked.host == host.name and booked.lease
+            ],
+        )
+        for host in calendar.hosts
+    ]
 
 
 def shown_properties(hosts: Iterable[Host], detail: bool) -> BlazarProperties:

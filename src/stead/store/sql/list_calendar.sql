@@ -10,7 +10,9 @@ WITH asked AS MATERIALIZED (
        AND lower(a.during) >= (SELECT coalesce(min(since), $1) FROM asked) AND lower(a.during) < $2
 )
 SELECT h.name AS host, regexp_replace(a.reservation, '/[^/]+$', '') AS lease, a.reservation,
-       lower(a.during) AS start, upper(a.during) AS end, coalesce(l.state, '') AS status
+       lower(a.during) AS start, upper(a.during) AS end, coalesce(l.state, '') AS status, l.token AS lease_id,
+       r.token AS reservation_id
   FROM had a JOIN hosts h ON h.id = a.host
+  LEFT JOIN resources r ON r.path = a.reservation
   LEFT JOIN resources l ON l.path = regexp_replace(a.reservation, '/[^/]+$', '')
  ORDER BY h.name, lower(a.during)

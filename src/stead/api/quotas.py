@@ -20,7 +20,8 @@ class Quota(Wire):
     """Of one thing."""
 
     what: str
-    """`machines`, `cpus`, `memory` (MiB), `disks` or `storage` (MiB)."""
+    """`machines`, `cpus`, `memory` (MiB), `disks` or `storage` (MiB); of the leases of a namespace, where there is a
+    quota, `hosts` (at a time) and `lease_seconds` (of each)."""
     used: int
     """What is there: it counts from when it begins to be made until it is destroyed."""
     most: int | None
@@ -44,6 +45,10 @@ class QuotaChange(Wire):
     disks: Most | None = None
     storage: Most | None = None
     """MiB."""
+    hosts: Most | None = None
+    """Of a namespace: hosts that its leases may have at a time."""
+    lease_seconds: Most | None = None
+    """Of a namespace: how long a lease may last."""
 
 
 routes = router("quotas")

@@ -14,7 +14,7 @@ from stead.client import DEFAULT_SERVER, Quota
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="How much accounts and cloudspaces may have.")
 
-UNITS = {"memory": " MiB", "storage": " MiB"}
+UNITS = {"memory": " MiB", "storage": " MiB", "lease_seconds": " s"}
 UNLIMITED = "none"
 """The word for no quota."""
 
@@ -56,16 +56,20 @@ def set_(
     memory: Most = None,
     disks: Most = None,
     storage: Most = None,
+    hosts: Most = None,
+    lease_seconds: Most = None,
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Say how much an account or a cloudspace may have from now on; memory and storage in MiB.
+    """Say how much an account or a cloudspace may have from now on; memory and storage in MiB. Of a namespace, say
+    how many hosts its leases may have at a time, and how many seconds each may last.
 
     What is there already stays, also where that is more. What is not named stays as it is; `none` takes a quota away.
     """
     said = {"machines": machines, "cpus": cpus, "memory": memory, "disks": disks, "storage": storage}
+    said |= {"hosts": hosts, "lease_seconds": lease_seconds}
     most = {what: _most(value) for what, value in said.items() if value is not None}
     if not most:
-        fail("say of what: --machines, --cpus, --memory, --disks or --storage", Code.USAGE)
+        fail("say of what: --machines, --cpus, --memory, --disks, --storage, --hosts or --lease-seconds", Code.USAGE)
     with reach(server) as client:
         write(iter(client.set_quotas(path, most).items), QUOTAS, output)

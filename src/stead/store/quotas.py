@@ -16,6 +16,9 @@ UNITS = {
 }
 """What there are quotas of, and how one speaks of it."""
 
+OF_LEASES = ("hosts", "lease_seconds")
+"""What else there are quotas of, for the leases of a namespace: hosts at a time, and seconds that one may last."""
+
 
 class Quota(NamedTuple):
     """Of one thing at one place."""
@@ -39,6 +42,11 @@ class Quota(NamedTuple):
         return f"{self.path} has {self.used} of {self.most} {UNITS[self.what]} that it may have{more}"
 
 
+def is_namespace(path: str) -> bool:
+    """Whether a path is that of a namespace, which has no record of its own."""
+    return path.count("/") == 1
+
+
 class Quotas(Statements):
     """Who has how much."""
 
@@ -51,7 +59,8 @@ class Quotas(Statements):
         found = {
             r["what"]: Quota(path, r["what"], r["used"], r["most"]) for r in await self.fetch("list_quotas", path)
         }
-        return [found.get(what, Quota(path, what, 0, None)) for what in UNITS]
+        limits = [found[what] for what in OF_LEASES if what in found and found[what].most is not None]
+        return [*(found.get(what, Quota(path, what, 0, None)) for what in UNITS), *limits]
 
     async def set_quotas(self, path: str, most: Mapping[str, int | None], by: str = "") -> None:
         """From now on a place may have so much; None: as much as there is."""

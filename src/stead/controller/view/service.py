@@ -48,7 +48,7 @@ from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.rows import Actor
 from stead.store import Row
-from stead.store.quotas import Quota
+from stead.store.quotas import OF_LEASES, Quota, is_namespace
 from stead.telemetry.exposing import exposition, merged
 
 type Check = Callable[[], Awaitable[None]]
@@ -366,7 +366,8 @@ class Service:
     async def set_quotas(self, path: str, most: Mapping[str, int | None], caller: Caller) -> list[Quota] | Missing:
         """From now on something may have so much of each; what is not named stays as it is."""
         row = await self.view.store.read(path)
-        if row is None or not self.permission.sees(caller, thing_of(row)):
+        of_leases = is_namespace(path) and set(most) <= set(OF_LEASES)
+        if not of_leases and (row is None or not self.permission.sees(caller, thing_of(row))):
             return Missing(f"there is nothing at {path}")
         self.permission.require(caller, LIMIT)
         await self.view.store.set_quotas(path, most, caller.name)

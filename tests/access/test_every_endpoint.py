@@ -300,6 +300,8 @@ RULES = {
         ADMIN, hidden=False, seen_by=KNOWN, body={"name": "h9", "lane": "rack.a"}, fills=BLAZAR
     ),
     "GET /blazar/{ns}/v1/os-hosts/properties": Rule(KNOWN, fills=BLAZAR),
+    "GET /blazar/{ns}/v1/os-hosts/allocations": Rule(KNOWN, fills=BLAZAR),
+    "GET /blazar/{ns}/v1/os-hosts/{id}/allocation": Rule(KNOWN, fills=BLAZAR_HOST, before=host),
     "GET /blazar/{ns}/v1/os-hosts/{id}": Rule(KNOWN, fills=BLAZAR_HOST, before=host),
     "PUT /blazar/{ns}/v1/os-hosts/{id}": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"gpu": True}, fills=BLAZAR_HOST, before=host

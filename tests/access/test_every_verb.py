@@ -133,7 +133,7 @@ def a_system(house: House) -> None:
 
 
 def booked(house: House) -> None:
-    """There is a host, and a lease that has none."""
+    """There is a host, and a lease."""
     house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
     terms = {"start": "2030-01-07T08:00:00Z", "end": "2030-01-07T12:00:00Z", "reservations": [{"name": "r0"}]}
     house.cell.put("/shop/booked", "lease", "ACTIVE", **terms)
@@ -274,7 +274,7 @@ RULES: dict[str, Rule | None] = {
     "lease create": Rule(ACT, "shop/lease --from now --to +1h --detach"),
     "lease update": Rule(ACT, "shop/booked --to +5h --hosts 2 --detach", before=booked),
     "lease end": Rule(ACT, "shop/booked --detach", before=booked),
-    "lease delete": Rule(ACT, "shop/booked", before=booked),
+    "lease delete": Rule(ACT, "shop/booked --detach", before=booked),
     "lease list": Rule(KNOWN),
     "lease show": Rule(SEE, "shop/booked", before=booked),
     "lease calendar": Rule(KNOWN),

@@ -65,6 +65,17 @@ async def by_header(request: Request) -> Caller:
     return Caller(request.headers.get("x-name", "ann"), request.headers.get("x-actor", "user"))
 
 
+RESERVATIONS = {"PENDING": "pending", "ACTIVE": "active"}
+"""By status of a lease, that of its reservation."""
+EVENTS = {
+    "pending": ("UNDONE", "UNDONE"),
+    "active": ("DONE", "UNDONE"),
+    "deleted": ("DONE", "DONE"),
+    "error": ("ERROR", "UNDONE"),
+}
+"""By status of a reservation, those of the start and the end of its lease."""
+
+
 class Cell:
     """A server that runs while the context lasts."""
 
@@ -234,7 +245,28 @@ class Cell:
         self.run(self._put(path, kind, state, spec))
 
     async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
-        await self._hand.execute(
+        async with self._hand.acquire() as hand, hand.transaction():
+            part = RESERVATIONS.get(state) if kind == "lease" else None
+            if part is not None:  # first, as whatever settles it locks it before its lease
+                await self._put_one(hand, f"{path}/r0", "reservation", part, {})
+            await self._put_one(hand, path, kind, state, spec)
+            if part is not None:
+                await self._put_events(hand, path, part)
+            elif kind == "reservation":
+                await self._put_events(hand, path.rpartition("/")[0], state)
+
+    async def _put_events(self, hand: Any, lease: str, reservation: str) -> None:
+        for event, status in zip(("start_lease", "end_lease"), EVENTS[reservation], strict=True):
+            await hand.execute(
+                "INSERT INTO lease_events (lease, kind, at, status) VALUES ($1, $2, now() + '1 day', $3) "
+                "ON CONFLICT (lease, kind) DO UPDATE SET status = $3",
+                lease,
+                event,
+                status,
+            )
+
+    async def _put_one(self, hand: Any, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
+        await hand.execute(
             "INSERT INTO resources (path, kind, state, token, spec) VALUES ($1, $2, $3, gen_random_uuid(), $4) "
             "ON CONFLICT (path) DO UPDATE SET state = $3, condition = '{}', operation = NULL, next_spec = NULL, "
             "order_id = NULL, timers = '{}', due = NULL",
@@ -243,7 +275,7 @@ class Cell:
             state,
             json.dumps(spec),
         )
-        await self._hand.execute("DELETE FROM claims WHERE path = $1", path)
+        await hand.execute("DELETE FROM claims WHERE path = $1", path)
 
     def struck(self) -> int:
         """The clock sees to the moments of leases that have come; how many that were."""

@@ -303,8 +303,8 @@ MEANT = {"any": set(STATUSES), "quiet": {"UNDONE", "DONE", "ERROR"}}
 
 # before_end_lease is bound to nothing, except where no event at all may be in progress.
 QUIET = ("UPDATING", "ERROR")
-# booking has not made its parts yet, or failed; deletion may follow such a failure
-WITHOUT_PARTS = ("CREATING", "ERROR", "DELETING")
+# booking has not made its parts yet, or failed; an update that books anew, or a deletion, may follow such a failure
+WITHOUT_PARTS = ("CREATING", "UPDATING", "ERROR", "DELETING")
 
 
 def goes(

@@ -33,3 +33,19 @@ def test_nonsense_is_told(cell: Cell, ns: str, stead: Stead) -> None:
     assert stead("quota", "set", ns, "--machines", "some").code == Code.USAGE
     missing = stead("quota", "show", f"{ns}/nothing")
     assert (missing.code, f"there is nothing at /{ns}/nothing" in missing.err) == (Code.NOT_FOUND, True)
+
+
+def test_quota_of_the_leases_of_a_namespace_without_a_record(ns: str, stead: Stead) -> None:
+    set_ = stead("quota", "set", ns, "--hosts", "2", "--lease-seconds", "3600")
+    assert set_.code == Code.DONE
+    assert set_.rows[-2:] == [["hosts", "0", "2"], ["lease_seconds", "0", "s", "3600", "s"]]
+    assert stead("host", "add", f"{ns}-h1", "--lane", "rack.lab", "--property", f"of={ns}").code == Code.DONE
+    words = ("lease", "create", f"{ns}/one", "--from", "2030-01-07T08:00:00Z", "--with", f"of={ns}", "--to")
+    refused = stead(*words, "+2h")
+    assert (refused.code, f"a lease of {ns} may last 3600 s, and this one would last 7200 s" in refused.err) == (
+        Code.FAILED,
+        True,
+    )
+    assert stead(*words, "+1h").code == Code.DONE
+    assert stead("quota", "show", ns).rows[-2] == ["hosts", "1", "2"]
+    assert stead("quota", "set", ns, "--machines", "1").code == Code.NOT_FOUND

@@ -205,6 +205,12 @@ async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
                         assert now.allowed
 
 
+EVENTS = """
+INSERT INTO lease_events (lease, kind, at)
+SELECT '/ns/lease', kind, now() FROM unnest('{start_lease,end_lease}'::text[]) kind
+"""
+
+
 @pytest.mark.req("X-01")
 @pytest.mark.req("X-02")
 @pytest.mark.parametrize("kind", first_fast((kind for kind, lifecycle in KINDS.items() if not lifecycle.members), 3))
@@ -217,7 +223,10 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
     async with hand(migrated) as h:
         await h.put("/ns/site", "cloudlet", "Ready")
         await h.put("/ns/site/c", "clusterinst", "Ready")
-        await h.put("/ns/lease", "lease", "DELETING")  # with that, its parts may be in any state
+        async with h.database.transaction():
+            await h.put("/ns/lease", "lease", "DELETING")  # with that, its parts may be in any state
+            await h.put("/ns/lease/r0", "reservation", "pending")
+            await h.database.execute(EVENTS)
         for state, action in product(rests, actions):
             for actor in dict.fromkeys((*action.by, "user")):
                 path = f"{below}/{next(h.numbers)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,6 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
+from stead.controller import terms as terms_of
 from stead.controller.admission import Accepted, NotFound
 from stead.controller.mover import Moved, Told
 from stead.controller.wish import Wish
@@ -19,6 +21,7 @@ from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Phase
 from tests.controller.test_carrying import CUSTODY, PATH, YOU, Engine, engine
 from tests.controller.test_truth import put
+from tests.leases.lab import terms
 
 USER, ADMIN = Actor.USER, Actor.ADMIN
 
@@ -198,9 +201,12 @@ async def test_only_who_may_ask_may_cancel(migrated: str) -> None:
 
 async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: str) -> None:
     async with engine(migrated) as e:
-        await begun(e, "create", "/ns/lease", "lease")
+        await e.store.put_host("h1", "rack.a", {}, None)
+        await begun(e, "create", "/ns/lease", "lease", spec=terms(100, 1000))
         row = await e.store.read("/ns/lease")
         assert row is not None
+        booked = terms_of.read(row.spec).booked()
+        assert await e.store.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
         done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await e.mover.move([Told("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")

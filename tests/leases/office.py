@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from stead.catalog import KINDS
 from stead.controller.admission import Accepted
+from stead.controller.healers.leases import Events
 from stead.controller.leasing import Booking, Rebooking
-from stead.controller.steps import Steps
+from stead.controller.mover import Told
+from stead.controller.steps import Steps, Work
+from stead.controller.view import View
+from stead.controller.view.leases import Lease, leases
+from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests import errands
-from tests.controller.test_queues import Controller, controller
+from tests.controller.test_queues import ME, Controller, controller
 from tests.leases.lab import terms
 
 LEASE, OTHER = "/lab/monday", "/lab/tuesday"
@@ -25,7 +32,7 @@ class Office(Controller):
     """A controller that books hosts."""
 
     def __post_init__(self) -> None:
-        works = {
+        works: dict[tuple[str, str], Callable[[], Work]] = {
             ("lease", "CREATING"): partial(Booking, self.mover),
             ("lease", "UPDATING"): partial(Rebooking, self.admission),
         }
@@ -40,7 +47,8 @@ class Office(Controller):
         """Request an action, and wait for the controller's part of it."""
         answer = await self.ask(path, action, "lease", lane="", **more)
         assert isinstance(answer, Accepted), answer
-        await errands.done(self.steps.errands, self.groups.errands)
+        async with asyncio.timeout(60):
+            await errands.done(self.steps.errands, self.groups.errands)
         return answer.operation
 
     async def ended(self, operation: str) -> tuple[str, str]:
@@ -64,6 +72,14 @@ class Office(Controller):
                 await asyncio.sleep(0.02)
         return await self.ended(answer.operation)
 
+    async def fail(self, path: str, error: str) -> None:
+        """An agent takes what is ordered of a resource and reports that it failed, until no attempt is left."""
+        while (row := await self.store.read(path)) is not None and row.snapshot.operation is not None:
+            fences = await self.takes.take(ME, {path: row.snapshot.fence})
+            told = Told(path, Report(Trigger.FAILED, fences[path]), principal="agent", detail={"error": error})
+            await self.mover.move([told])
+            await self.idle()
+
     async def active(self, path: str = LEASE, **more: Any) -> None:
         """A lease whose hosts are handed over."""
         if not await self.store.hosts("", 1):
@@ -73,6 +89,21 @@ class Office(Controller):
         for part in (await self.parts(path)).values():
             await self.report(part["path"])
         assert await self.state(path) == "ACTIVE"
+
+    async def tick(self, seconds: float = 0) -> None:
+        """So many seconds from now, the clock starts and ends leases, and tells of their end."""
+        self.mover.clock = lambda: time.time() + seconds
+        await Events(self.admission)()
+        await errands.done(self.steps.errands, self.groups.errands)
+
+    async def shown(self, path: str = LEASE) -> Lease:
+        """A lease as its owner sees it."""
+        view = View(self.store, KINDS)
+        view.usual.clock = self.mover.clock
+        found = await view.resource(path)
+        assert found is not None
+        (lease,) = await leases(view, [found], notices=True)
+        return lease
 
     async def parts(self, path: str = LEASE) -> dict[str, Mapping[str, Any]]:
         """The reservations of a lease, by name."""

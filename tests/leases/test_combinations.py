@@ -178,7 +178,11 @@ async def test_two_that_are_right_alone_cannot_be_wrong_together(migrated: str) 
 
 
 async def booked(
-    connection: asyncpg.Connection[asyncpg.Record], lease: str, reservations: Sequence[str], start: str, end: str = "UNDONE"
+    connection: asyncpg.Connection[asyncpg.Record],
+    lease: str,
+    reservations: Sequence[str],
+    start: str,
+    end: str = "UNDONE",
 ) -> None:
     async with connection.transaction():
         parts = [("/t/l", "lease", lease)]

@@ -64,7 +64,7 @@ async def test_degraded_lease_is_prolonged_for_the_hosts_it_has(migrated: str, a
         await one.store.judge_host("h1", False, "its fan stands still")
         await one.store.flag_reservations(time.time())
         assert await flags(one) == (["h2"], True, False)
-        assert await one.do("update", spec={"end": at(2000)}) == ("done", "")
+        assert await one.change({"end": at(2000)}) == ("done", "")
         assert await flags(one) == (["h2"], True, False)
         assert (await one.parts())["r0"]["hosts"] == ["h1", "h2"]  # the failed host stays booked, until the new end
         assert all(b["end"].timestamp() > time.time() + 1500 for b in await calendar(one, time.time()))
@@ -89,6 +89,25 @@ async def test_degraded_lease_is_not_prolonged_without_the_hosts_it_has(migrated
         assert await flags(one) == (["h2"], True, False)
         assert (await one.parts())["r0"]["hosts"] == ["h2"]  # the failed host is another lease's before the new end
         await one.hosts("h3")
-        assert await one.store.due_mends(time.time(), 10, 1) == [LEASE]
+        assert await one.store.due_mends(time.time(), 10, 1) == [LEASE, OTHER]
         await one.lease("update", actor=Actor.CONTROLLER, principal="controller")
         assert await flags(one) == (["h2", "h3"], False, True)
+
+
+async def test_reservation_with_min_takes_what_is_free_and_more_when_it_is_updated(migrated: str) -> None:
+    async with office(migrated) as one:
+        await one.hosts("h1", "h2", "h3")
+        wanted = {"reservations": [{"name": "r0", "count": 3, "min": 2}]}
+        await one.do("create", OTHER, spec=terms(500, 1000))  # h1
+        assert await one.do("create", spec={**terms(500, 1000), **wanted}) == ("done", "")
+        assert await flags(one) == (["h2", "h3"], False, False)
+        await one.do("delete", OTHER)
+        await one.report(f"{OTHER}/r0")
+        assert await one.do("update", spec={"end": at(1100)}) == ("done", "")
+        assert await flags(one) == (["h1", "h2", "h3"], False, False)
+        await one.store.judge_host("h1", False, "its fan stands still")
+        await one.store.flag_reservations(time.time())
+        await one.lease("update", actor=Actor.CONTROLLER, principal="controller")
+        assert await flags(one) == (["h2", "h3"], True, False)
+        outcome, says = await one.do("create", OTHER, spec={**terms(500, 1000), **wanted})
+        assert (outcome, "wants 2 such hosts" in says) == ("failed", True)

@@ -31,7 +31,9 @@ class Reserved(Wire):
     status: str
     """`pending`, `active`, `deleted` or `error`."""
     count: int
-    """How many hosts were booked."""
+    """How many hosts are wanted."""
+    min: int
+    """How many of them are enough."""
     properties: dict[str, Any]
     """What each of them was to have."""
     hosts: list[str]
@@ -55,6 +57,8 @@ class Moment(Wire):
     fired_at: datetime | None
     late: float | None
     """Seconds after its time at which it came; null where it has not."""
+    error: str = ""
+    """Why the notice of the end was not delivered; empty otherwise."""
 
 
 class Notice(Wire):
@@ -81,6 +85,8 @@ class Lease(Wire):
     or `DELETING`."""
     degraded: bool
     """Something of it is not as it was booked."""
+    reason: str = ""
+    """Why it is in `ERROR`, or what its start waits for; empty otherwise."""
     operation: str | None
     """What goes on; null where nothing does."""
     start: datetime

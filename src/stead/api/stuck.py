@@ -31,11 +31,12 @@ class StuckLook(Wire):
 class StuckWhy(Wire):
     """Why something is listed."""
 
-    code: Literal["no-agent", "late", "overdue", "probing", "fencing", "unattended", "unknown", "settled"]
+    code: Literal["no-agent", "late", "overdue", "probing", "fencing", "unattended", "blocked", "unknown", "settled"]
     """`no-agent`: no agent serves its lane now. `late`: it lasts longer than 99 of 100 did. `overdue`: longer than it
     may. `probing`: it is being looked at, since nobody was heard of. `fencing`: whoever had its order is waited out
-    before that. `unattended`: its timer is due, and no controller has fired it. `unknown`: it was settled, and nobody
-    could say what is there, or whether it was done. `settled`: it was settled to what was seen."""
+    before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
+    given back what it waits for. `unknown`: it was settled, and nobody could say what is there, or whether it was
+    done. `settled`: it was settled to what was seen."""
     says: str
 
 

@@ -225,8 +225,8 @@ class Combination:
     one_in: str = ""
     """At least one reservation is in this status, unless the lease has no parts."""
     may_lack_parts: bool = False
-    """The lease may have no reservation and no event: booking has not made them yet, or failed. In every other status,
-    and where it has any part, a lease has at least one reservation, its start and its end."""
+    """The lease may have no reservation and no event: booking has not made them yet, or failed. In every other
+    status, and where it has any part, a lease has at least one reservation, its start and its end."""
 
 
 def _combination(reservations: str, start: str, end: str, *, may_lack_parts: bool = False) -> Combination:
@@ -245,7 +245,7 @@ COMBINATIONS: Mapping[str, Combination] = {
     "TERMINATING": _combination("active deleted error", "DONE", "IN_PROGRESS"),
     "TERMINATED": _combination("deleted", "DONE", "DONE"),
     "DELETING": Combination(_ALL_RESERVATIONS, _ANY, _ANY, may_lack_parts=True),
-    "UPDATING": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET),
+    "UPDATING": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET, may_lack_parts=True),
     "ERROR": Combination(_ALL_RESERVATIONS, _QUIET, _QUIET, _QUIET, one_in="error", may_lack_parts=True),
 }
 

@@ -206,6 +206,7 @@ def _whole(found: Lease, running: Operation | None) -> None:
     fields = [
         ("path", found.path),
         ("status", found.status),
+        ("reason", found.reason),
         ("degraded", "yes" if found.degraded else "no"),
         ("from", clock(found.start)),
         ("to", clock(found.end)),
@@ -224,9 +225,13 @@ def _whole(found: Lease, running: Operation | None) -> None:
         ],
         right=("BOOKED",),
     )
+    errors = any(one.error for one in found.events)
     _part(
-        ("EVENT", "AT", "STATUS", "LATE"),
-        [(one.kind, clock(one.at), one.status, _late(one.late)) for one in found.events],
+        ("EVENT", "AT", "STATUS", "LATE", *(("ERROR",) if errors else ())),
+        [
+            (one.kind, clock(one.at), one.status, _late(one.late), *((one.error,) if errors else ()))
+            for one in found.events
+        ],
         right=("LATE",),
     )
     _part(

@@ -24,6 +24,9 @@ class Reserved(Struct, frozen=True, kw_only=True):
     status: str
     """`pending`, `active`, `deleted` or `error`."""
     count: int
+    """How many hosts are wanted."""
+    min: int = 1
+    """How many of them are enough."""
     properties: Mapping[str, Any] = field(default_factory=dict)
     """What each of them was to have."""
     hosts: tuple[str, ...] = ()
@@ -46,6 +49,8 @@ class Moment(Struct, frozen=True, kw_only=True):
     fired_at: datetime | None = None
     late: float | None = None
     """Seconds after its time at which it came; None where it has not."""
+    error: str = ""
+    """Why the notice of the end was not delivered; empty otherwise."""
 
 
 class Notice(Struct, frozen=True, kw_only=True):
@@ -72,6 +77,8 @@ class Lease(Struct, frozen=True, kw_only=True):
     end: datetime
     degraded: bool = False
     """Something of it is not as it was booked."""
+    reason: str = ""
+    """Why it is in `ERROR`, or what its start waits for; empty otherwise."""
     operation: str | None = None
     """What goes on; None where nothing does."""
     before_end: datetime | None = None

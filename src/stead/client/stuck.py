@@ -20,7 +20,7 @@ class StuckWhy(Struct, frozen=True, kw_only=True):
     """Why something is listed."""
 
     code: str
-    """`no-agent`, `late`, `overdue`, `probing`, `fencing`, `unattended`, `unknown` or `settled`."""
+    """`no-agent`, `late`, `overdue`, `probing`, `fencing`, `unattended`, `blocked`, `unknown` or `settled`."""
     says: str
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stead.controller import leasing
 from stead.controller.counting import amounts
 from stead.controller.deploys import KIND, Deploys
 from stead.controller.errands import Errands
@@ -19,15 +20,19 @@ from stead.controller.plans import Plans
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide.group import Participation, participation
 from stead.lifecycle.decision import Refusal
-from stead.lifecycle.events import Cancel, OnConflict, Request
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Cancel, Children, OnConflict, Request
 from stead.lifecycle.files.decoded import Wrong
 from stead.lifecycle.observation import OBSERVING
-from stead.lifecycle.rows import Actor
+from stead.lifecycle.rows import Actor, Fold
 from stead.lifecycle.snapshot import Holder
+from stead.store.brief import Brief
 from stead.store.change import Expansion, Written
 
 CHUNK = 2000
 """Members that are asked in one transaction."""
+MAX_MEMBERS_READ = 1000
+"""Members of a failed operation of which the first error is looked for."""
 
 
 class Groups:
@@ -70,6 +75,8 @@ class Groups:
             return await self._deploy(operation, asking)
         if asking["request"].get("makes"):
             return await self._make(operation, asking)
+        if "cancels" not in asking["request"] and (rejection := await leasing.rejection_of_start(self.mover, asking)):
+            return await self._reject(operation, asking, rejection)
         paths = await self._members(operation, asking)
         last, done = paths[-1] if paths else asking["after"], len(paths) < self.chunk
         if "cancels" in asking["request"]:
@@ -87,6 +94,15 @@ class Groups:
         """Whether others may have claims on what the group's operation asks."""
         action = self.mover.kinds[asking["kind"]].action(asking["action"])
         return action is not None and action.leaves_out
+
+    async def _reject(self, operation: str, asking: Mapping[str, Any], reason: str) -> bool:
+        """Request nothing of any member: the operation fails with a reason."""
+        paths = await self._members(operation, asking)
+        bad = [(path, reason) for path in paths]
+        await self.mover.move(
+            [], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad, failed=len(bad))
+        )
+        return False
 
     async def _deploy(self, operation: str, asking: Mapping[str, Any]) -> bool:
         """Ask some services and jobs; where that cannot be, nobody is asked, and it has failed."""
@@ -155,7 +171,16 @@ class Groups:
         if found is None:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
-        await self.mover.move([Told(path, event, principal="controller")])
+        detail = {"error": why} if (why := await self._failure(kind, brief, event)) else None
+        await self.mover.move([Told(path, event, principal="controller", detail=detail)])
+
+    async def _failure(self, kind: Lifecycle, brief: Brief, event: Children) -> str:
+        """Why a lease fails with its members: the error of the first of them. Empty where it does not fail."""
+        if kind.fold is not Fold.EVENTS or brief.operation is None or event.remaining or not event.failed:
+            return ""
+        members = await self.mover.store.operation_members(brief.operation, "", MAX_MEMBERS_READ)
+        found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] == "skipped")
+        return f"{found[0]['path']}: {found[0]['says']}" if found else ""
 
 
 def _above(held: Mapping[str, Holder], path: str) -> Holder | None:

@@ -132,13 +132,34 @@ class Rebooking:
             await self.store.found_lost([path])
 
 
+async def rejection_of_start(mover: Mover, asking: Mapping[str, Any]) -> str:
+    """Why the hosts of a lease are not to be handed over any more; empty where they are, or where it is no start."""
+    if asking["kind"] != "lease" or asking["request"].get("action") != "start":
+        return ""
+    events = (await mover.store.events([asking["path"]]))[asking["path"]]
+    ends = next((event["at"] for event in events if event["kind"] == "end_lease"), None)
+    if ends is None or ends.timestamp() > mover.clock():
+        return ""
+    return f"the lease ended at {said(ends)}, before its hosts could be handed over"
+
+
 def no_room(answer: NoRoom, terms: Terms, path: str) -> str:
     """Why there is no room, and when there is; hosts of lanes that the namespace may not use do not count."""
     space = path.split("/")[1]
+    if answer.quota:
+        return _over(answer, space)
     if answer.beyond and not answer.count:
         return f"{answer.reservation} has hosts on {answer.beyond[0]}, and {advice(space, answer.beyond)}"
     others = f"; there are such hosts on other lanes, and {advice(space, answer.beyond)}" if answer.beyond else ""
     return _no_room(answer, terms) + others
+
+
+def _over(answer: NoRoom, space: str) -> str:
+    """Which quota of a namespace a lease would exceed."""
+    if answer.quota == "hosts":
+        hosts = f"{answer.most} host{'s' if answer.most != 1 else ''}"
+        return f"leases of {space} may have {hosts} at a time, and with this one they would have {answer.count}"
+    return f"a lease of {space} may last {answer.most} s, and this one would last {answer.count} s"
 
 
 def _no_room(answer: NoRoom, terms: Terms) -> str:

@@ -151,6 +151,8 @@ class Expansion:
     """Members that cannot follow, each with why."""
     joined: Sequence[tuple[int, UUID]] = ()
     """Ids of members on which the same action is in progress, each with that operation: they are waited for."""
+    failed: int = 0
+    """Members that count as failed, since nothing was requested of them that had to be done."""
 
     def written(self) -> dict[str, Any]:
         """As the commit function takes it."""
@@ -159,6 +161,7 @@ class Expansion:
             "after": self.after,
             "done": self.done,
             "acting": self.acting,
+            "failed": self.failed,
             "turn": self.turn,
             "skipped": [{"path": path, "says": says} for path, says in self.skipped],
             "joined": [{"id": id, "operation": str(operation)} for id, operation in self.joined],

@@ -29,6 +29,10 @@ class NoRoom:
     """The one that is in the way, where it is one that has been handed over."""
     beyond: Sequence[str] = ()
     """Lanes that have such hosts, and that the namespace may not use."""
+    quota: str = ""
+    """The quota of the namespace that the lease would exceed, where it is that: with `count` it would be this."""
+    most: int = 0
+    """What the quota allows."""
 
 
 class Leases(Statements):
@@ -83,6 +87,17 @@ class Leases(Statements):
     async def due_retakes(self, now: float, limit: int, pause: float) -> list[str]:
         """Leases that were ended and still have hosts; others are not told of them for so many seconds, or longer."""
         return [r["lease"] for r in await self.fetch("due_retakes", now, limit, pause)]
+
+    async def awaited(
+        self, now: float, below: str = "/", leases: Sequence[str] | None = None, limit: int = 1000
+    ) -> list[Mapping[str, Any]]:
+        """Leases whose start is due and waits for hosts that were not taken back yet: path, state, time and hosts."""
+        paths = None if leases is None else list(leases)
+        return [dict(r) for r in await self.fetch("list_awaited", now, below, paths, limit)]
+
+    async def expired(self, now: float, limit: int) -> list[tuple[str, UUID]]:
+        """Reservations that are being handed over after the end of their lease, each with its operation."""
+        return [(r["path"], r["operation"]) for r in await self.fetch("list_expired", now, limit)]
 
     async def tell_end(self, lease: str, now: float) -> bool:
         """Note that the end of a lease is near; whether nobody had."""

@@ -15,11 +15,11 @@ from urllib.parse import unquote, urlsplit
 import httpx
 
 from stead.controller.admission import Accepted, Admission
-from stead.controller.mover import Mover
+from stead.controller.mover import Mover, Told
 from stead.controller.steps import CONTROLLER
 from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
-from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.rows import HOUR, Actor
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,15 @@ class Events:
                     if action is not None
                     else self._told(lease, now)
                 )
-        return len(due)
+        return len(due) + await self._cancel_expired(now)
+
+    async def _cancel_expired(self, now: float) -> int:
+        """Cancel what hands hosts over after the end of their lease, which fails; its end takes them back."""
+        expired = await self.mover.store.expired(now, BATCH)
+        await self.mover.move(
+            [Told(path, Cancel(str(operation), Actor.ADMIN), principal=Actor.CLOCK) for path, operation in expired]
+        )
+        return len(expired)
 
     async def _told(self, lease: str, now: float) -> None:
         await self.mover.store.tell_end(lease, now)

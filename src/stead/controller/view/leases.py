@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -22,6 +22,8 @@ class Reserved:
     name: str
     status: str
     count: int
+    min: int
+    """How many are enough."""
     properties: Mapping[str, Any]
     hosts: tuple[str, ...]
     lane: str
@@ -38,6 +40,8 @@ class Moment:
     at: datetime
     status: str
     fired_at: datetime | None
+    error: str = ""
+    """Why it is in ERROR, where it is the notice of the end."""
 
     @property
     def late(self) -> float | None:
@@ -77,6 +81,8 @@ class Lease:
     events: tuple[Moment, ...]
     notices: tuple[Notice, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    """Why it is in ERROR, or what its start waits for."""
 
     @property
     def degraded(self) -> bool:
@@ -107,6 +113,8 @@ class Booked:
     start: datetime
     end: datetime
     status: str
+    lease_id: UUID | None = None
+    reservation_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +145,25 @@ async def leases(view: View, found: Sequence[Resource], *, notices: bool = False
     reserved, events = await store.reservations(paths), await store.events(paths)
     rows = await store.read_many(paths)
     told = {path: await store.notices(path) for path in paths} if notices else {}
+    reasons = await view.errors([lease.path for lease in found if lease.state == "ERROR"])
+    pending = [lease.path for lease in found if lease.state == "PENDING"]
+    if pending:
+        awaited = await store.awaited(view.usual.clock(), leases=pending)
+        reasons |= {record["lease"]: waits_for(record["hosts"]) for record in awaited}
     return [
-        _lease(lease, rows[lease.path].token, reserved[lease.path], events[lease.path], told.get(lease.path, ()))
+        replace(
+            _lease(lease, rows[lease.path].token, reserved[lease.path], events[lease.path], told.get(lease.path, ())),
+            reason=reasons.get(lease.path, ""),
+        )
         for lease in found
         if lease.path in rows
     ]
+
+
+def waits_for(hosts: Sequence[str]) -> str:
+    """What a lease waits for whose time has come, and whose hosts are not free."""
+    are = "is" if len(hosts) == 1 else "are"
+    return f"it starts when {', '.join(hosts)} {are} taken back from the lease before it"
 
 
 def _lease(
@@ -177,7 +199,7 @@ def _time(said: Any) -> datetime:
 
 
 def _moment(event: Mapping[str, Any]) -> Moment:
-    return Moment(event["id"], event["kind"], event["at"], event["status"], event["fired_at"])
+    return Moment(event["id"], event["kind"], event["at"], event["status"], event["fired_at"], event["error"])
 
 
 def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) -> Reserved:
@@ -188,6 +210,7 @@ def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) 
         name=name,
         status=part["state"],
         count=part["spec"].get("count", 1),
+        min=part["spec"].get("min", part["spec"].get("count", 1)),
         properties=wanted.get(name, {}).get("properties", {}),
         hosts=tuple(part["hosts"]),
         lane=part["lane"],
@@ -201,13 +224,17 @@ def host_of(record: Mapping[str, Any]) -> Host:
     return Host(**record)
 
 
-async def calendar(store: Store, start: datetime, end: datetime, after: str, limit: int) -> Calendar:
-    """Some hosts, in order of name, and who has them between two times."""
-    hosts = tuple(host_of(record) for record in await store.hosts(after, limit))
+async def calendar(
+    store: Store, start: datetime, end: datetime, after: str, limit: int, host: str | None = None
+) -> Calendar:
+    """Some hosts, in order of name, or one of them, and who has them between two times."""
+    one = await store.host(host) if host is not None else None
+    records = await store.hosts(after, limit) if host is None else [one] if one is not None else []
+    hosts = tuple(host_of(record) for record in records)
     booked = await store.calendar(start, end, [host.name for host in hosts])
     return Calendar(
         start,
         end,
         hosts,
-        tuple(Booked(one["host"], one["lease"], one["start"], one["end"], one["status"]) for one in booked),
+        tuple(Booked(**{name: one[name] for name in Booked.__dataclass_fields__}) for one in booked),
     )

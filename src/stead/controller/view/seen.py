@@ -44,7 +44,7 @@ from stead.controller.view.timeline import Timeline, timeline
 from stead.controller.view.tree import Node, tree
 from stead.controller.view.truth import truth
 from stead.lifecycle.decision import Outcome
-from stead.store.quotas import Quota
+from stead.store.quotas import Quota, is_namespace
 
 if TYPE_CHECKING:
     from stead.controller.view.service import Service
@@ -213,7 +213,7 @@ class Seen:
     async def quotas(self, path: str) -> list[Quota] | None:
         """How much something has, and may have."""
         store = self.service.view.store
-        there = await self._sees_path(path) and await store.states([path])
+        there = await self._sees_path(path) and (is_namespace(path) or await store.states([path]))
         return await store.quotas(path) if there else None
 
     async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Listed[Stuck]:
@@ -260,9 +260,11 @@ class Seen:
         record = await self.service.view.store.host(name)
         return host_of(record) if record is not None else None
 
-    async def calendar(self, start: datetime, end: datetime, after: str, limit: int) -> Calendar:
-        """Hosts by time, without whose they are where that is not for the caller."""
-        found = await calendar(self.service.view.store, start, end, after, limit)
+    async def calendar(
+        self, start: datetime, end: datetime, after: str, limit: int, host: str | None = None
+    ) -> Calendar:
+        """Hosts by time, or one of them, without whose they are where that is not for the caller."""
+        found = await calendar(self.service.view.store, start, end, after, limit, host)
         paths = sorted({booked.lease for booked in found.booked})
         seen = set(await self.service.permission.visible(self.caller, paths, str, lambda _: "lease"))
         self.caller.judged = True

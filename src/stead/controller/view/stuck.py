@@ -15,6 +15,7 @@ from typing import Any
 
 from stead.controller.lanes import named
 from stead.controller.view.lasting import Lasting
+from stead.controller.view.leases import waits_for
 from stead.controller.view.reading import THERE, View
 from stead.controller.view.things import Listed
 from stead.lifecycle.decision import Outcome
@@ -42,7 +43,7 @@ class Cause:
     """Why something is listed."""
 
     code: str
-    """`no-agent`, `late`, `overdue`, `probing`, `fencing`, `unattended`, `unknown` or `settled`."""
+    """`no-agent`, `late`, `overdue`, `probing`, `fencing`, `unattended`, `blocked`, `unknown` or `settled`."""
     says: str
 
 
@@ -93,10 +94,13 @@ async def stuck(view: View, below: str, since: datetime, after: str | None, limi
     items: list[Stuck] = []
     if section == "now":
         first = (_time(place[0]) or datetime.fromtimestamp(0, UTC), place[1])
-        records = await view.store.stuck(below, first, limit + 1, _declared(view), GRACE, THERE)
-        items = await _under_way(view, [record["path"] for record in records[:limit]])
-        if len(records) > limit:
-            last = records[limit - 1]
+        if place[0] is None:
+            items = await _waiting_leases(view, below, limit - 1)
+        room = limit - len(items)
+        records = await view.store.stuck(below, first, room + 1, _declared(view), GRACE, THERE)
+        items += await _under_way(view, [record["path"] for record in records[:room]])
+        if len(records) > room:
+            last = records[room - 1]
             return Listed(tuple(items), json.dumps(["now", last["changed_at"].isoformat(), last["id"]]), True)
         place = [None, 0]
     room = limit - len(items)
@@ -115,6 +119,32 @@ def _time(text: str | None) -> datetime | None:
 
 def _declared(view: View) -> list[tuple[str, str, float]]:
     return [(k.kind, s.name, float(s.deadline)) for k in view.kinds.values() for s in k.states if s.deadline]
+
+
+async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
+    """Leases whose time has come, and whose hosts another lease still has."""
+    found = await view.store.awaited(view.usual.clock(), below, limit=limit)
+    return [
+        Stuck(
+            path=one["lease"],
+            kind="lease",
+            state=one["state"],
+            lane="",
+            operation="",
+            action="start",
+            by=Actor.CLOCK,
+            phase=None,
+            outcome=None,
+            since=one["at"],
+            lasts=None,
+            why=(Cause("blocked", waits_for(one["hosts"])),),
+            probed=(),
+            misses=0,
+            decided="",
+            steps=(Step("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
+        )
+        for one in found
+    ]
 
 
 # What is under way

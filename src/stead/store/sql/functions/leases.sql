@@ -175,13 +175,20 @@ CREATE OR REPLACE FUNCTION arm_events(of_lease text, starts timestamptz, warns t
     ON CONFLICT (lease, kind) DO UPDATE SET at = EXCLUDED.at, status = 'UNDONE', fired = 0, fired_at = NULL,
         look_at = '-infinity'
      WHERE (e.at <> EXCLUDED.at AND NOT (e.kind = 'start_lease' AND e.status = 'DONE'))
-        OR (e.status = 'ERROR' AND e.kind <> 'start_lease');
+        OR (e.status = 'ERROR' AND e.kind = 'end_lease');
     DELETE FROM lease_events WHERE lease = of_lease AND kind = 'before_end_lease' AND warns IS NULL;
 $$;
 
 CREATE OR REPLACE FUNCTION reservations_of(of_lease text) RETURNS SETOF resources LANGUAGE sql STABLE AS $$
     SELECT * FROM resources
      WHERE path > of_lease || '/' AND path < of_lease || '0' AND kind = 'reservation' ORDER BY path
+$$;
+
+-- Hosts of a lease that another lease had before, and that were not taken back from it yet.
+CREATE OR REPLACE FUNCTION hosts_awaited(of_lease text) RETURNS TABLE (host text) LANGUAGE sql STABLE AS $$
+    SELECT h.name FROM reservations_of(of_lease) r JOIN allocations a ON a.reservation = r.path AND NOT a.over
+      JOIN allocations b ON b.host = a.host AND NOT b.over AND lower(b.during) < lower(a.during)
+      JOIN hosts h ON h.id = a.host
 $$;
 
 -- Book what a lease wants, all or nothing; false where the lease does not wait for that any more.
@@ -201,6 +208,7 @@ BEGIN
     FOR said IN SELECT value FROM jsonb_array_elements(terms -> 'reservations') LOOP
         PERFORM book_one(of_lease, said, tstzrange(starts, ends), to_timestamp(at));
     END LOOP;
+    PERFORM check_quotas(of_lease, tstzrange(starts, ends));
     PERFORM arm_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
     RETURN true;
 END $$;
@@ -223,6 +231,9 @@ DECLARE
     spec_  jsonb;
     moved  text;
     when_  constant tstzrange := tstzrange(starts, ends);
+    before constant tstzrange := (SELECT tstzrange(min(e.at), max(e.at)) FROM lease_events e WHERE e.lease = of_lease);
+    had_all constant bigint := (SELECT count(*) FROM reservations_of(of_lease) p
+                                  JOIN allocations a ON a.reservation = p.path AND NOT a.leaving);
 BEGIN
     PERFORM FROM resources WHERE path = of_lease AND kind = 'lease' AND state = 'UPDATING' AND fence = under FOR UPDATE;
     IF NOT FOUND THEN
@@ -304,6 +315,11 @@ BEGIN
             PERFORM clear_flags(r.path, missing => true, changed => NOT heals);
         END IF;
     END LOOP;
+    -- What a lease has already it keeps, also where it is more than the namespace may have by now.
+    IF NOT heals AND NOT (before @> when_ AND had_all >= (
+           SELECT count(*) FROM reservations_of(of_lease) p JOIN allocations a ON a.reservation = p.path AND NOT a.leaving)) THEN
+        PERFORM check_quotas(of_lease, when_);
+    END IF;
     PERFORM arm_events(of_lease, starts, to_timestamp((terms ->> 'warn')::float8), ends);
     RETURN true;
 END $$;
@@ -342,7 +358,7 @@ BEGIN
          WHERE lease = NEW.path AND kind = 'end_lease';
     WHEN 'TERMINATED' THEN
         UPDATE lease_events SET status = 'DONE' WHERE lease = NEW.path AND kind = 'end_lease' AND status <> 'DONE';
-    WHEN 'ERROR', 'DELETING' THEN
+    WHEN 'UPDATING', 'ERROR', 'DELETING' THEN  -- of UPDATING: a notice that is being delivered, and is then DONE or ERROR
         UPDATE lease_events SET status = 'ERROR' WHERE lease = NEW.path AND status = 'IN_PROGRESS';
         IF OLD.state = 'CREATING' AND NEW.state = 'ERROR' THEN  -- none was made
             PERFORM forget_parts(NEW.path);
@@ -394,6 +410,12 @@ BEGIN
     DELETE FROM reservation_flags WHERE reservation = NEW.path;
     RETURN NULL;
 END $$;
+
+-- Whether a lease of another namespace has a node of the private cloud now.
+CREATE OR REPLACE FUNCTION node_booked(which text, for_namespace text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM hosts h JOIN allocations a ON a.host = h.id AND NOT a.over AND lower(a.during) <= now()
+                    WHERE h.node = which AND split_part(a.reservation, '/', 2) <> for_namespace)
+$$;
 
 -- A host that is a node of the private cloud works while that is enabled.
 CREATE OR REPLACE FUNCTION node_moved() RETURNS trigger LANGUAGE plpgsql AS $$

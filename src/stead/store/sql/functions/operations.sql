@@ -213,6 +213,7 @@ BEGIN
     END IF;
     UPDATE operations SET total = total + waits + (expands ->> 'acting')::bigint,
                           remaining = remaining + waits + (expands ->> 'acting')::bigint,
+                          failed = failed + coalesce((expands ->> 'failed')::bigint, 0),
                           expanded = (expands ->> 'done')::boolean,
                           orders = orders + (expands ->> 'orders')::bigint
      WHERE id = asks

@@ -1,7 +1,7 @@
 -- A lease has all its parts: at least one reservation, its start and its end. Only before its booking, and after one that
 -- failed, it may have none.
 ALTER TABLE lease_combinations ADD COLUMN may_lack_parts boolean NOT NULL DEFAULT false;
-INSERT INTO lease_combinations SELECT c.* FROM lease_combinations c WHERE c.lease IN ('CREATING', 'ERROR', 'DELETING')
+INSERT INTO lease_combinations SELECT c.* FROM lease_combinations c WHERE c.lease IN ('CREATING', 'UPDATING', 'ERROR', 'DELETING')
 ON CONFLICT (lease) DO UPDATE SET may_lack_parts = true;
 
 -- Rows that are given to another lease, or another kind, and tables that are emptied at once.

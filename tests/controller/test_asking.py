@@ -54,7 +54,7 @@ class Hand:
     async def lines(self, path: str) -> list[Any]:
         while (await self.store.number_journal())[1]:
             pass
-        return [line for line in await self.view.journal(0, path, 1000) if not line.refused]
+        return [line for line in (await self.view.journal(0, path, 1000))[0] if not line.refused]
 
     async def vm(self, state: str) -> str:
         """A VM of its own in a state; its path."""

@@ -30,9 +30,9 @@ class Feed:
         async with self._listening():
             while True:
                 end = self._end
-                lines = await self._view.journal(after, path, PAGE)
+                lines, full = await self._view.journal(after, path, PAGE)
                 # Whatever was numbered by then is in the page, unless the page is full.
-                after = max(after, end if len(lines) < PAGE else 0, lines[-1].position if lines else 0)
+                after = max(after, end if not full else 0, lines[-1].position if lines else 0)
                 if lines:
                     yield lines, after
                 elif not await self._beyond(after, quiet):

@@ -112,7 +112,7 @@ class _Steps:
 
     async def _rest(self) -> AsyncIterator[str]:
         """What was numbered before the end was seen, and not read yet."""
-        while found := await self.service.view.journal(self.after, self.operation.path, PAGE):
+        while found := (await self.service.view.journal(self.after, self.operation.path, PAGE))[0]:
             for text in await self._told(found):
                 yield text
             self.after = found[-1].position

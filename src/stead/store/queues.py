@@ -8,6 +8,7 @@ from uuid import UUID
 
 from stead.origin import parts
 from stead.store.change import Conflict, conflict_of
+from stead.store.pages import MAX_PAGE_BYTES
 from stead.store.statements import Statements
 
 
@@ -69,7 +70,7 @@ class Queues(Statements):
 
     async def queued(self, queue: str, limit: int) -> list[Mapping[str, Any]]:
         """Operations that wait in a queue, the next one first."""
-        return [dict(r) for r in await self.fetch("list_queued", queue, limit)]
+        return [dict(r) for r in await self.fetch("list_queued", queue, limit, MAX_PAGE_BYTES)]
 
     async def running_below(self, below: str, limit: int) -> list[UUID]:
         """Operations on a path and below it that are under way, in order of path."""

@@ -31,6 +31,7 @@ from stead.store.lifecycles import Lifecycles
 from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
+from stead.store.pages import Pages
 from stead.store.queues import Queues
 from stead.store.quotas import Quotas
 from stead.store.row import Row, holder_of, row_of
@@ -93,6 +94,7 @@ class Store(
     Nodes,
     Attachments,
     Affected,
+    Pages,
     Days,
     Durations,
     Quotas,
@@ -390,10 +392,6 @@ class Store(
             if record["gone"]:
                 await connection.execute(self._text("forget_counts"), record["gone"], record["kinds"])
         return record["last_position"], record["numbered"], record["parents"]
-
-    async def journal(self, after: int, *, path: str | None = None, limit: int = 100) -> list[Mapping[str, Any]]:
-        """Lines of the journal from after a position on."""
-        return [dict(r) for r in await self.fetch("read_journal", after, path, limit)]
 
     async def steps(self, id: UUID, path: str, since: datetime) -> tuple[int | None, bool]:
         """The first position of an operation in the journal, and whether some of its lines have none yet."""

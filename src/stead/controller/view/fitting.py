@@ -10,6 +10,7 @@ from dataclasses import replace
 from stead.catalog import edge, infrastructure
 from stead.catalog.infrastructure import RESERVED
 from stead.controller import terms
+from stead.controller.limits import exceeded
 from stead.controller.view import systems
 from stead.controller.view.things import Asked, Missing, Unfit
 from stead.lifecycle.definition import Lifecycle
@@ -29,6 +30,10 @@ SCALES = ("scale-out", "scale-in")
 
 async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> Asked | Unfit | Missing:
     """What is asked for, with what follows from it; or what is wrong with it."""
+    deploys = asked.action == systems.DEPLOY and asked.kind in ("", systems.SYSTEM) and "definition" in asked.spec
+    if found := tuple(exceeded(asked.path, {} if deploys else asked.spec)):  # each part of a deploy is checked below
+        (field, says), *more = found
+        return Unfit(field, says, tuple(more))
     if asked.kind in EDGE:
         return _at_site(asked)
     asked = with_lane(asked)

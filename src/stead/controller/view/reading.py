@@ -39,6 +39,7 @@ from stead.lifecycle.decision import Code, Outcome, Reason
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import BACK, StateClass, Trigger
 from stead.store import Row, Store
+from stead.store.pages import MAX_PAGE_BYTES, size_of
 
 AWAY: tuple[type[Exception], ...] = (
     asyncpg.PostgresConnectionError,
@@ -61,6 +62,8 @@ WINDOW = 1000
 """Lines of the journal that are looked at in one go."""
 WINDOWS = 5
 """How many of those one page of operations may cost."""
+AT_ONCE = 8
+"""Operations that are read at a time, since each may be large."""
 
 
 class View:
@@ -136,12 +139,13 @@ class View:
         # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
         async with self.store.snapshot() as store:
             paths = await store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
-            rows = await store.read_many(paths[:limit])
+            some = paths[: await store.fitting(paths[:limit])]
+            rows = await store.read_many(some)
             below_each = await self._counts(store, rows.values())
         lasts = await self.usual.of(rows.values())
-        items = [self._whole(rows[path], lasts, below_each) for path in paths[:limit]]
-        more = len(paths) > limit
-        return Listed(tuple(items), paths[limit - 1] if more else None, more)
+        items = [self._whole(rows[path], lasts, below_each) for path in some]
+        more = len(paths) > len(some)
+        return Listed(tuple(items), some[-1] if more else None, more)
 
     def shown(self, row: Row, lasts: Lastings | None = None) -> Resource:
         """A row, as it is shown; with how long what is under way has lasted, where that was asked for."""
@@ -188,36 +192,58 @@ class View:
                 *await self.store.running_below(below, limit + 1),
                 *await self.store.waiting_below(below, limit + 1),
             ]
-            found = [op for op in await self._operations(ids[: limit + 1]) if op.outcome is None]
-            return Listed(tuple(found[:limit]), None, len(ids) > limit)
+            found, some = await self._fitting(ids[: limit + 1])
+            running_ones = [op for op in found if op.outcome is None]
+            return Listed(tuple(running_ones[:limit]), None, len(ids) > min(limit, some))
         top = await self.end() if before is None else before
         listed: list[tuple[int, Operation]] = []
+        room = MAX_PAGE_BYTES
         for _ in range(WINDOWS):
             low = max(top - WINDOW, 0)
             begun = await self._begun(below, low, top)
-            listed += [(at, op) for at, op in begun if running is None or op.outcome is not None]
-            if len(listed) > limit:
-                return Listed(tuple(op for _, op in listed[:limit]), listed[limit - 1][0] - 1, True)
+            for n in range(0, len(begun), AT_ONCE):
+                for at, op in await self._that_began(begun[n : n + AT_ONCE]):
+                    if running is None or op.outcome is not None:
+                        listed.append((at, op))
+                        room -= size_of(op.request)
+                    if len(listed) > limit or (room < 0 and listed):
+                        kept = listed[: min(limit, len(listed))]
+                        return Listed(tuple(op for _, op in kept), kept[-1][0] - 1, True)
             top = low
             if not top:
                 break
         return Listed(tuple(op for _, op in listed), top or None, bool(top))
 
-    async def _begun(self, below: str, after: int, top: int) -> list[tuple[int, Operation]]:
-        """The operations that began between two positions, the latest first, with where they began.
+    async def _begun(self, below: str, after: int, top: int) -> list[Mapping[str, Any]]:
+        """Where operations began between two positions, the latest first.
 
         One that had to wait is where it was let in, so that it is found in one place only.
         """
-        lines = await self.journal(after, None if below == "/" else below, WINDOW)
-        begins = {
-            UUID(line.operation): line
-            for line in reversed(lines)
-            if line.operation and line.position <= top and line.trigger in (Trigger.REQUEST, QUEUED)
-        }
-        found = await self._operations(begins)
-        places = [(begins[UUID(op.id)], op) for op in found]
-        first = [(line, op) for line, op in places if (line.trigger == QUEUED) == bool(op.request.get(QUEUED))]
-        return sorted(((line.position, op) for line, op in first if line.word == op.action), key=_latest_first)
+        path = None if below == "/" else below
+        lines = await self.store.begins(after, path, WINDOW, (Trigger.REQUEST, QUEUED))
+        begins = {line["operation"]: line for line in reversed(lines) if line["position"] <= top}
+        return sorted(begins.values(), key=lambda line: -int(line["position"]))
+
+    async def _that_began(self, lines: Sequence[Mapping[str, Any]]) -> list[tuple[int, Operation]]:
+        found = {op.id: op for op in await self._operations([line["operation"] for line in lines])}
+        pairs = [(line, found[str(line["operation"])]) for line in lines if str(line["operation"]) in found]
+        return [
+            (int(line["position"]), op)
+            for line, op in pairs
+            if (line["trigger"] == QUEUED) == bool(op.request.get(QUEUED)) and line["word"] == op.action
+        ]
+
+    async def _fitting(self, ids: Sequence[UUID]) -> tuple[list[Operation], int]:
+        """Those of some operations that fit on one page, and of how many that is."""
+        found: list[Operation] = []
+        room = MAX_PAGE_BYTES
+        for n in range(0, len(ids), AT_ONCE):
+            for op in await self._operations(ids[n : n + AT_ONCE]):
+                found.append(op)
+                room -= size_of(op.request)
+            if room < 0:
+                return found, n + AT_ONCE
+        return found, len(ids)
 
     async def _operations(self, ids: Iterable[UUID]) -> list[Operation]:
         records = await asyncio.gather(*(self.store.operation(id) for id in ids))
@@ -251,10 +277,11 @@ class View:
 
     async def queued(self, path: str, limit: int) -> Listed[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
-        found = [_operation(record) for record in await self.store.queued(path, limit + 1)]
+        records = await self.store.queued(path, limit + 1)
+        found = [_operation({name: each[name] for name in each if name != "found"}) for each in records]
         rows = await self.store.read_many(list({op.path for op in found}))
         items = tuple(_with_progress(op, rows.get(op.path)) for op in found[:limit])
-        return Listed(items, None, len(found) > limit)
+        return Listed(items, None, bool(records) and records[0]["found"] > len(items))
 
     # Lanes
 
@@ -272,9 +299,11 @@ class View:
 
     # The journal
 
-    async def journal(self, after: int, path: str | None, limit: int) -> list[Line]:
-        """Lines from after a position on, of everything or of a path and all below it."""
-        return [_line(record) for record in await self.store.journal(after, path=path, limit=limit)]
+    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], bool]:
+        """Lines from after a position on, of everything or of a path and all below it; whether the page is full."""
+        records = await self.store.journal(after, path=path, limit=limit, bytes=MAX_PAGE_BYTES)
+        full = bool(records) and (len(records) == limit or records[0]["found"] > len(records))
+        return [_line({name: each[name] for name in each if name != "found"}) for each in records], full
 
     async def past(self, path: str, until: datetime) -> list[Line]:
         """Everything that happened to one path up to a time, refusals apart."""
@@ -304,10 +333,6 @@ class View:
 
     async def _none_after(self, position: int) -> bool:
         return not await self.store.journal(position, limit=1)
-
-
-def _latest_first(begun: tuple[int, Operation]) -> int:
-    return -begun[0]
 
 
 def tag_of(row: Row) -> str:

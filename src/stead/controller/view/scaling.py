@@ -14,6 +14,7 @@ from stead.catalog import scaling
 from stead.catalog.edge import APPINST, lane_of
 from stead.catalog.scaling import Told
 from stead.controller.lanes import LaneUse, not_allowed
+from stead.controller.limits import exceeded
 from stead.controller.view.service import Service
 from stead.controller.view.things import Listed, Missing, Unfit
 from stead.lifecycle.decision import Refusal
@@ -83,6 +84,7 @@ class Followers:
             return missing
         policy = scaling.read(text)
         found = [(f"body.{where}", says) for where, says in scaling.wrong(policy, namespace)]
+        found += [(f"body.{where}", says) for where, says in exceeded("", policy.spec)]
         if found:
             (field, says), *more = found
             return Unfit(field, says, tuple(more))

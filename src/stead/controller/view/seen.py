@@ -281,8 +281,8 @@ class Seen:
     async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], int, bool]:
         """Lines from after a position on; up to where that is, and whether the page was full."""
         below = await self._below(path or "/")
-        lines = await self.service.view.journal(after, None if below == "/" else below, limit)
-        return await self.lines(lines), lines[-1].position if lines else 0, len(lines) == limit
+        lines, full = await self.service.view.journal(after, None if below == "/" else below, limit)
+        return await self.lines(lines), lines[-1].position if lines else 0, full
 
     async def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Those of some lines that are for the caller."""

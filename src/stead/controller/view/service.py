@@ -17,6 +17,7 @@ from stead.controller.grants import Grants
 from stead.controller.identities import Identities, Member, member_of
 from stead.controller.kinds import Kinds, Registered
 from stead.controller.lanes import ADOPT, not_allowed
+from stead.controller.limits import exceeded
 from stead.controller.looks import Looks
 from stead.controller.registering import Registry, Rejected
 from stead.controller.served import ServedLanes
@@ -134,7 +135,7 @@ class Service:
         fit = await fitted(self.view.store, self.kinds, asked)
         if isinstance(fit, Unfit | Missing):
             return await self._again(asked, caller) or fit
-        wrong = self._wrong(fit, row)
+        wrong = self._wrong(fit, row) or self._grown(fit, row)
         if wrong is not None:
             return await self._again(asked, caller) or wrong
         wish = wish_of(fit, caller, row.kind if row is not None else fit.kind, row)
@@ -436,6 +437,13 @@ class Service:
         if asked.tags is not None and not {tag_of(row), "*"} & set(asked.tags):
             return Outdated(tag_of(row), row.snapshot.state)
         return None
+
+    def _grown(self, asked: Asked, row: Row | None) -> Unfit | None:
+        """That a spec would be too large with what is laid over it."""
+        action = self.kinds[row.kind].action(asked.action) if row is not None and row.kind in self.kinds else None
+        if row is None or action is None or not action.amends:
+            return None
+        return next((Unfit(*found) for found in exceeded(row.path, {**row.spec, **asked.spec})), None)
 
     async def _again(self, asked: Asked, caller: Caller) -> Taken | Refusal | None:
         """The answer that was given to the same key: what it was used on may have changed, or be gone, by now."""

@@ -11,6 +11,7 @@ from uuid import UUID
 from stead.catalog import tree
 from stead.catalog.tree import Change
 from stead.controller.deploys import lanes_in, planned
+from stead.controller.limits import exceeded
 from stead.controller.view.things import Asked, Missing, Unfit
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.files.decoded import NAME, Wrong
@@ -128,6 +129,9 @@ async def fit(store: Store, asked: Asked) -> Asked | Unfit | Missing:
     found = await plan(store, row, asked)
     if isinstance(found, Unfit):
         return found
+    for change in found.changes:
+        for field, says in exceeded(change.path, change.spec):
+            return Unfit("spec.definition", f"{change.path.removeprefix(asked.path)}: {field}: {says}")
     spec = {**asked.spec, "path": f"/{path.strip('/')}"}
     return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(found.changes))))
 

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +24,7 @@ from stead.cli.main import app
 from stead.cli.output import Code
 from stead.dev.children import free_port
 from stead.install.plan import CannotPlan, Wanted, plan
+from stead.pki.identity import Identity
 from tests.cli.remote import NOWHERE, Answer, command
 
 ROOT = Path(__file__).parents[2]
@@ -186,9 +188,31 @@ def test_the_compose_file_names_what_there_is(monkeypatch: pytest.MonkeyPatch) -
     whole = command(NOWHERE, monkeypatch)
     compose = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())
     ours = {name: service for name, service in compose["services"].items() if service["image"] == "stead"}
-    assert set(ours) == {"server", "agent", "cloud"}
-    for service in ours.values():
+    assert set(ours) == {"server", "agent", "cloud", "pki"}
+    for service in [service for name, service in ours.items() if name != "pki"]:
         assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
         verb = [word for word in service["command"] if not word.startswith("-")]
         said = whole(*verb, "--help").out
         assert all(word.partition("=")[0] in said for word in service["command"] if word.startswith("-"))
+
+
+def test_compose_agent_joins_with_an_identity_of_its_own(tmp_path: Path) -> None:
+    services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]
+    mounted = {name: [volume.split(":")[0] for volume in one.get("volumes", ())] for name, one in services.items()}
+    assert {name for name, volumes in mounted.items() if "pki-controller" in volumes} == {"pki", "server"}
+    assert {name for name, volumes in mounted.items() if "pki-root" in volumes} == {"pki"}
+    assert mounted["agent"] == ["agent"]
+    assert not {"STEAD_NATS", "STEAD_DATABASE"} & set(services["agent"].get("environment", {}))
+    assert not any("pass" in word or "user" in word for word in services["nats"]["command"])
+    # What makes the identities, with the folders of the image in another place.
+    (script,) = services["pki"]["command"]
+    pki = tmp_path / "pki"
+    script = script.replace("/var/lib/stead/pki", str(pki)).replace("/tmp/pki", str(tmp_path / "new"))
+    for part in ("root", "nats", "controller"):
+        (pki / part).mkdir(parents=True)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for _ in range(2):  # the second time all is there
+        subprocess.run(["sh", "-ec", script.replace("$$", "$")], check=True, env={**os.environ, "PATH": path})
+    assert Identity(pki / "controller").description.bus == ["tls://nats:4222"]
+    assert (pki / "nats/nats.conf").is_file()
+    assert list((pki / "root").iterdir())

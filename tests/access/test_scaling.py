@@ -30,6 +30,25 @@ def test_whoever_puts_it_has_to_be_permitted_what_it_will_do(empty: House) -> No
         assert admin.put("/v1/scaling/shop/web", json=both).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "when",
+    [
+        'action == Action::"create" && resource.path == "/shop/a/c/web-3"',
+        'action == Action::"delete" && resource.hasTag("keep")',
+    ],
+    ids=["path", "label"],
+)
+def test_policy_of_which_one_instance_is_forbidden_is_rejected(empty: House, when: str) -> None:
+    text = f'forbid (principal == Token::"token:operator-in-shop", action, resource) when {{ {when} }};'
+    scaled: dict[str, Any] = {**SCALING, "places": ["/shop/a/c"], "maximum": 3}
+    empty.cell.put("/shop/a/c/web-1", "appinst", labels={"made-by": "policy:shop/web", "keep": "yes"})
+    with empty.as_("admin") as admin, empty.as_("operator@shop") as web:
+        assert admin.put("/v1/policies/fence", json={"text": text}).status_code == 204
+        assert web.put("/v1/scaling/shop/web", json=scaled).status_code == 403
+        assert web.put("/v1/scaling/shop/other", json={**scaled, "app": "other"}).status_code == 200
+        assert admin.put("/v1/scaling/shop/web", json=scaled).status_code == 200
+
+
 @pytest.mark.req("S1-12")
 def test_a_program_may_tell_the_demand_and_nothing_else(empty: House) -> None:
     figures = {"figures": [{"value": 1}]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,7 @@ from stead.catalog.edge import APPINST, lane_of
 from stead.catalog.scaling import Told
 from stead.controller.lanes import LaneUse, not_allowed
 from stead.controller.limits import exceeded
+from stead.controller.view.compound import AT_ONCE
 from stead.controller.view.service import Service
 from stead.controller.view.things import Listed, Missing, Unfit
 from stead.lifecycle.decision import Refusal
@@ -88,13 +90,10 @@ class Followers:
         if found:
             (field, says), *more = found
             return Unfit(field, says, tuple(more))
-        labels = labels_of(scaling.spec_of(policy, scaling.principal(namespace, name)))
-        for place in policy.places:
-            thing = Thing(f"{place}/{policy.app}-1", APPINST.kind, labels, (lane_of(place),))
-            for action in ("create", "delete"):
-                may = self.service.permission.acting(caller, action, thing)
-                if isinstance(may, Refusal):
-                    return may
+        async for action, thing in self._deeds(namespace, name, policy):
+            may = self.service.permission.acting(caller, action, thing)
+            if isinstance(may, Refusal):
+                return may
         used = LaneUse(frozenset(map(lane_of, policy.places))).written(f"/{namespace}")
         if refused := await self.service.view.store.refused_lanes(used):
             return not_allowed(refused)
@@ -102,6 +101,24 @@ class Followers:
         kept = scaling.written(policy)
         await self.service.view.store.put_scaling(namespace, name, kept, policy.places, figures, caller.name)
         return await self.read(namespace, name, caller)
+
+    async def _deeds(self, namespace: str, name: str, policy: scaling.Policy) -> AsyncIterator[tuple[str, Thing]]:
+        """All that a policy may ask for: every instance that it may make and delete, and those that it has made."""
+        access = self.service.access
+        reads = access.policies.forbidding(("create", "delete")) if access is not None else None
+        most = min(policy.maximum, policy.maximum_at_place) if reads is not None and "path" in reads.attributes else 1
+        maker = scaling.principal(namespace, name)
+        labels = labels_of(scaling.spec_of(policy, maker))
+        for place in policy.places:
+            for number in range(1, most + 1):
+                thing = Thing(f"{place}/{policy.app}-{number}", APPINST.kind, labels, (lane_of(place),))
+                yield "create", thing
+                yield "delete", thing
+                if number % AT_ONCE == 0:
+                    await asyncio.sleep(0)
+        for row in await self.service.view.store.scaled(policy.places, policy.app):
+            if row["kind"] == APPINST.kind and scaling.made_by(row["spec"]) == maker:
+                yield "delete", Thing(row["path"], APPINST.kind, labels_of(row["spec"]), (lane_of(row["path"]),))
 
     async def read(self, namespace: str, name: str, caller: Caller) -> Follower | Missing:
         """A policy as it stands."""

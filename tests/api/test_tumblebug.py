@@ -417,11 +417,11 @@ def test_the_same_request_under_the_same_key_makes_one_mci(cell: Cell, web: http
     ("wrong", "where", "says"),
     [
         ({"specId": "sim+a+small", "region": "b"}, "body.subGroups.0.region", "it is said to be b and a"),
-        ({"specId": "small"}, "body.subGroups.0", "it needs specId"),
-        ({"imageId": ""}, "body.subGroups.0", "it needs imageId"),
+        ({"specId": "small"}, "body.subGroups.0.specId", "it needs specId"),
+        ({"imageId": ""}, "body.subGroups.0.imageId", "it needs imageId"),
         ({"rootDiskSize": "50"}, "body.subGroups.0.rootDiskSize", "there is no such thing here; leave it out"),
         ({"vmUserPassword": "x"}, "body.subGroups.0.vmUserPassword", "there is no such thing here; leave it out"),
-        ({"subGroupSize": "0"}, "body.subGroups.0", "it has to be >= 1"),
+        ({"subGroupSize": "0"}, "body.subGroups.0.subGroupSize", "it has to be >= 1"),
         ({"subGroupSize": "many"}, "body.subGroups.0.subGroupSize", "Input should be a valid integer"),
         ({"name": "A_B"}, "body.subGroups.0.name", "a name has a-z, 0-9 and dashes"),
         ({"zone": "a"}, "body.subGroups.0.zone", "Extra inputs are not permitted"),
@@ -435,6 +435,16 @@ def test_a_subgroup_that_makes_no_sense_is_told_in_its_own_words(
     said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=asked), 422, "invalid")
     assert any(e["where"] == where and e["says"].startswith(says) for e in said["errors"]), said["errors"]
     assert where in said["message"]
+
+
+def test_each_problem_of_a_subgroup_is_told_once_with_its_field(cell: Cell, web: httpx.Client, ns: str) -> None:
+    asked = {"name": "web", "subGroups": [{"name": "a"}, {"name": "b", "specId": "sim+a+small"}]}
+    said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=asked), 422, "invalid")
+    assert [(e["where"], e["says"]) for e in said["errors"]] == [
+        ("body.subGroups.0.specId", "it needs specId"),
+        ("body.subGroups.0.imageId", "it needs imageId"),
+        ("body.subGroups.1.imageId", "it needs imageId"),
+    ]
 
 
 @pytest.mark.parametrize(

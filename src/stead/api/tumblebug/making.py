@@ -6,6 +6,7 @@ asked for. Labels are the exception, since nothing depends on them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -138,14 +139,22 @@ def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
     return found
 
 
+LACKS = re.compile("it needs (spec|image|provider|region), here or under defaults")
+NAMES = {"spec": "specId", "image": "imageId", "provider": "specId", "region": "specId"}
+"""What a subgroup lacks, and the field of the dialect that says it."""
+
+
 def _in_its_words(unfit: Unfit, groups: str) -> Unfit:
-    """What is wrong with an infrastructure, by the fields of the request that it was made from."""
+    """What is wrong with an infrastructure, each problem once, by the fields of the request that it was made from."""
 
     def told(field: str, says: str) -> tuple[str, str]:
-        field = field.replace("spec.subgroups", f"body.{groups}", 1).removesuffix(".size")
-        for ours, theirs in (("spec", "specId"), ("image", "imageId"), ("provider", "specId"), ("region", "specId")):
-            says = says.replace(f"it needs {ours}, here or under defaults", f"it needs {theirs}")
+        field = field.replace("spec.subgroups", f"body.{groups}", 1)
+        if field.endswith(".size"):
+            field = f"{field.removesuffix('.size')}.subGroupSize"
+        if lacks := LACKS.fullmatch(says):
+            name = NAMES[lacks[1]]
+            return f"{field}.{name}", f"it needs {name}"
         return ("body.name" if field == "path" else field), says
 
-    (field, says), *more = (told(*each) for each in ((unfit.field, unfit.says), *unfit.more))
+    (field, says), *more = dict.fromkeys(told(*each) for each in ((unfit.field, unfit.says), *unfit.more))
     return replace(unfit, field=field, says=says, more=tuple(more))

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import msgspec
 import pytest
 
+from stead.agent import work
 from stead.agent.work import TRIES, Work
 from stead.bus.messages import Order, OrderMember, ReportResult
-from stead.drivers.base import Member, Permanent, Result
+from stead.drivers.base import MOVING, Member, Permanent, Result, Seen
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
@@ -119,6 +120,52 @@ async def test_who_gets_on_is_called_for_no_longer_than_custody_lasts() -> None:
     with pytest.raises(PermissionError):
         await calls_for(ON, may=may)
     assert calls == 21
+
+
+class Uneven(SimDriver):
+    """A driver whose members settle one after the other, and whose last one waits for a word."""
+
+    def __init__(self, pending: str) -> None:
+        self.pending = pending
+        self.last = asyncio.Event()
+        self.looks = 0
+
+    def batch_limit(self, verb: str, kind: str = "vm") -> int:
+        return 5
+
+    async def perform(self, verb: str, members: Sequence[Member], token: str) -> list[Result]:
+        ends = {"/a/failed": Result(path="", ok=False, error="exit 4"), "/a/known": Result(path="", ok=True)}
+        on_its_way = Result(path="", ok=True, pending=self.pending)
+        return [msgspec.structs.replace(ends.get(m.path, on_its_way), path=m.path) for m in members]
+
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        self.looks += 1
+        fast = MOVING if self.looks < 2 else "succeeded"
+        slow = "succeeded" if self.last.is_set() else MOVING
+        return [Seen(path=m.path, state=slow if m.path == "/a/slow" else fast) for m in members]
+
+
+@pytest.mark.parametrize("verb", ["run", "probe"])
+async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "LOOK", 0.01)
+    driver = Uneven("succeeded")
+    paths = ["/a/failed", "/a/known", "/a/fast", "/a/slow"] if verb == "run" else ["/a/fast", "/a/slow"]
+    order = Order(1, "lab.a", "job", verb, "t.1", "op", 1, [OrderMember(p, FENCE, p, {}) for p in paths], 0.0)
+    told: dict[str, str] = {}
+    all_but_one = asyncio.Event()
+
+    async def tell(results: Sequence[ReportResult]) -> None:
+        told.update({result.path: result.kind for result in results})
+        if len(told) == len(paths) - 1:
+            all_but_one.set()
+
+    doing = asyncio.create_task(Work(driver).do(order, dict.fromkeys(paths, FENCE), lambda: None, tell))
+    await asyncio.wait_for(all_but_one.wait(), 60)
+    kinds = {"/a/failed": "failed", "/a/known": "done", "/a/fast": "done" if verb == "run" else "seen"}
+    assert told == {path: kind for path, kind in kinds.items() if path in paths}
+    assert not doing.done()
+    driver.last.set()
+    assert [result.path for result in await doing] == ["/a/slow"]  # the last is the caller's to report
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from stead import __version__
@@ -373,7 +374,7 @@ class Lane:
                 elif order.kind == KIND:
                     results = await self.site.do(order, fences)
                 else:
-                    results = await self.work.do(order, fences, custody.check)
+                    results = await self.work.do(order, fences, custody.check, partial(self._tell_of, custody))
             if not custody.held:
                 metrics.LOST.inc()
                 log.warning("order %d is another's by now: its custody was lost", order.id)
@@ -385,6 +386,13 @@ class Lane:
                 self._after(order, results)
         finally:
             self._count(-1)
+
+    async def _tell_of(self, custody: Custody, results: Sequence[ReportResult]) -> None:
+        """Report members of an order that goes on for others."""
+        custody.check()
+        log.info("order %d goes on, and is reported in part: %s", custody.order.id, in_words(results))
+        custody.settled(result.path for result in results)
+        await self.agent.bus.publish_report(custody.report(self.name, results))
 
     def _after(self, order: Order, results: Sequence[ReportResult]) -> None:
         """What follows for a site whose controller has met it: it is told everything, or this run ends."""

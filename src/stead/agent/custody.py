@@ -6,7 +6,7 @@ When it cannot be renewed in time the work is cancelled: the agent stops by itse
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from stead.bus import Bus, NoAnswer
@@ -29,6 +29,7 @@ class Custody:
         self.epoch = epoch
         self.order = order
         self.fences = dict(fences)
+        self._gone: set[str] = set()
         self.until = until
         self.held = True
         self.traceparent = order.traceparent
@@ -54,6 +55,12 @@ class Custody:
             self.held = False
             raise Lost
 
+    def settled(self, paths: Iterable[str]) -> None:
+        """Members whose results are reported are not held any longer."""
+        for path in paths:
+            if self.fences.pop(path, None) is not None:
+                self._gone.add(path)
+
     async def _renew(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
@@ -64,7 +71,7 @@ class Custody:
                 reply = await self.bus.renew(renew, timeout=max(0.1, self.until - asked))
             except NoAnswer:
                 break
-            if not reply.ok:
+            if not reply.ok and not (reply.lost and self._gone.issuperset(reply.lost)):
                 break
             self.until = asked + reply.custody
         self.held = False

@@ -56,6 +56,34 @@ ONCE = ("reboot", "reset")
 Fences = Mapping[str, Fence]
 
 
+type Tell = Callable[[Sequence[ReportResult]], Awaitable[None]]
+"""Takes results of members whose order goes on for others."""
+
+
+class Results:
+    """What is known of the members of an order: told at once while others are at work, kept for the end otherwise."""
+
+    def __init__(self, paths: Iterable[str], tell: Tell | None) -> None:
+        self.kept: list[ReportResult] = []
+        self._left = set(paths)
+        self._tell = tell
+
+    async def add(self, paths: Iterable[str], results: Sequence[ReportResult]) -> None:
+        """Nothing more will be known of these members than the results; of some, nothing is."""
+        self._left.difference_update(paths)
+        self.kept += results
+        if self._left and self.kept and self._tell is not None:
+            told, self.kept = self.kept, []
+            await self._tell(told)
+
+    async def fail(self, error: Error, members: Sequence[Member], fences: Fences) -> None:
+        """Those of some members of which nothing is known have failed; or nobody can say, and custody runs out."""
+        left = [m.path for m in members if m.path in self._left]
+        unknown = isinstance(error, TryAgain) and error.unknown
+        failed = [] if unknown else [ReportResult(p, fences[p], "failed", error=error.message) for p in left]
+        await self.add(left, failed)
+
+
 class Work:
     """The driver of one lane, used with care."""
 
@@ -66,20 +94,23 @@ class Work:
         self.throttled = 0
         """Calls that the provider refused because there were too many, since somebody was told."""
 
-    async def do(self, order: Order, fences: Fences, may: Callable[[], None]) -> list[ReportResult]:
+    async def do(
+        self, order: Order, fences: Fences, may: Callable[[], None], tell: Tell | None = None
+    ) -> list[ReportResult]:
         """Carry an order out for the members that were taken; nothing, where nobody can say what became of it.
 
-        `may` is called before every call, and raises where no further one may be made.
+        `may` is called before every call, and raises where no further one may be made. `tell` is called with the
+        results that are known while other members are still at work; returned are the rest, without it all.
         """
         members = [
             Member(path=m.path, token=m.token, spec=m.spec, facts=m.facts, kind=order.kind, revision=m.revision)
             for m in order.members
             if m.path in fences
         ]
-        said: list[ReportResult] = []
+        results = Results([m.path for m in members], tell)
         for batch in batches(members, self.driver.batch_limit(order.verb, order.kind)):
-            said += await self._batch(order, batch, fences, may)
-        return said
+            await self._batch(order, batch, fences, may, results)
+        return results.kept
 
     async def look(self, members: Sequence[Member]) -> list[Seen]:
         """What is there of some members; those on their way are left out."""
@@ -139,36 +170,70 @@ class Work:
             raise Permanent(f"the driver cannot say: {type(error).__name__}") from error
 
     async def _batch(
-        self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None]
-    ) -> list[ReportResult]:
-        try:
-            if order.verb == PROBE:
-                return [_seen(s, fences) for s in await self._look(batch)]
-            results = await self._perform(order, batch, may)
-            ends = {r.path: r.pending for r in results if r.ok and r.pending}
-            waiting = [m for m in _with_facts(batch, results) if m.path in ends]
-            looked = {s.path: s for s in await self._look(waiting, ends)} if waiting else {}
-            return [_said(r, looked.get(r.path), fences) for r in results if _certain(r, looked.get(r.path))]
-        except Error as error:
-            if isinstance(error, TryAgain) and error.unknown:
-                return []  # custody runs out, and then somebody looks
-            return [ReportResult(m.path, fences[m.path], "failed", error=error.message) for m in batch]
+        self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None], results: Results
+    ) -> None:
+        if order.verb != PROBE:
+            await self._perform(order, batch, fences, may, results)
+            return
 
-    async def _perform(self, order: Order, batch: Sequence[Member], may: Callable[[], None]) -> list[Result]:
+        async def seen(looked: Sequence[Seen]) -> None:
+            await results.add([s.path for s in looked], [_seen(s, fences) for s in looked])
+
+        await self._or_failed(self._look(batch, {}, seen), batch, fences, results)
+
+    async def _perform(
+        self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None], results: Results
+    ) -> None:
         """Do it, and again for single members for which that may help: a call that was answered may have had no room
-        for some of them. Those that got on are called for again for as long as custody lasts."""
-        results: dict[str, Result] = {}
+        for some of them. Those that got on are called for again for as long as custody lasts. Meanwhile what was
+        accepted is looked at, and each member's result is known by itself."""
         tries = {m.path: 0 for m in batch}
         """For each of them, calls in a row with which it did not get on."""
-        again = batch
-        while True:
-            for result in await self._call(order.verb, again, order.token, may):
-                results[result.path] = result
-                tries[result.path] = 0 if result.again else tries[result.path] + 1
-            again = [m for m in batch if _goes_on(results[m.path], tries[m.path])]
-            if not again:
-                return [results[m.path] for m in batch]
-            await asyncio.sleep(max(_pause_before(results[m.path]) for m in again))
+        again = list(batch)
+        looks: list[asyncio.Task[None]] = []
+        try:
+            while again:
+                try:
+                    answers = {r.path: r for r in await self._call(order.verb, again, order.token, may)}
+                except Error as error:
+                    await results.fail(error, again, fences)
+                    break
+                for path, answer in answers.items():
+                    tries[path] = 0 if answer.again else tries[path] + 1
+                ended = [m for m in again if not _goes_on(answers[m.path], tries[m.path])]
+                waiting = [m for m in ended if answers[m.path].ok and answers[m.path].pending]
+                sure = [answers[m.path] for m in ended if m not in waiting]
+                await results.add([r.path for r in sure], [_said(r, None, fences) for r in sure])
+                if waiting:
+                    looks.append(asyncio.create_task(self._follow(waiting, answers, fences, results)))
+                again = [m for m in again if m not in ended]
+                if again:
+                    await asyncio.sleep(max(_pause_before(answers[m.path]) for m in again))
+            await asyncio.gather(*looks)
+        finally:
+            for look in looks:
+                look.cancel()
+
+    async def _follow(
+        self, waiting: Sequence[Member], answers: Mapping[str, Result], fences: Fences, results: Results
+    ) -> None:
+        """Look at what was accepted until each has come to its end."""
+
+        async def seen(looked: Sequence[Seen]) -> None:
+            certain = [s for s in looked if _certain(answers[s.path], s)]
+            await results.add([s.path for s in looked], [_said(answers[s.path], s, fences) for s in certain])
+
+        ends = {m.path: answers[m.path].pending for m in waiting}
+        known = _with_facts(waiting, [answers[m.path] for m in waiting])
+        await self._or_failed(self._look(known, ends, seen), waiting, fences, results)
+
+    async def _or_failed(
+        self, work: Awaitable[None], members: Sequence[Member], fences: Fences, results: Results
+    ) -> None:
+        try:
+            await work
+        except Error as error:
+            await results.fail(error, members, fences)
 
     async def _call(self, verb: str, batch: Sequence[Member], token: str, may: Callable[[], None]) -> list[Result]:
         """One call, made again while that may help."""
@@ -184,29 +249,40 @@ class Work:
                 await self._pause(error)
         raise AssertionError("unreachable")
 
-    async def _look(self, members: Sequence[Member], ends: Mapping[str, str] | None = None) -> list[Seen]:
-        """Look until nothing is on its way any more; custody ends this if nothing else does.
+    async def _look(
+        self, members: Sequence[Member], ends: Mapping[str, str], seen: Callable[[Sequence[Seen]], Awaitable[None]]
+    ) -> None:
+        """Look until nothing is on its way any more, and say of each what was seen when it has settled; custody ends
+        this if nothing else does.
 
         Where something is to be there in the end, a provider may be slow to show it: one miss says nothing.
         """
-        failures = missed = 0
-        there = {path for path, end in (ends or {}).items() if end != ABSENT}
-        while True:
+        failures = 0
+        missed = {path: 0 for path, end in ends.items() if end != ABSENT}
+        left = list(members)
+        while left:
             await self._wait_for_lane()
             try:
                 with _timed(PROBE):
-                    seen = await self.driver.describe(members)
+                    looked = await self.driver.describe(left)
             except TryAgain as error:
                 failures += 1
                 if failures == TRIES:
                     raise
                 await self._pause(error)
                 continue
-            misses = any(s.state == ABSENT and s.path in there for s in seen)
-            missed += misses
-            if all(s.state != MOVING for s in seen) and not (misses and missed < MISSES):
-                return seen
-            await asyncio.sleep(LOOK)
+            settled = []
+            for each in looked:
+                if each.state == ABSENT and each.path in missed:
+                    missed[each.path] += 1
+                if each.state != MOVING and not (each.state == ABSENT and missed.get(each.path, MISSES) < MISSES):
+                    settled.append(each)
+            over = {each.path for each in settled}
+            left = [member for member in left if member.path not in over]
+            if settled:
+                await seen(settled)
+            if left:
+                await asyncio.sleep(LOOK)
 
     async def _pause(self, error: TryAgain) -> None:
         if isinstance(error, Throttled):

@@ -143,6 +143,11 @@ class TestCreate:
         expanded = second["expanded_config"]
         assert (expanded["limits.processes"], expanded["limits.memory"]) == ("500", "32MiB")
 
+    async def test_the_profile_that_all_have_may_be_named(self, driver: LxdDriver, world: LxdWorld) -> None:
+        member = world.member(spec="default")
+        known([member], await driver.perform("create", [member], "order-create"))
+        assert (await world.instance(member))["profiles"] == ["default"]
+
     async def test_a_network_is_a_device(self, driver: LxdDriver, world: LxdWorld) -> None:
         nowhere = world.member(network="nowhere")
         (result,) = await driver.perform("create", [nowhere], "order-create")

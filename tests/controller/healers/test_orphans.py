@@ -185,9 +185,7 @@ async def _found_and_removed(
         assert row is not None
         id = await world.stray({"token": str(row.token), **tags})  # with the owner's token, where none is given
         async with agent(nats_server, cell, world):  # one that starts with it there
-            await survey(migrated, one, lane)
-            await survey(migrated, one, lane)
-            await until(lambda: _listed(one, 1))
+            await until(lambda: _told(one, lane, 1))
             (orphan,) = await listed(one)
             assert orphan["facts"]["id"] == id
             service = Service(one.admission, View(one.store, one.mover.kinds), looks=one.looks)
@@ -200,6 +198,11 @@ async def _found_and_removed(
             driver = world.driver()
             await until(removed)
             await driver.close()
-            await survey(migrated, one, lane)
-            await until(lambda: _listed(one, 0))
+            await until(lambda: _told(one, lane, 0))
             await settled(one, "Running")
+
+
+async def _told(one: Controller, lane: str, count: int) -> bool:
+    """Whether so many are listed; the agent that has just begun is asked until it has told them."""
+    await one.looks.survey(lane)
+    return await _listed(one, count)

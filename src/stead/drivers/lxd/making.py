@@ -58,7 +58,7 @@ def body(member: Member, owner: str, kind: str, order: str) -> dict[str, Any]:
         },
     }
     if isinstance(size, str) and size:
-        asked["profiles"] = ["default", size]
+        asked["profiles"] = list(dict.fromkeys(("default", size)))  # LXD refuses a profile that is named twice
     if network := spec.get("network"):
         asked["devices"] = {"eth0": _nic(network)}
     return asked

@@ -174,7 +174,8 @@ def test_an_error_that_is_kept_is_undone_later(cell: Cell, ns: str, stead: Stead
     assert [o["verb"] for o in cell.sent if o["members"][0]["path"] == f"/{path}"] == ["create", "update"]
     cell.obey(ns)
     undone = stead("app", "undo", path, "-o", "json")
-    assert json.loads(undone.out)[0]["outcome"] == "undone"
+    assert (undone.code, json.loads(undone.out)[0]["outcome"]) == (Code.DONE, "undone")
+    assert "error" not in undone.err
     found = shown(stead, "app", path)
     assert (found["state"], found["spec"]) == ("Ready", {"command": ["sleep", "1000"]})
 

@@ -18,6 +18,9 @@ from stead.cli.remote import clock, command_line, plain, reach, seconds_of
 from stead.cli.standing import bars, saved
 from stead.client import Accepted, Operation, SteadError, SyncClient, Unavailable, Unreachable
 
+UNDO = "undo"
+"""What every kind takes that keeps a failure for a person: take it back."""
+
 GROUPS = ("mci", "subgroup")
 """Kinds that have members."""
 
@@ -119,14 +122,21 @@ def see_through(client: SyncClient, ask: Callable[[], Accepted], action: str, pa
         return
     if not told:
         note(f"{action} of {path}: operation {id}")
-    finish(client, id, how.timeout, how.output)
+    finish(client, id, how.timeout, how.output, asked=action)
 
 
 def finish(
-    client: SyncClient, id: str, timeout: str | None, output: ListFormat, well: Sequence[str] = ("done",)
+    client: SyncClient,
+    id: str,
+    timeout: str | None,
+    output: ListFormat,
+    *,
+    asked: str = "",
+    well: Sequence[str] = ("done",),
 ) -> None:
     """Follow an operation to its end and write how it ended; ends the command unless that was well.
 
+    `asked`: the action that was asked for, where it may be another one than the operation's.
     This is the one place in which a command waits for an operation.
     """
     ended: Operation | None = None
@@ -146,7 +156,7 @@ def finish(
         raise
     assert ended is not None
     write([ended], OPERATIONS, output)
-    if ended.outcome not in well:
+    if ended.outcome not in well and not takes_back(client, ended, asked or ended.action):
         where = ended.place or ended.path
         journal = command_line(client.server, "journal", where)
         note(f"error: {ended.action} of {where} ended {ended.outcome}; see: {journal}")
@@ -158,6 +168,16 @@ def finish(
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
         raise typer.Exit(Code.REFUSED if ended.outcome == "refused" else Code.FAILED)
+
+
+def takes_back(client: SyncClient, ended: Operation, asked: str) -> bool:
+    """Whether what was asked for was to take something back, and that was done."""
+    if ended.outcome != "undone":
+        return False
+    known = next((action for action in client.lifecycle(ended.kind).actions if action.name == asked), None)
+    if known is None:
+        return asked == UNDO
+    return bool(known.steers) and not known.through
 
 
 def _continues(id: str, operation: Operation | None) -> str:

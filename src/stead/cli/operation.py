@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through
+from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through, takes_back
 from stead.cli.journal import LINES
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, note, table
@@ -135,7 +135,7 @@ def watch(
             raise typer.Exit(Code.INTERRUPTED) from None
         ended = client.operation(id)
         note(f"{found.action} of {found.path}: {ended.outcome}{f': {printable(ended.says)}' if ended.says else ''}")
-        if ended.outcome != "done":
+        if ended.outcome != "done" and not takes_back(client, ended, ended.action):
             raise typer.Exit(Code.FAILED)
 
 

@@ -8,11 +8,16 @@ from uuid import UUID
 
 import pytest
 
+from stead.bus import Bus
+from stead.catalog import KINDS
 from stead.controller.admission import Accepted
+from stead.controller.carrier import send
 from stead.controller.clock import Clock
 from stead.controller.grants import Grants
 from stead.controller.mover import Told
+from stead.controller.trails import Trails
 from stead.controller.wish import Wish
+from stead.dev.engines import Nats
 from stead.lifecycle.events import Due, Report, Request
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
@@ -92,6 +97,45 @@ async def test_no_more_regions_at_once_than_a_provider_bears(migrated: str) -> N
 
 
 @pytest.mark.req("S0-12")
+async def test_waiting_order_is_split_where_fewer_slots_are_free_than_it_has_members(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 30)
+        await e.make(["Running"] * 100, lanes=["aws.a"])
+        slow = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
+        assert isinstance(await e.admission.ask(slow), Accepted)
+        await settle(e, grants)
+        (held,) = e.sent
+        e.sent.clear()
+        await e.ask("suspend")
+        done = 0
+        while True:
+            await settle(e, grants)
+            assert (await in_flight(e))["aws.a"] == min(30, 101 - done)  # no slot is free while an order waits
+            if not e.sent:
+                break
+            assert sum(len(order["members"]) for order in e.sent) == min(29, 100 - done)
+            assert len(e.sent) <= 3  # freed slots are collected, so that calls stay batched
+            done += await finish(e)
+        assert done == 100
+        assert (await e.group()).snapshot.state == "Suspended"
+        assert await in_flight(e) == {"aws.a": len(held["members"])}
+
+
+async def test_order_that_waits_for_one_slot_is_split_by_the_reconciler(migrated: str) -> None:
+    async with engine(migrated) as e:
+        await limit(e, "aws", 10)
+        await e.make(["Running"] * 20, lanes=["aws.a"])
+        await e.ask("suspend")
+        assert await in_flight(e) == {}
+        grants = Grants(e.mover, e.send)
+        await e.store.limit_lane("aws.a", 3)
+        await e.store._pool.execute("UPDATE orders SET created_at = created_at - interval '5 seconds'")
+        assert await grants.heal() == 1
+        assert await in_flight(e) == {"aws.a": 3}
+
+
+@pytest.mark.req("S0-12")
 async def test_a_small_action_does_not_wait_behind_a_huge_one(migrated: str) -> None:
     async with engine(migrated) as e:
         grants = with_grants(e)
@@ -141,7 +185,7 @@ async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrat
         await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         await e.admission.ask(Wish("vm", other, Request("suspend"), "ann"))
         await e.admission.cancel(UUID(begun.operation), "ann", Actor.USER)  # its agent is fenced off and waited out
-        await grants._grant(["aws.a"])
+        await grants._grant(["aws.a"], split=False)
         assert e.sent == []
         e.mover.clock = lambda: 2000.0
         await e.mover.move([Told(one, Due("fenced"))])
@@ -165,7 +209,7 @@ async def test_two_controllers_never_give_the_same_room(migrated: str) -> None:
         given: defaultdict[str, int] = defaultdict(int)
 
         async def give(e: Engine) -> None:
-            for order in await e.store.grant(["aws.a"], 1000.0):
+            for order in await e.store.grant(["aws.a"], 1000.0, split=False):
                 given[order["lane"]] += len(order["members"])
 
         await asyncio.gather(*(give(e) for _ in range(10) for e in (one, two)))
@@ -251,3 +295,31 @@ async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None
         await settle(e, grants)
         assert await e.states() == {"Suspended": 1, "Running": 1}
         assert (await e.group()).snapshot.operation is None
+
+
+async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
+    migrated: str, nats_server: Nats, cell: str
+) -> None:
+    async with engine(migrated) as e, Bus(nats_server.url, cell) as bus:
+        await bus.connect(60)
+        await bus.identity()
+        grants = with_grants(e)
+        await e.make(["Running"] * 61, lanes=["sim.a"])
+        await e.store._pool.execute(
+            "UPDATE resources SET spec = jsonb_build_object('userData', repeat('x', 40000)) WHERE kind = 'vm'"
+        )
+        await e.ask("suspend")
+        small = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "sim.a")
+        assert isinstance(await e.admission.ask(small), Accepted)
+        await settle(e, grants)
+        assert [len(order["members"]) for order in e.sent] == [61, 1]
+        await send(e.store, bus, e.sent, KINDS, Trails(e.store))
+        published: list[str] = []
+        async with bus.orders("sim.a") as consumer:
+            while deliveries := await consumer.fetch(timeout=2.0):
+                published += [m.path for d in deliveries for m in d.message.members]
+                for delivery in deliveries:
+                    await delivery.ack()
+        assert len(published) == len({*published}) == 62
+        assert await in_flight(e) == {"sim.a": 62}
+        assert all(row["open"] == len(row["members"]) for row in await e.store._pool.fetch("SELECT * FROM orders"))

@@ -331,7 +331,7 @@ async def test_what_waits_for_room_is_not_late(migrated: str) -> None:
         await n.c.store.limit_lane("sim.a", 1)
         await n.c.begin("/ns/m/g/1", "create")
         await n.c.begin("/ns/m/g/2", "create")
-        await n.c.store.grant(["sim.a"], n.now())
+        await n.c.store.grant(["sim.a"], n.now(), split=False)
         async with database(migrated) as connection:
             await connection.execute(
                 "INSERT INTO durations (kind, action, state, lane, counts, moves, usual, p99) "

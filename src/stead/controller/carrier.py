@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
-from stead.bus import Bus, BusError
+from stead.bus import Bus, BusError, NotPublished, TooLarge
 from stead.bus.messages import Order, OrderMember
 from stead.controller.trails import NOWHERE, Trails
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Trigger
-from stead.store import Row
+from stead.store import Row, Store
 from stead.store.change import Written
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import Trail
@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 class Carrier:
     """The relay of a running controller. Nobody waits for it: what comes while it publishes is published next."""
 
-    def __init__(self, bus: Bus, kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
+    def __init__(self, store: Store, bus: Bus, kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
+        self.store = store
         self.bus = bus
         self.kinds = kinds
         self.trails = trails
@@ -49,13 +50,19 @@ class Carrier:
         while self._orders:
             orders, self._orders = self._orders, []
             try:
-                await send(self.bus, orders, self.kinds, self.trails)
+                await send(self.store, self.bus, orders, self.kinds, self.trails)
             except BusError as error:
                 log.info("orders wait for the bus: %s", error)
 
 
-async def send(bus: Bus, orders: Sequence[Mapping[str, Any]], kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
-    """Put orders on their lanes, each with the request that it comes from."""
+async def send(
+    store: Store, bus: Bus, orders: Sequence[Mapping[str, Any]], kinds: Mapping[str, Lifecycle], trails: Trails
+) -> None:
+    """Put orders on their lanes, each with the request that it comes from.
+
+    The bus rejects an order that is larger than its largest message. No agent has heard of it, so it is divided,
+    and its halves are published.
+    """
     known = await trails.of(order["operation"] for order in orders)
     with ExitStack() as stack:
         wire = []
@@ -68,10 +75,25 @@ async def send(bus: Bus, orders: Sequence[Mapping[str, Any]], kinds: Mapping[str
             wire.append(order_of(told, kinds, trail))
         try:
             await bus.publish_orders(wire)
+        except NotPublished as error:
+            metrics.UNPUBLISHED.inc()
+            too_large = [index for index, cause in error.failed.items() if isinstance(cause, TooLarge)]
+            halves = [half for index in too_large for half in await _halves(store, wire[index])]
+            if halves:
+                await send(store, bus, halves, kinds, trails)
+            if not halves or len(too_large) < len(error.failed):
+                raise
         except BusError:
             metrics.UNPUBLISHED.inc()
             raise
     metrics.PUBLISHED.inc(len(wire))
+
+
+async def _halves(store: Store, order: Order) -> list[Mapping[str, Any]]:
+    if len(order.members) == 1:
+        log.warning("order.too_large order=%d lane=%s path=%s", order.id, order.lane, order.members[0].path)
+        return []
+    return await store.halve_order(order.id)
 
 
 def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Trail = NOWHERE) -> Order:

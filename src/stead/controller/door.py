@@ -51,7 +51,7 @@ class Door:
         self.pace = pace
         self.kinds = Kinds(kinds, store, pace)
         self.mover = Mover(store, self.kinds, clock)
-        carrier = Carrier(bus, self.kinds, self.mover.trails)
+        carrier = Carrier(store, bus, self.kinds, self.mover.trails)
         self.grants = Grants(self.mover, carrier)
         self.mover.follow(carrier)
         self.mover.follow(self.grants)

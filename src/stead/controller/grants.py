@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 STOOD = 1.0
 """Seconds after which an order was left, and not just come."""
 
+COLLECT_SECONDS = 0.2
+"""How long freed slots are collected before an order is divided to fit them, so that provider calls stay batched."""
+
 
 class Grants:
     """Asks for room, for all that wait on a lane together."""
@@ -37,7 +40,9 @@ class Grants:
         while self.wanted:
             lanes, self.wanted = sorted(self.wanted), set()
             try:
-                await self._grant(lanes)
+                await self._grant(lanes, split=False)
+                await asyncio.sleep(COLLECT_SECONDS)
+                await self._grant(lanes, split=True)
             except Exception as error:
                 log.info("orders wait for their healer: %s: %s", type(error).__name__, error)
                 return
@@ -45,21 +50,21 @@ class Grants:
     async def limit_lane(self, name: str, members: int | None) -> None:
         """From now on a lane has room for so many members; what waits for it gets it at once."""
         await self.mover.store.limit_lane(name, members)
-        await self._grant([name])
+        await self._grant([name], split=True)
 
     async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
         """From now on a provider bears so many members in a region, and so many regions."""
         await self.mover.store.limit_provider(name, members, regions)
         lanes = [lane for lane in await self.mover.store.waiting(0) if lane.split(".")[0] == name]
         if lanes:
-            await self._grant(lanes)
+            await self._grant(lanes, split=True)
 
-    async def _grant(self, lanes: list[str]) -> int:
-        orders = await self.mover.store.grant(lanes, self.mover.clock())
+    async def _grant(self, lanes: list[str], *, split: bool) -> int:
+        orders = await self.mover.store.grant(lanes, self.mover.clock(), split=split)
         await self.send(Written({}, orders, []))
         return len(orders)
 
     async def heal(self) -> int:
         """Whatever waits though there is room."""
         lanes = await self.mover.store.waiting(STOOD)
-        return await self._grant(lanes) if lanes else 0
+        return await self._grant(lanes, split=True) if lanes else 0

@@ -339,9 +339,15 @@ class Store(
         """So many members at once in a region, and so many regions at once; None: as many as there are."""
         await self.fetch("limit_provider", name, members, regions)
 
-    async def grant(self, lanes: Sequence[str], at: float) -> list[Mapping[str, Any]]:
-        """Give room to orders that wait on these lanes; those that may be sent now."""
-        orders: list[Mapping[str, Any]] = await self._pool.fetchval(self._text("grant_orders"), list(lanes), at)
+    async def grant(self, lanes: Sequence[str], at: float, *, split: bool) -> list[Mapping[str, Any]]:
+        """Give room to orders that wait on these lanes; which may be sent now. `split` divides what does not fit."""
+        name = "split_and_grant_orders" if split else "grant_orders"
+        orders: list[Mapping[str, Any]] = await self._pool.fetchval(self._text(name), list(lanes), at)
+        return orders
+
+    async def halve_order(self, id: int) -> list[Mapping[str, Any]]:
+        """Divide an order that no agent has; both halves, or nothing if it has changed meanwhile."""
+        orders: list[Mapping[str, Any]] = await self._pool.fetchval(self._text("halve_order"), id)
         return orders
 
     # Operations, claims, journal

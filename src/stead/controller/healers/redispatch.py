@@ -57,7 +57,7 @@ class Redispatch:
     async def _send_all(self) -> int:
         sent, after = 0, 0
         while orders := await self.store.untaken(after, BATCH):
-            await send(self.bus, orders, self.kinds, self.trails)
+            await send(self.store, self.bus, orders, self.kinds, self.trails)
             sent += len(orders)
             after = orders[-1]["id"]
         return sent

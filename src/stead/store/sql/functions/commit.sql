@@ -231,6 +231,7 @@ BEGIN
          WHERE waits_for(lane);
         IF freed IS NOT NULL THEN
             granted := granted || grant_orders(freed, at);
+            waiting := waiting || lanes_with_free_slots(freed);
         END IF;
     END IF;
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.agent IS NOT NULL) THEN

@@ -74,6 +74,88 @@ BEGIN
     RETURN granted;
 END $$;
 
+-- Grants orders like `grant_orders`, and divides the one that does not fit, so that no slot stays free while an order waits.
+-- Commits grant whole orders only; the controller calls this a moment later, so that slots freed together serve one call.
+-- The answer is read in a statement of its own, which sees who is in which order now.
+CREATE OR REPLACE FUNCTION split_and_grant_orders(names text[], at float8) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    this    record;
+    granted bigint[];
+BEGIN
+    PERFORM FROM providers WHERE regions IS NOT NULL AND name IN (SELECT split_part(n, '.', 1) FROM unnest(names) n)
+      ORDER BY name FOR UPDATE;
+    PERFORM FROM lanes WHERE name = ANY (names) ORDER BY name FOR UPDATE;
+    FOR this IN SELECT n AS lane, free_slots(n) AS slots FROM unnest(names) n LOOP
+        PERFORM split_waiting_order(this.lane, this.slots) WHERE this.slots > 0;
+    END LOOP;
+    granted := grant_orders(names, at);
+    RETURN orders_as_told(granted);
+END $$;
+
+-- Divides the first order of a lane that does not fit into so many free slots: it keeps the members that fit, and a new
+-- order, next in turn, gets the others.
+CREATE OR REPLACE FUNCTION split_waiting_order(lane_name text, slots bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    first record;
+BEGIN
+    SELECT o.id, slots - (upto - o.open) AS fits INTO first FROM (
+        SELECT id, open, turn, sum(open) OVER (ORDER BY turn, id) AS upto FROM (
+            SELECT id, open, turn FROM orders WHERE lane = lane_name AND NOT granted ORDER BY turn, id LIMIT slots) next) o
+     WHERE o.upto > slots ORDER BY o.turn, o.id LIMIT 1;
+    IF first.id IS NULL OR first.fits = 0 THEN
+        RETURN;
+    END IF;
+    PERFORM divide_order(first.id, first.fits);
+END $$;
+
+-- Leaves an order so many of its members, and gives the others to a new one, whose number it answers with; NULL if another
+-- transaction changes a member right now. No agent knows of an order before it is published, so its members may still change.
+CREATE OR REPLACE FUNCTION divide_order(number bigint, kept bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    divided orders;
+    held    bigint[];
+    made    bigint;
+BEGIN
+    SELECT * INTO divided FROM orders WHERE id = number AND agent = '' FOR UPDATE;
+    SELECT array_agg(m.id ORDER BY m.id) INTO held FROM (
+        SELECT r.id FROM resources r WHERE r.id = ANY (divided.members) AND r.order_id = number
+           FOR UPDATE SKIP LOCKED) m;
+    IF cardinality(held) IS DISTINCT FROM divided.open OR kept < 1 OR kept >= divided.open THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO orders (operation, lane, kind, verb, members, open, attempt, granted, turn, created_at)
+    VALUES (divided.operation, divided.lane, divided.kind, divided.verb, held[kept + 1:], divided.open - kept,
+            divided.attempt, divided.granted, divided.turn, divided.created_at)
+    RETURNING id INTO made;
+    UPDATE resources SET order_id = made WHERE id = ANY (held[kept + 1:]);
+    UPDATE orders SET members = held[:kept], open = kept WHERE id = number;
+    RETURN made;
+END $$;
+
+-- Divides an order that the bus rejects as too large; both halves, or none if a member is being changed.
+CREATE OR REPLACE FUNCTION halve_order(number bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    made bigint;
+BEGIN
+    made := divide_order(number, (SELECT open / 2 FROM orders WHERE id = number));
+    RETURN orders_as_told(CASE WHEN made IS NULL THEN '{}' ELSE ARRAY[number, made] END);
+END $$;
+
+-- Slots of a lane that no order has. A lane without a limit has plenty.
+CREATE OR REPLACE FUNCTION free_slots(lane_name text) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((SELECT members FROM lanes WHERE name = lane_name),
+                    (SELECT members FROM providers WHERE name = split_part(lane_name, '.', 1)), 1000000)
+           - (SELECT coalesce(sum(open), 0) FROM orders WHERE lane = lane_name AND orders.granted);
+END $$;
+
+-- Lanes on which orders wait though slots are free.
+CREATE OR REPLACE FUNCTION lanes_with_free_slots(names text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT coalesce(array_agg(n), '{}') FROM unnest(names) n
+             WHERE EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted) AND free_slots(n) > 0);
+END $$;
+
 -- Whether somebody waits for room that becomes free on a lane.
 CREATE OR REPLACE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -236,7 +236,7 @@ def test_a_group_waits_for_its_member(cell: Cell, web: httpx.Client, ns: str) ->
     cell.rest(f"/{ns}/m", "Running")
     running(cell, web, f"/{ns}/m/g/1")
     ask(web, f"/{ns}/m/g/1", "reboot")
-    problem(web.post(f"/v1/resources/{ns}/m?action=suspend"), 409, "held")
+    problem(web.post(f"/v1/resources/{ns}/m?action=suspend"), 409, "no-member")
     (id,) = waiting(web, f"/{ns}/m", "suspend")
     cell.settle(f"/{ns}/m/g/1")
     cell.run(cell.queues.heal())

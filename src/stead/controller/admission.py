@@ -293,6 +293,8 @@ class Admission:
         if answer.code is not Code.NO_MEMBER:
             return answer if answer.code in (Code.WRONG_STATE, Code.UNKNOWN_ACTION) else None
         holders = tuple((await self.mover.store.held_below(wish.path)).values()) if action.leaves_out else ()
+        if holders and may_wait(lifecycle, wish.request):
+            return None
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
 
     async def _placed(self, wish: Wish) -> Wish:

@@ -50,7 +50,7 @@ def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refus
         return _meet(lc, snap, running, action, req)
     if snap.hidden is not None and action.hidden:
         return _conflict(lc, snap, _holder(snap.hidden), action, req)
-    passes = (action.outranks or action.leaves_out) and snap.blocked is not None and snap.blocked.below
+    passes = (action.outranks or leaves_out(action, req)) and snap.blocked is not None and snap.blocked.below
     if snap.blocked is not None and snap.hidden is None and not passes:
         return _conflict(lc, snap, snap.blocked, action, req)
     if snap.state in action.idle:
@@ -70,6 +70,11 @@ def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
 def offered(action: str, actor: Actor) -> Request:
     """The request by which it is found out whether an action is one to offer."""
     return Request(action, actor, reason="offered", on_conflict=OnConflict.REFUSE)
+
+
+def leaves_out(action: Action, req: Request) -> bool:
+    """Whether members that other operations hold are left out; a caller who chose to queue waits for them instead."""
+    return action.leaves_out and req.on_conflict is not OnConflict.QUEUE
 
 
 def begins(answer: Decision | Refusal) -> bool:
@@ -115,12 +120,13 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
     draft.set(**{"hidden" if action.hidden else "operation": op})
     draft.claims.append(ClaimChange.TAKE)
     passes = snap.blocked is not None and snap.blocked.below
-    cancels = passes and not action.leaves_out  # it outranks what goes on below
+    leaves = leaves_out(action, req)
+    cancels = passes and not leaves  # it outranks what goes on below
     if cancels and not any(a.beside for a in lc.actions):
         draft.fence_off(Phase.ACTING)
     else:  # whatever ran beside others is over, and what it asked for is taken over one by one
         draft.enter()
-    return draft.decision(cancels=cancels, leaves_out=passes and action.leaves_out)
+    return draft.decision(cancels=cancels, leaves_out=passes and leaves)
 
 
 def _at_once(draft: Draft, action: Action, req: Request) -> Decision:

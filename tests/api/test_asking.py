@@ -200,3 +200,21 @@ def test_what_is_above_helps_where_it_is_in_the_way_and_nowhere_else(cell: Cell,
     said = explain(web, f"/{ns}/site/c/web", "delete")
     assert not said["allowed"]
     assert [remedy["says"] for remedy in said["remedies"]] == ["bring its cloudlet to Ready"]
+
+
+@pytest.mark.req("X-01")
+@pytest.mark.parametrize("error", ["CreateError", "UpdateError", "DeleteError"])
+def test_explain_of_an_edge_error_names_undo_as_the_way_out(
+    cell: Cell, web: httpx.Client, ns: str, error: str
+) -> None:
+    cell.put(f"/{ns}/site", "cloudlet")
+    cell.put(f"/{ns}/site/c", "clusterinst")
+    cell.put(f"/{ns}/site/c/web", "appinst", error)
+    said = explain(web, f"/{ns}/site/c/web", "update")
+    assert not said["allowed"]
+    (remedy,) = said["remedies"]
+    if error == "CreateError":  # what is left of it goes, and then there is nothing to update
+        assert remedy["actions"][0] == "undo"
+    else:
+        assert remedy["actions"] == ["undo"]
+        assert remedy["says"] == "first undo: update starts in Ready"

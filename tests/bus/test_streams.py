@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import nats
 import pytest
 from nats.js import JetStreamContext
-from nats.js.api import RetentionPolicy, StreamConfig
+from nats.js.api import RetentionPolicy, StorageType, StreamConfig
 
 from stead.bus import Bus, WrongStream
 from stead.dev.engines import Nats
@@ -85,3 +85,15 @@ async def test_a_stream_that_cannot_be_mended_is_an_error(other: Bus, jetstream:
     await jetstream.add_stream(StreamConfig(subjects.reports_stream, subjects=subjects.all_reports))
     with pytest.raises(WrongStream, match="can not change retention policy"):
         await other.identity()
+
+
+async def test_cells_of_a_bus_with_more_streams_than_one_answer_holds_are_all_named(
+    own_bus: Bus, own_nats: Nats, cell: str
+) -> None:
+    client = await nats.connect(own_nats.url)
+    try:
+        made = [StreamConfig(name=f"A-{i}", subjects=[f"a.{i}"], storage=StorageType.MEMORY) for i in range(260)]
+        await asyncio.gather(*(client.jetstream().add_stream(config) for config in made))
+    finally:
+        await client.close()
+    assert await own_bus.cells() == [cell]

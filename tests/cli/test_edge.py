@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 import typer
 
+from stead.catalog import KINDS
+from stead.cli import app as app_commands
+from stead.cli import cloudlet as cloudlet_commands
+from stead.cli import cluster as cluster_commands
 from stead.cli.main import app
 from stead.cli.output import Code
+from stead.cli.verbs import COMMANDS
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, process, until
@@ -236,3 +241,18 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, exampl
     if verb in ("upgrade", "create", "delete") and noun == "cloudlet":  # nobody is there
         words = [*(word for word in words if word not in ("--wait", "--timeout", "10m", "1h")), "--detach"]
     assert stead(*(word for word in words if word != "--watch")).code == Code.DONE
+
+
+def test_force_is_offered_only_where_the_action_can_be_forced() -> None:
+    assert all(noun.app.registered_commands for noun in (cloudlet_commands, cluster_commands, app_commands))
+    edge = {key: command for key, command in COMMANDS.items() if key[0] in NOUNS and key[1] in ("delete", "undo")}
+    assert len(edge) == 5
+    for kind, action, forceable in edge.values():
+        found = KINDS[kind].action(action)
+        assert forceable == (found is not None and found.forceable), (kind, action)
+
+
+def test_delete_of_a_site_has_no_option_force(stead: Stead, ns: str) -> None:
+    told = stead("cloudlet", "delete", f"{ns}/berlin", "--force")
+    assert told.code == Code.USAGE
+    assert "--force" in told.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -10,14 +11,24 @@ from typing import Any
 from stead.agent.agent import Agent
 from stead.agent.renewal import Renewal
 from stead.agent.succession import Succession
-from stead.bus import Bus
+from stead.bus import Bus, BusError
 from stead.drivers import registry
 from stead.pki.identity import Identity
 from stead.secrets import scrub
 
+log = logging.getLogger(__name__)
+
 
 class WrongSettings(ValueError):
     """A lane's driver cannot be made of what was said."""
+
+
+class WrongCell(ValueError):
+    """The bus has no cell of that name."""
+
+
+PATIENCE = 15.0
+"""Seconds for which an agent waits for a cell that the bus does not have: both may have been started just now."""
 
 
 async def run(
@@ -55,10 +66,28 @@ async def run(
             bus = Bus(where, about.cell, name=name, agent=name, apart=True, options=options)
         await stack.enter_async_context(bus)
         await bus.connect()
+        if identity is None:
+            await _find_cell(bus, cell)
         async with asyncio.TaskGroup() as group:
             group.create_task(Agent(bus, name, drivers, succession=succession).run())
             if identity is not None:
                 group.create_task(Renewal(bus, identity).run())
+
+
+async def _find_cell(bus: Bus, cell: str) -> None:
+    """Raise where the bus has other cells, and not this one. Where it cannot be asked, the agent goes on."""
+    end = asyncio.get_running_loop().time() + PATIENCE
+    while True:
+        try:
+            known = await bus.cells()
+        except BusError as error:
+            log.debug("cell.not_checked cell=%s error=%s", cell, error)
+            return
+        if cell in known or not known:
+            return
+        if asyncio.get_running_loop().time() > end:
+            raise WrongCell(f"cell {cell}: the bus has no cell of that name; it has {', '.join(known)}. Use --cell.")
+        await asyncio.sleep(0.5)
 
 
 def lane_config(driver: str, lane: str, settings: Mapping[str, Any]) -> dict[str, Any]:

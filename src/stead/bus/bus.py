@@ -154,6 +154,10 @@ class Bus:
         manager = self._link.client().jsm(prefix=self._prefix, timeout=streams.MAX_CREATE_SECONDS)
         return await self._link.unbroken(streams.ensure(manager, self.subjects, self._replicas))
 
+    async def cells(self) -> list[str]:
+        """The cells that have streams on this bus."""
+        return await self._link.unbroken(streams.cells(self._link.client().jsm(prefix=self._prefix)))
+
     async def condition(self) -> streams.Condition | None:
         """How the streams are; None where the bus is away."""
         if not self.connected:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import secrets
 from typing import NamedTuple, TypedDict
 
@@ -18,7 +19,7 @@ from nats.js.errors import BadRequestError, NotFoundError, ServerError
 from nats.js.manager import JetStreamManager
 
 from stead.bus.errors import WrongStream, translated
-from stead.bus.subjects import Subjects
+from stead.bus.subjects import Subjects, from_token
 
 ID = "stead.id"
 
@@ -33,6 +34,8 @@ MOST_CONSUMERS = 1_000_000
 
 MOST_REPORTS = 50_000
 """Messages of one lane, or of one agent, that wait to be heard. Whoever says more has to wait, and nobody else."""
+
+_REPORTS = re.compile(r"STEAD-(.+)-REPORTS")
 
 NEEDED = (
     "subjects",
@@ -157,3 +160,12 @@ def _differs(found: StreamConfig, wanted: StreamConfig) -> bool:
 def _identity(info: StreamInfo) -> str:
     """The id given at creation; for a stream that somebody made by hand, the moment they did."""
     return (info.config.metadata or {}).get(ID) or f"made {info.created}"
+
+
+async def cells(manager: JetStreamManager) -> list[str]:
+    """The cells that have streams on a bus, by name."""
+    names: list[str] = []
+    with translated("list streams"):
+        while page := await manager.streams_info(offset=len(names)):  # the server answers with at most 256 at once
+            names += [info.config.name or "" for info in page]
+    return sorted(from_token(found[1]) for name in names if (found := _REPORTS.fullmatch(name)))

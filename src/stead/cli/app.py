@@ -163,7 +163,7 @@ for _action, _says in (
     ("undo", "Take back a change that failed, where the error was kept."),
     ("delete", "Stop an app, and delete it."),
 ):
-    add_verb(app, KIND, AppPath, _action, _says, "lab/berlin/one/web", NOUN)
+    add_verb(app, KIND, AppPath, _action, _says, "lab/berlin/one/web", NOUN, forceable=_action != "undo")
 
 
 add_observing(app, KIND, AppPath, "lab/berlin/one/web", NOUN)

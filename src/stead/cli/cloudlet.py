@@ -151,7 +151,7 @@ def resolve(
     change(server, path, "resolve", How(output, True, None, dry_run, key), kind=KIND, reason=reason)
 
 
-add_verb(app, KIND, CloudletPath, "delete", "Forget a site on which nothing is left.", "lab/berlin")
+add_verb(app, KIND, CloudletPath, "delete", "Forget a site on which nothing is left.", "lab/berlin", forceable=False)
 add_list(app, KIND, SITES, "Sites", "stead cloudlet list lab --watch")
 add_show(
     app,

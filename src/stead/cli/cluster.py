@@ -83,7 +83,7 @@ for _action, _says in (
     ("undo", "Take back a change that failed, where the error was kept."),
     ("delete", "Delete a cluster, after all apps in it."),
 ):
-    add_verb(app, KIND, ClusterPath, _action, _says, "lab/berlin/one", NOUN)
+    add_verb(app, KIND, ClusterPath, _action, _says, "lab/berlin/one", NOUN, forceable=_action != "undo")
 
 
 add_observing(app, KIND, ClusterPath, "lab/berlin/one", NOUN)

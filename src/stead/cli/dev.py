@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.output import Code, fail, line, note
-from stead.dev.cell import HOSTS, LANES, LOCAL, RACK, Cell, Wanted, home, lanes_of
+from stead.dev.cell import CELL, HOSTS, LANES, LOCAL, RACK, Cell, Wanted, home, lanes_of
 from stead.dev.children import NotStarted
 from stead.dev.doctor import examine
 
@@ -63,6 +63,7 @@ def _tell(cell: Cell, took: float) -> None:
     line(f"  clouds     {', '.join(lanes_of(LANES))} (simulated)")
     line(f"  hosts      {', '.join(HOSTS)} at {', '.join(lanes_of(RACK))} (simulated)")
     line(f"  systems    on {LOCAL}: processes of this machine")
+    line(f"  sites      on the bus {cell.nats.url}, cell {CELL}")
     line(f"  data       {kept}\n")
     line(f"  {'PART':<12} {'PROCESS':>7}  ADDRESS")
     for name, pid, address in cell.parts():
@@ -74,4 +75,7 @@ def _tell(cell: Cell, took: float) -> None:
     line(f"  stead explain shop/web resume{server}")
     line(f"  stead lease create lab/monday --from now --to +2h --hosts 2{server}")
     line(f"  stead system create shop/site --lane {LOCAL}{server}")
+    line(f"  stead cloudlet create lab/berlin{server}")
+    bus = f"--nats {cell.nats.url} --cell {CELL} --lane edge.lab.berlin --name lab-berlin"
+    line(f"  stead agent run {bus} --driver process --set root=$PWD/berlin --set isolation=false")
     line("\nKill any of the processes meanwhile and it goes on. Ctrl-C ends it.")

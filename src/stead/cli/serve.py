@@ -389,7 +389,7 @@ def agent(
         )
     except PortTaken as error:
         fail(str(error))
-    except process.WrongSettings as error:
+    except (process.WrongSettings, process.WrongCell) as error:
         fail(str(error), Code.USAGE)
     except process.SupersededRun as error:
         fail(str(error), Code.REFUSED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import typer
@@ -10,6 +11,9 @@ from stead.cli.following import DryRun, Force, How, Key, Queueing, Wait, Why, ch
 from stead.cli.output import ListFormat
 from stead.cli.remote import Output, Server, Timeout
 from stead.client import DEFAULT_SERVER
+
+COMMANDS: dict[tuple[str, str], tuple[str, str, bool]] = {}
+"""By noun and verb, the kind and action of a command, and whether it can be forced."""
 
 
 def add_observing(app: typer.Typer, kind: str, path_type: Any, example: str, noun: str = "") -> None:
@@ -27,9 +31,21 @@ def add_observing(app: typer.Typer, kind: str, path_type: Any, example: str, nou
 
 
 def add_verb(
-    app: typer.Typer, kind: str, path_type: Any, action: str, says: str, example: str, noun: str = "", verb: str = ""
+    app: typer.Typer,
+    kind: str,
+    path_type: Any,
+    action: str,
+    says: str,
+    example: str,
+    noun: str = "",
+    verb: str = "",
+    *,
+    forceable: bool = True,
 ) -> None:
-    """Have a command for an action. Its noun is the kind's name, if it is not another one; its verb, the action's."""
+    """Have a command for an action. Its noun is the kind's name, if it is not another one; its verb, the action's.
+
+    It has the option `--force` only where the action is `forceable`.
+    """
 
     def command(
         path: str,
@@ -48,5 +64,10 @@ def add_verb(
 
     command.__doc__ = says
     command.__annotations__["path"] = path_type
+    if not forceable:
+        asked = signature(command, eval_str=True)
+        kept = [parameter for name, parameter in asked.parameters.items() if name != "force"]
+        command.__signature__ = asked.replace(parameters=kept)  # type: ignore[attr-defined]
+    COMMANDS[noun or kind, verb or action] = (kind, action, forceable)
     name = verb or action
     app.command(name, short_help=says, epilog=f"Example: stead {noun or kind} {name} {example}")(command)

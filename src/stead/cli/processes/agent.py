@@ -13,14 +13,14 @@ from typing import Any
 
 from stead.agent import entry
 from stead.agent.agent import SiteFailed
-from stead.agent.entry import WrongSettings
+from stead.agent.entry import WrongCell, WrongSettings
 from stead.agent.succession import Succession
 from stead.agent.supersession import SupersededRun
 from stead.cli.processes import running
 from stead.cli.processes.running import Metrics
 from stead.pki.identity import Identity
 
-__all__ = ["SiteFailed", "SupersededRun", "WrongSettings", "run"]
+__all__ = ["SiteFailed", "SupersededRun", "WrongCell", "WrongSettings", "run"]
 
 GRACE = 5.0
 """Seconds that it has to end in order when it is told to."""

@@ -33,12 +33,12 @@ from stead.controller.waiting import lines_up, may_wait, queue_of
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decide.group import as_class
-from stead.lifecycle.decide.request import begins, offered
+from stead.lifecycle.decide.request import UNDO, begins, offered
 from stead.lifecycle.decision import Code, Decision, Order, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import BACK, Action, Actor, StateClass
+from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
@@ -388,8 +388,16 @@ def _asking(lc: Lifecycle, state: str, req: Request) -> Iterator[Remedy]:
             return
         if not asked and any(a.name == req.action for a in able):
             return
-        for action in able:
-            there = here if action.ends == BACK else action.ends
-            if there not in known and not action.steers:
+        steps = [(a.name, here if a.ends == BACK else a.ends) for a in able if not a.steers]
+        for name, there in [*steps, *_undoing(lc, here, req)]:
+            if there not in known:
                 known.add(there)
-                ways.append((there, (*asked, action.name)))
+                ways.append((there, (*asked, name)))
+
+
+def _undoing(lc: Lifecycle, here: str, req: Request) -> Iterator[tuple[str, str]]:
+    """The way out of an error that is kept for a person: undo, where that leads to a state that is known before."""
+    if lc.action(UNDO) is None and acts_as(req.actor, Actor.USER):
+        for failed in lc.actions:
+            if failed.fails == here:
+                yield from ((UNDO, row.target) for row in lc.rows(here, Trigger.UNDONE, failed.name))

@@ -238,6 +238,10 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, exampl
         if noun == "app" and verb != "create":
             stead("app", "create", f"{ns}/berlin/one/web", *COMMAND)
     words = [f"{ns}{word.removeprefix('lab')}" if word.startswith("lab") else word for word in words]
+    if verb in ("refresh", "accept-observed"):
+        cell.shows(ns, "Ready")
+    if verb == "accept-observed":  # what is as recorded has nothing to accept
+        cell.state(f"/{words[2]}", "UpdateError")
     if verb in ("upgrade", "create", "delete") and noun == "cloudlet":  # nobody is there
         words = [*(word for word in words if word not in ("--wait", "--timeout", "10m", "1h")), "--detach"]
     assert stead(*(word for word in words if word != "--watch")).code == Code.DONE

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from stead.access.caller import Caller
 from stead.controller.admission import Accepted
 from stead.controller.view.asking import placed, request_of
-from stead.controller.view.things import Asked
+from stead.controller.view.reading import tag_of
+from stead.controller.view.things import Asked, Missing, Outdated
 from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.store import Row
@@ -31,6 +32,18 @@ class Taken:
 def taken(answer: Accepted, action: str, kind: str, path: str) -> Taken:
     """What was let in, and on what."""
     return Taken(answer.operation, action, kind, path, answer.joined, answer.idle, answer.repeated, answer.position)
+
+
+def mismatch(asked: Asked, row: Row | None) -> Missing | Outdated | None:
+    """Why a request cannot be for what is at its path: nothing is there, another kind, or another version."""
+    if row is None:
+        unheard = asked.tags is not None or not asked.kind
+        return Missing(f"there is nothing at {asked.path}") if unheard else None
+    if asked.kind not in ("", row.kind):
+        return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
+    if asked.tags is not None and not {tag_of(row), "*"} & set(asked.tags):
+        return Outdated(tag_of(row), row.snapshot.state)
+    return None
 
 
 def wish_of(asked: Asked, caller: Caller, kind: str, row: Row | None = None) -> Wish:

@@ -21,7 +21,7 @@ from stead.controller.limits import exceeded
 from stead.controller.looks import Looks
 from stead.controller.registering import Registry, Rejected
 from stead.controller.served import ServedLanes
-from stead.controller.view.acceptance import Taken, answer_of, taken, wish_of
+from stead.controller.view.acceptance import Taken, answer_of, mismatch, taken, wish_of
 from stead.controller.view.adopting import REMOVE, adopt, remove
 from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse
 from stead.controller.view.compound import Compound
@@ -30,7 +30,7 @@ from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
 from stead.controller.view.offers import offers, place_in, with_offers
 from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
-from stead.controller.view.reading import View, shown_queue, tag_of
+from stead.controller.view.reading import View, shown_queue
 from stead.controller.view.refusals import Refusals
 from stead.controller.view.seen import Seen
 from stead.controller.view.systems import SYSTEM, SystemPlan, plan
@@ -135,7 +135,7 @@ class Service:
         fit = await fitted(self.view.store, self.kinds, asked)
         if isinstance(fit, Unfit | Missing):
             return await self._again(asked, caller) or fit
-        wrong = self._wrong(fit, row) or self._grown(fit, row)
+        wrong = mismatch(fit, row) or self._grown(fit, row)
         if wrong is not None:
             return await self._again(asked, caller) or wrong
         wish = wish_of(fit, caller, row.kind if row is not None else fit.kind, row)
@@ -426,17 +426,6 @@ class Service:
         if not known:
             await self.kinds.fresh()
         return row
-
-    def _wrong(self, asked: Asked, row: Row | None) -> Missing | Outdated | None:
-        """What speaks against it before anybody is asked."""
-        if row is None:
-            unheard = asked.tags is not None or not asked.kind
-            return Missing(f"there is nothing at {asked.path}") if unheard else None
-        if asked.kind not in ("", row.kind):
-            return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
-        if asked.tags is not None and not {tag_of(row), "*"} & set(asked.tags):
-            return Outdated(tag_of(row), row.snapshot.state)
-        return None
 
     def _grown(self, asked: Asked, row: Row | None) -> Unfit | None:
         """That a spec would be too large with what is laid over it."""

@@ -74,12 +74,12 @@ async def test_a_full_state_from_before_an_order_says_nothing(
             (member,) = (await worker.bus.roster(Roster(lane, agent="a1"))).members
             await ask(one, world, "suspend")
             await settled(one, "Suspended")
-        old = FullState("a1", 1, lane, [StateLine(member.fence, "Running", PATH)], True)
+        old = FullState("a1", worker.epoch, lane, [StateLine(member.fence, "Running", PATH)], True)
         await one.bus.publish_report(old)
-        gone = FullState("a1", 1, lane, [StateLine(await fence(one), "absent", PATH)], False)
+        gone = FullState("a1", worker.epoch, lane, [StateLine(await fence(one), "absent", PATH)], False)
         for _ in range(3):  # without the end mark nothing is missing
             await one.bus.publish_report(gone)
-        new = FullState("a1", 1, lane, [StateLine(await fence(one), "Running", PATH)], True)
+        new = FullState("a1", worker.epoch, lane, [StateLine(await fence(one), "Running", PATH)], True)
         row = await one.store.read(PATH)
         assert row is not None
         assert row.snapshot.state == "Suspended"

@@ -255,7 +255,7 @@ async def test_a_dead_consumer_is_noticed_in_seconds(grounds: Grounds, monkeypat
 @pytest.mark.req("X-04", "S1-03")
 async def test_the_database_goes_back_in_time(grounds: Grounds, tmp_path: Path) -> None:
     """An order is taken under the same counter before and after: the first one's words are not the second's."""
-    first, second = Custody("first", 1), Custody("second", 1)
+    first, second = Custody("before", 1), Custody("after", 1)
     async with grounds.one() as ground:
         async with controller(ground, pace=PATIENT) as one:
             await ask(one, ground, "create")
@@ -312,9 +312,10 @@ async def test_not_there_counts_only_under_the_end_mark_and_only_once(grounds: G
             await carry(one, ground, {"create": "Running"})
             await ground.quiet()
         fence = (await row_of(one, ground)).snapshot.fence
+        epoch = await one.store._pool.fetchval("SELECT epoch FROM agents WHERE name = 'a1'")
         lines = [StateLine(fence, ABSENT, ground.path)]
         for end, misses in ((False, 0), (True, 1), (True, 1)):
-            await heard(ground, one.bus.publish_report(FullState("a1", 1, ground.lane, lines, end)))
+            await heard(ground, one.bus.publish_report(FullState("a1", epoch, ground.lane, lines, end)))
             row = await row_of(one, ground)
             assert (row.snapshot.state, row.snapshot.misses) == ("Running", misses)
 
@@ -422,15 +423,15 @@ async def test_custody_is_of_one_run_and_an_order_can_be_for_one_run(grounds: Gr
     async with grounds.one() as ground, controller(ground) as one:
         await ask(one, ground, "create")
         row = await row_of(one, ground)
-        old, new = Custody("a1", 1), Custody("a1", 2)
+        old, new = Custody("alone", 1), Custody("alone", 2)
         taken = await one.takes.take(old, {ground.path: row.snapshot.fence})
         assert set(taken) == {ground.path}
         assert await one.takes.take(old, {ground.path: row.snapshot.fence}) == taken
         assert await one.takes.take(new, {ground.path: row.snapshot.fence}) == {}
         assert await one.takes.renew(new, taken) == {ground.path}
         assert await one.takes.renew(old, taken) == set()
-        await one.bus.publish_order(await order_for(one, row), Recipient("a1", 2))
-        async with one.bus.orders(ground.lane, "a1", 1) as theirs, one.bus.orders(ground.lane, "a1", 2) as ours:
+        await one.bus.publish_order(await order_for(one, row), Recipient("alone", 2))
+        async with one.bus.orders(ground.lane, "alone", 1) as theirs, one.bus.orders(ground.lane, "alone", 2) as ours:
             assert await theirs.fetch(1, timeout=0.3) == []
             assert [d.message.id for d in await ours.fetch(1, timeout=5)] == [row.order_id]
 

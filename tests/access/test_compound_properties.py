@@ -322,4 +322,12 @@ def test_every_compound_action_of_the_catalog_is_generated() -> None:
         for action in kind.actions
         if any(levels(KINDS, kind.kind, action.name))
     }
-    assert {kind for kind, _ in found} == {"mci", "subgroup", "cloudspace", "account", "clusterinst", "lease", "system"}
+    assert {kind for kind, _ in found} == {
+        "mci",
+        "subgroup",
+        "cloudspace",
+        "account",
+        "clusterinst",
+        "lease",
+        "system",
+    }

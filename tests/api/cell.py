@@ -65,7 +65,7 @@ async def by_header(request: Request) -> Caller:
     return Caller(request.headers.get("x-name", "ann"), request.headers.get("x-actor", "user"))
 
 
-RESERVATIONS = {"PENDING": "pending", "ACTIVE": "active"}
+RESERVATIONS = {"PENDING": "pending", "ACTIVE": "active", "TERMINATED": "deleted"}
 """By status of a lease, that of its reservation."""
 EVENTS = {
     "pending": ("UNDONE", "UNDONE"),

@@ -305,6 +305,8 @@ BEGINS = {
     "restore-with-machine": "delete-with-machine",
 }
 """What has to be done before."""
+WHOLE = {"cloudspace": "DEPLOYED", "machine": "RUNNING", "disk": "CREATED", "image": "CREATED"}
+"""What an agent observes of each."""
 
 
 def examples() -> list[str]:
@@ -342,6 +344,10 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, dc: st
             assert stead(noun, earlier, words[2].replace("acme", ns).replace("dc", dc), *more).code == Code.DONE
     words = [word.replace("acme", ns) if word.startswith("acme") else word for word in words if word != "--watch"]
     words = [dc if word == "dc" else word.replace("dc/", f"{dc}/") for word in words]
+    if verb in ("refresh", "accept-observed"):
+        cell.shows(words[2].split("/")[0], WHOLE[noun])
+    if verb == "accept-observed":  # what is as recorded has nothing to accept
+        cell.state(f"/{words[2]}", "ERROR")
     if verb == "maintain" or (noun == "account" and verb not in ("list", "show")):  # nobody is there who would do it
         words.append("--detach")
     if (noun, verb) == ("node", "create"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
@@ -316,10 +317,14 @@ def test_the_example_in_the_help_works(
     cell.obey(ns)
     path = f"{ns}/m/g/1"
     assert example.startswith("Example: stead ")
-    words = example.removeprefix("Example: stead ").split()
+    words = shlex.split(example.removeprefix("Example: stead "))
     made = "" if "create" in words else stead("vm", "create", path, *AT, "--detach", "-o", "name").out.strip()
     if "resume" in words:
         stead("vm", "suspend", path)
+    if "refresh" in words or "accept-observed" in words:
+        cell.shows(ns, "Running")
+    if "accept-observed" in words:  # what is as recorded has nothing to accept
+        cell.state(f"/{path}", "Failed")
     if "cancel" in words or "retry" in words:
         del cell.obeyed[ns]
         cell.shows(ns, "Running")

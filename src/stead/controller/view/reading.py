@@ -132,7 +132,8 @@ class View:
         )
         there = {state: count for state, count in counts.items() if state not in gone}
         state = group.state if group.operation is not None else followed(kind, group.state, amounts(kind, there))
-        return replace(group, state=state, state_class=kind.state(state).cls, members=there)
+        cls = group.state_class if state == group.state else kind.state(state).cls
+        return replace(group, state=state, state_class=cls, members=there)
 
     async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
         """Resources below a path, in order of path."""

@@ -16,27 +16,27 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "5c61f00a9708dccf783bbd09a34515f0e2b8a902fb5cd96392bd2f279e39b22d"
+DIGEST = "43c8c9737aa9babb763d8c355463e7d0f8a054b71d7780399fa986291beb31b5"
 EXPLORED = {
-    "vm": Size(130_968, 986_670),
-    "subgroup": Size(302, 27_133),
-    "mci": Size(386, 37_657),
-    "network": Size(23_699, 183_710),
-    "securitygroup": Size(23_699, 183_710),
-    "sshkey": Size(23_699, 183_710),
-    "clusterinst": Size(151_939, 1_106_008),
-    "appinst": Size(150_926, 1_100_886),
+    "vm": Size(148_327, 1_183_531),
+    "subgroup": Size(382, 34_738),
+    "mci": Size(466, 46_946),
+    "network": Size(29_820, 246_609),
+    "securitygroup": Size(29_820, 246_609),
+    "sshkey": Size(29_820, 246_609),
+    "clusterinst": Size(169_912, 1_312_119),
+    "appinst": Size(168_787, 1_306_265),
     "cloudlet": Size(141_534, 2_273_784),
-    "machine": Size(436_484, 3_133_093),
-    "cloudspace": Size(44_985, 351_500),
+    "machine": Size(443_838, 3_186_329),
+    "cloudspace": Size(48_703, 422_435),
     "account": Size(45, 154),
-    "disk": Size(168_264, 1_384_918),
-    "image": Size(103_376, 873_047),
+    "disk": Size(173_952, 1_435_221),
+    "image": Size(107_950, 913_835),
     "node": Size(20_418, 189_576),
     "lease": Size(40, 141),
     "reservation": Size(70_981, 591_904),
     "event": Size(7, 12),
-    "system": Size(30, 414),
-    "service": Size(96_522, 695_283),
-    "job": Size(50_699, 366_262),
+    "system": Size(42, 694),
+    "service": Size(98_918, 719_241),
+    "job": Size(53_095, 391_944),
 }

@@ -6,7 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any
@@ -456,3 +456,27 @@ async def test_the_sync_face_is_not_for_a_running_loop(cell: Cell) -> None:
     with pytest.raises(RuntimeError, match="event loop"):
         client.claims()
     await asyncio.to_thread(client.close)
+
+
+def test_stream_whose_step_was_left_behind_by_an_interrupt_is_closed() -> None:
+    """Ctrl-C may come after the step's task was made and before the event loop handles signals."""
+    closed = False
+
+    async def changes() -> AsyncGenerator[int]:
+        nonlocal closed
+        try:
+            await asyncio.Event().wait()
+            yield 1
+        finally:
+            closed = True
+
+    items = changes()
+
+    async def step() -> int:
+        return await anext(items)
+
+    with SyncClient("http://127.0.0.1:9") as client:
+        client._open.add(items)
+        left = client._runner.get_loop().create_task(step())
+    assert left.cancelled()
+    assert closed

@@ -46,6 +46,15 @@ def _each[**P, T](
     return call
 
 
+async def _close(items: AsyncGenerator[Any]) -> None:
+    """Close a stream after the step that an interrupt has left behind, which would still run in it."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await items.aclose()
+
+
 class SyncClient:
     """Speaks to one server, from one thread in which no event loop runs."""
 
@@ -64,7 +73,7 @@ class SyncClient:
         """End what was being gone through; the interpreter may ask for that at any time, and late."""
         if items in self._open and not _in_a_loop():
             self._open.discard(items)
-            self._runner.run(items.aclose())
+            self._runner.run(_close(items))
 
     def close(self) -> None:
         """Let go of connections, and of whatever was not gone through to its end."""

@@ -57,6 +57,14 @@ def test_refresh_records_what_has_drifted(cell: Cell, web: httpx.Client, ns: str
     assert (done["outcome"], web.get(f"/v1/resources{path}").json()["state"]) == ("done", "Suspended")
 
 
+def test_observation_that_was_asked_for_is_not_listed_as_stuck(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = f"/{ns}/m/g/1"
+    running(cell, web, path)
+    cell.shows(ns, "Running")
+    assert operation(cell, web, web.post(f"/v1/resources{path}?action=refresh"))["outcome"] == "done"
+    assert web.get("/v1/stuck", params={"below": f"/{ns}"}).json()["items"] == []
+
+
 @pytest.mark.req("S0-02")
 def test_observed_state_is_recorded_with_a_reason_and_the_failed_action_can_be_retried(
     cell: Cell, web: httpx.Client, ns: str

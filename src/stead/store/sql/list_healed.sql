@@ -14,6 +14,7 @@ SELECT j.at, j.id, j.path, j.kind, j.operation, j.actor, j.trigger, j.word, j.so
    AND (j.at, j.id) < ($4::timestamptz, $5::bigint)
    AND ($2 = '/' OR j.path = $2 OR (j.path > $2 || '/' AND j.path < $2 || '0'))
    AND j.operation IS DISTINCT FROM r.operation AND j.operation IS DISTINCT FROM r.hidden
+   AND NOT (e.action IN ('refresh', 'accept-observed') AND e.outcome = 'done')  -- a user asked for the observation
    AND NOT ((e.request ->> 'force')::boolean IS TRUE AND e.outcome = 'done')  -- what is forced is always looked at
    AND NOT EXISTS (SELECT FROM journal n
                     WHERE n.path = j.path AND n.at >= j.at AND n.id > j.id AND n.refused = 0

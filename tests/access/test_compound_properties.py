@@ -19,7 +19,7 @@ from stead.controller.engine import Entry
 from stead.controller.view import Asked, Service
 from stead.controller.view.compound import levels
 from stead.lifecycle.decision import Code, Refusal
-from tests.api.cell import Cell
+from tests.api.cell import EVENTS, Cell
 from tests.databases import Databases
 from tests.tiers import is_full
 
@@ -269,8 +269,6 @@ class World:
         self.service = Service(cell.admission, cell.view, access=access)
 
     async def answer(self, case: Case, texts: dict[str, str]) -> object:
-        hand = self.cell._hand
-        await hand.execute("DELETE FROM resources")
         rows = []
         for one in case.tree:
             spec = one.spec | ({"labels": one.labels} if one.labels else {})
@@ -279,7 +277,15 @@ class World:
             "INSERT INTO resources (path, kind, state, lane, token, spec) "
             "VALUES ($1, $2, $3, $4, gen_random_uuid(), $5)"
         )
-        await hand.executemany(insert, rows)
+        event = "INSERT INTO lease_events (lease, kind, at, status) VALUES ($1, $2, now() + '1 day', $3)"
+        booked = {one.path.rpartition("/")[0] for one in case.tree if one.kind == "reservation"}
+        async with self.cell._hand.acquire() as hand, hand.transaction():
+            await hand.execute("DELETE FROM lease_events")
+            await hand.execute("DELETE FROM resources")
+            await hand.executemany(insert, rows)
+            for lease in booked:
+                for name, status in zip(("start_lease", "end_lease"), EVENTS["error"], strict=True):
+                    await hand.execute(event, lease, name, status)
         self.access.policies = Policies(texts, ACTIONS)
         return await self.service.rehearse(case.asked, WHO)
 

@@ -18,7 +18,7 @@ export interface Resource {
   path: string; kind: string; state: string; state_class: StateClass; tag: string; lane: string;
   spec: Record<string, unknown>; next_spec: Record<string, unknown> | null; facts: Record<string, unknown>;
   operation: Running | null; hidden: Running | null; timers: Record<string, string>; seen_at: string | null;
-  changed_at: string | null; created_at: string | null; members: Counts | null;
+  changed_at: string | null; created_at: string | null; members: Counts | null; failure: string;
 }
 export interface Past {
   path: string; kind: string; at: string; state: string; state_class: StateClass | null; since: string | null;
@@ -31,7 +31,7 @@ export interface Operation {
   remaining: number; failed: number; outcome: string | null; created_at: string; ended_at: string | null;
   state: string | null; phase: string | null; attempt: number | null; cancelled: boolean; queued: boolean;
   position: number | null; reasons: Reason[]; says: string; orders: number; place: string | null;
-  lasts: Lasting | null;
+  skipped: Counts; lasts: Lasting | null;
 }
 export interface Stuck {
   path: string; kind: string; state: string; lane: string; operation: string; action: string; by: string;

@@ -275,6 +275,12 @@ RULES = {
     "DELETE /v1/policies/{name}": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, fills={"name": lambda _: "none"}, before=policy
     ),
+    "GET /tumblebug/ns": Rule(KNOWN),
+    "GET /tumblebug/ns/{nsId}": Rule(SEE, fills=MCI),
+    "GET /tumblebug/ns/{nsId}/control/mci/{mciId}": Rule(ACT, query={"action": "suspend"}, fills=MCI),
+    "GET /tumblebug/ns/{nsId}/control/mci/{mciId}/vm/{vmId}": Rule(ACT, query={"action": "reboot"}, fills=VM),
+    "GET /tumblebug/ns/{nsId}/mci/{mciId}/vm": Rule(SEE, fills=MCI),
+    "DELETE /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(ACT, fills=VM),
     "GET /tumblebug/ns/{nsId}/mci": Rule(KNOWN, fills=MCI),
     "POST /tumblebug/ns/{nsId}/mci": Rule(ACT, body=NEW, fills=MCI),
     "POST /tumblebug/ns/{nsId}/mciDynamic": Rule(ACT, body=NEW, fills=MCI),

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from stead.controller.clock import Clock
 from stead.controller.mover import Told
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
@@ -200,7 +201,7 @@ def test_what_is_not_there_is_said(cell: Cell, web: httpx.Client, ns: str) -> No
     ):
         said = problem(answer, 404, "not-found")
         assert said["message"] == said["detail"]
-    assert problem(web.get("/tumblebug/ns"), 404, "no-such-address")["message"] == "GET /tumblebug/ns"
+    assert problem(web.get("/tumblebug/ns/a/b"), 404, "no-such-address")["message"] == "GET /tumblebug/ns/a/b"
     assert "message" not in problem(web.get(f"/v1/resources/{ns}/no"), 404, "not-found")
 
 
@@ -393,6 +394,7 @@ def test_an_mci_is_made_from_the_words_of_the_dialect(cell: Cell, web: httpx.Cli
     assert web.get(f"/v1/operations/{said['operation']}").json()["request"]["on_partial"] == "refine"
     shown = web.get(f"/tumblebug/ns/{ns}/mci/web").json()
     assert shown["description"] == "Made here"
+    assert shown["spec"]["subgroups"][0].pop("labels") == {"role": "head"}
     assert shown["spec"]["subgroups"] == [
         {"name": name, "size": size, "provider": "sim", "region": region, "spec": spec, "image": image}
         for name, size, region, spec, image in (
@@ -519,3 +521,91 @@ def test_a_subgroup_is_scaled_out(cell: Cell, web: httpx.Client, ns: str) -> Non
         "scale-out",
         "ann",
     )
+
+
+def test_a_subgroup_is_scaled_in(cell: Cell, web: httpx.Client, ns: str) -> None:
+    mci = group(cell, web, ns, "web", g=3)
+    for wrong in ({}, {"numVMsToAdd": 1}, {"numVMsToRemove": 1, "numVMsToAdd": 1}, {"numVMsToRemove": 0}):
+        problem(web.post(f"{mci}/subgroup/g?action=scaleIn", json=wrong), 422, "invalid")
+    problem(web.post(f"{mci}/subgroup/g", json={"numVMsToRemove": 1}), 422, "invalid")
+    cell.obey(ns)
+    said = web.post(f"{mci}/subgroup/g?action=scaleIn", json={"numVMsToRemove": "2"})
+    assert (said.status_code, said.json()["message"]) == (200, f"ScaleIn of /{ns}/web/g is under way"), said.text
+    cell.run(cell.idle())
+    assert [vm["id"] for vm in stands(cell, web, mci)["vm"]] == ["g-1"]
+
+
+def test_namespaces_are_listed(cell: Cell, web: httpx.Client, ns: str) -> None:
+    group(cell, web, ns, "web", g=1)
+    listed = web.get("/tumblebug/ns").json()["ns"]
+    assert {"id": ns, "name": ns, "description": ""} in listed
+    assert ns in web.get("/tumblebug/ns?option=id").json()["output"]
+    assert web.get(f"/tumblebug/ns/{ns}").json()["id"] == ns
+    problem(web.get("/tumblebug/ns/nothing-is-here"), 404, "not-found")
+    problem(web.get("/tumblebug/ns?option=status"), 422, "invalid")
+
+
+def test_the_vms_of_an_mci_are_listed_by_themselves(cell: Cell, web: httpx.Client, ns: str) -> None:
+    mci = group(cell, web, ns, "web", g=2)
+    whole = web.get(mci).json()["vm"]
+    assert web.get(f"{mci}/vm").json() == {"vm": whole}
+    assert web.get(f"{mci}/vm?option=id").json() == {"output": ["g-1", "g-2"]}
+    assert web.get(f"{mci}/vm?option=status").json() == {"vm": web.get(f"{mci}?option=status").json()["vm"]}
+    problem(web.get(f"/tumblebug/ns/{ns}/mci/other/vm"), 404, "not-found")
+
+
+def test_control_addresses_act_like_those_of_the_mci_and_the_vm(cell: Cell, web: httpx.Client, ns: str) -> None:
+    mci = group(cell, web, ns, "web", g=2)
+    control = f"/tumblebug/ns/{ns}/control/mci/web"
+    cell.obey(ns)
+    said = web.get(f"{control}?action=suspend")
+    assert (said.status_code, said.json()["message"]) == (200, f"Suspend of /{ns}/web is under way"), said.text
+    cell.run(cell.idle())
+    assert targets(stands(cell, web, mci))[0] == "Suspended:2 (R:0/2)"
+    assert web.get(f"{control}/vm/g-1?action=resume").status_code == 200
+    cell.run(cell.idle())
+    assert web.get(f"{mci}/vm/g-1?option=status").json()["status"] == "Running"
+    problem(web.get(f"{control}?action=explode"), 422, "invalid")
+    problem(web.get(control), 422, "invalid")
+
+
+@pytest.mark.parametrize("shows", [{"sec-fetch-site": "cross-site"}, {"cookie": "stead_session=x"}])
+def test_control_by_get_is_not_for_browsers(cell: Cell, web: httpx.Client, ns: str, shows: dict[str, str]) -> None:
+    mci = group(cell, web, ns, "web", g=1)
+    for place in ("", "/vm/g-1"):
+        answer = web.get(f"/tumblebug/ns/{ns}/control/mci/web{place}?action=suspend", headers=shows)
+        problem(answer, 403, "foreign-page")
+    assert targets(stands(cell, web, mci))[0] == "Running:1 (R:1/1)"
+
+
+def test_a_vm_is_deleted_by_being_terminated(cell: Cell, web: httpx.Client, ns: str) -> None:
+    mci = group(cell, web, ns, "web", g=2)
+    cell.obey(ns)
+    said = web.delete(f"{mci}/vm/g-1")
+    assert (said.status_code, said.json()["message"]) == (200, f"Terminate of /{ns}/web/g/1 is under way"), said.text
+    cell.run(cell.idle())
+    assert web.get(f"{mci}/vm/g-1?option=status").json()["status"] == "Terminated"
+    cell.rest(f"/{ns}/web/g/2", "Failed")
+    problem(web.delete(f"{mci}/vm/g-2"), 409, "wrong-state")
+    assert web.delete(f"{mci}/vm/g-2?option=force").status_code == 200
+    problem(web.delete(f"{mci}/vm/g-9"), 404, "not-found")
+
+
+def test_labels_are_kept_and_shown(cell: Cell, web: httpx.Client, ns: str) -> None:
+    asked = body("web", label={"env": "prod"})
+    asked["subGroups"][0]["label"] = {"role": "front"}
+    assert web.post(f"/tumblebug/ns/{ns}/mci", json=asked).status_code == 200
+    spec = web.get(f"/v1/resources/{ns}/web").json()["spec"]
+    assert (spec["labels"], spec["subgroups"][0]["labels"]) == ({"env": "prod"}, {"role": "front"})
+    cell.prepared(f"/{ns}/web")
+    while cell.run(Clock(cell.mover).tick()):  # it goes on by itself
+        cell.run(cell.idle())
+    whole = web.get(f"/tumblebug/ns/{ns}/mci/web").json()
+    assert whole["label"] == {"env": "prod"}
+    first = asked["subGroups"][0]["name"]
+    labels = [vm["label"] for vm in whole["vm"] if vm["subGroupId"] == first]
+    assert labels
+    assert all(label == {"env": "prod", "role": "front"} for label in labels)
+    for wrong in ("text", {"a": 1}):
+        said = problem(web.post(f"/tumblebug/ns/{ns}/mci", json=body("other", label=wrong)), 422, "invalid")
+        assert all(error["where"].startswith("body.label") for error in said["errors"]), said

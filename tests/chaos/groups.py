@@ -10,13 +10,13 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Action
 from tests.chaos.history import History, Line
 
-SKIPPED = "skipped"
+LEFT_OUT = ("skipped", "unchanged")
 REFINE = "refine"
 
 
 def done_by_all(history: History) -> Iterator[str]:
     """Where an operation on a group is done, no member failed at it, and each that began has come where it leads."""
-    failed = [one for one in history.members if one["outcome"] not in (Outcome.DONE, SKIPPED)]
+    failed = [one for one in history.members if one["outcome"] not in (Outcome.DONE, *LEFT_OUT)]
     done = {
         op.id: op
         for op in history.ended

@@ -146,7 +146,7 @@ def test_an_app_is_made_changed_and_deleted(cluster: str, stead: Stead, tmp_path
     assert stead("app", "update", path, "-f", "-", stdin="command: [sleep, '1']").code == Code.DONE
     assert shown(stead, "app", path)["spec"] == {"command": ["sleep", "1"]}
     head, row = stead("app", "list", cluster, "-o", "wide").rows
-    assert (head[-1], row[-2:]) == ("COMMAND", ["sleep", "1"])
+    assert (head[-2:], row[-2:]) == (["COMMAND", "FAILURE"], ["sleep", "1"])
     assert stead("app", "delete", path).code == Code.DONE
     assert stead("app", "list", cluster, "-o", "name").out == ""
 

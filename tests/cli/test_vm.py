@@ -227,7 +227,7 @@ def test_list_in_every_format(ns: str, stead: Stead, cell: Cell) -> None:
     assert answer.rows[1] == [f"/{ns}/m/g/1", "Running", "settled", "sim.a"]
     assert answer.rows[2] == [f"/{ns}/m/g/2", "Creating", "moving", "create", "to", "Running", "sim.a"]
     wide = stead("vm", "list", f"/{ns}/m", "-o", "wide").rows
-    assert wide[0][5:] == ["PHASE", "BY", "CHANGED", "SEEN", "CREATED", "TAG"]
+    assert wide[0][5:] == ["PHASE", "BY", "CHANGED", "SEEN", "CREATED", "TAG", "FAILURE"]
     assert wide[2][7:9] == ["acting", "ann"]
     assert stead("vm", "list", ns, "-o", "name").out == f"/{ns}/m/g/1\n/{ns}/m/g/2\n"
     as_json = json.loads(stead("vm", "list", ns, "-o", "json").out)

@@ -33,9 +33,9 @@ from stead.access.oidc import Issuer, NotVerified, Oidc
 from stead.access.policies import BadPolicy, Policies, check
 from stead.api.blazar import dates, wishes
 from stead.api.login import FLOW, _flow
-from stead.api.models import storable
 from stead.api.problems import Trouble
 from stead.api.requests import from_cursor, tags, to_cursor
+from stead.api.storable import storable
 from stead.api.stuck import _place
 from stead.catalog import KINDS, infrastructure, scaling, tree
 from stead.cli import booking, logins, policy, serve, settings, times

@@ -29,6 +29,7 @@ export default function CreatePage() {
   const text = useSignal(EXAMPLE);
   const path = useSignal('shop/web');
   const hold = useSignal(false);
+  const later = useSignal(false);
   const partial = useSignal('continue');
   const busy = useSignal(false);
   const told = useSignal<{ for: string; errors: { where: string; says: string }[]; detail: string } | null>(null);
@@ -44,7 +45,7 @@ export default function CreatePage() {
     busy.value = true;
     told.value = null;
     planned.value = null;
-    const body = { kind: 'mci', spec: found.value, hold: hold.value, on_partial: partial.value };
+    const body = { kind: 'mci', spec: found.value, hold: hold.value, on_partial: partial.value, expect_agent: later.value };
     try {
       const answer = await call<Accepted & Rehearsal>('POST', `/v1/resources/${at(path.value)}`, { action: 'create', ...(dry ? { dry_run: true } : {}) }, body);
       if (dry) planned.value = answer;
@@ -83,6 +84,7 @@ export default function CreatePage() {
                 </select>
               </label>
               <label><input type="checkbox" checked={hold.value} onChange={(event) => { hold.value = event.currentTarget.checked; }} /> Prepare, then wait for a word</label>
+              <label><input type="checkbox" data-testid="expect-agent" checked={later.value} onChange={(event) => { later.value = event.currentTarget.checked; }} /> The agent of a region comes later</label>
               <div class="buttons">
                 <button class="primary" data-testid="create" disabled={busy.value || !fit || found.mistakes.length > 0} onClick={() => void ask(false)}>Create</button>
                 <button data-testid="check" disabled={busy.value || !fit || found.mistakes.length > 0} onClick={() => void ask(true)}>Check only</button>

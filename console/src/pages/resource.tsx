@@ -105,6 +105,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
         {of.kind === 'system' && <Go to={toSystem(of.path)} testid="to-system">Services and jobs</Go>}
         {of.kind === 'subgroup' && <Scale of={of} reload={reload} />}
       </div>
+      {of.failure && <p class="state trouble long" data-testid="failure"><Icon of="trouble" />{of.failure}</p>}
       {whole.data && <Actions of={of} lifecycle={whole.data} reload={reload} />}
       <div class="grid">
         <Card wide title="Lifecycle" testid="lifecycle" aside={<><span>{state?.says}</span><span class="dim brief">The way it took is marked.</span></>}>
@@ -189,6 +190,12 @@ function StandingCard({ path }: { path: string }) {
   );
 }
 
+/** Why a request was rejected. */
+function rejections(line: Line): string[] {
+  const reasons = line.change['reasons'];
+  return Array.isArray(reasons) ? reasons.map((one: { says?: unknown }) => String(one.says ?? '')) : [];
+}
+
 export function JournalLines({ of, path }: { of: Line[]; path: string }) {
   const all = useSignal(false);
   if (!of.length) return <Empty title="The journal has nothing of it" />;
@@ -208,6 +215,7 @@ export function JournalLines({ of, path }: { of: Line[]; path: string }) {
               {' '}<span class="whole"><span class="dim">by {line.principal || line.actor}</span>
               {line.operation && <> <Go to={toOperation(line.operation)} aria-label={`Operation of ${line.word}`}>↗</Go></>}</span>
               {error !== undefined && <div class="err">{String(error)}</div>}
+              {rejections(line).map((says) => <div class="dim" key={says}>{says}</div>)}
               {line.change['reason'] !== undefined && <div>{line.change['force'] === true ? 'forced' : 'reason'}: {String(line.change['reason'])}</div>}
             </div>
           </div>

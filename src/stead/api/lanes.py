@@ -10,9 +10,10 @@ from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field
 
 from stead.api.identity import Who
-from stead.api.models import SEGMENT, Wire, storable
+from stead.api.models import SEGMENT, Wire
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.controller.view.lanes import LaneGrants
 from stead.controller.view.things import Unfit
 

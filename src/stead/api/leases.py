@@ -10,11 +10,12 @@ from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Who
-from stead.api.models import AskedTime, Below, Name, Path, Wire, storable
+from stead.api.models import AskedTime, Below, Name, Path, Wire
 from stead.api.problems import FieldError, Trouble, trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.controller.view import Missing, Unfit
 
 DAY = timedelta(days=1)

@@ -9,9 +9,10 @@ from fastapi import Path as InPath
 from pydantic import AfterValidator, ConfigDict
 
 from stead.api.identity import Known, Who
-from stead.api.models import SEGMENT, Wire, storable
+from stead.api.models import SEGMENT, Wire
 from stead.api.problems import Trouble, trouble
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.controller.view import Rejected
 
 Kind = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from stead.api.lasting import Lasting
+from stead.api.storable import storable
 
 SEGMENT = "[A-Za-z0-9][A-Za-z0-9._-]*"
 Path = Annotated[
@@ -18,32 +18,6 @@ Path = Annotated[
 Below = Annotated[str, StringConstraints(pattern=f"^(/|(/{SEGMENT})+)$", max_length=1000)]
 """A path, or the root."""
 Name = Annotated[str, StringConstraints(pattern=f"^{SEGMENT}$", max_length=100)]
-
-DEEPEST = 50
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
-
-
-def storable(value: Any, depth: int = 0) -> Any:
-    """The value, if the database can keep it as it is: JSON can say more than that."""
-    if depth > DEEPEST:
-        raise ValueError(f"it is nested more than {DEEPEST} deep")
-    match value:
-        case str():
-            if _UNKEPT.search(value):
-                raise ValueError("a text has a character that cannot be kept")
-        case bool() | None:
-            pass
-        case int() | float():
-            if not -(2**63) <= value < 2**63:
-                raise ValueError("a number is too large, or none")
-        case dict():
-            for name, inner in value.items():
-                storable(name, depth)
-                storable(inner, depth + 1)
-        case list():
-            for inner in value:
-                storable(inner, depth + 1)
-    return value
 
 
 def _in_utc(at: datetime) -> datetime:
@@ -158,6 +132,8 @@ class Resource(Wire):
     created_at: datetime | None
     members: dict[str, int] | None = None
     """Of a group: how many members are in which state, a moment ago at most."""
+    failure: str = ""
+    """Why the last that was done to it did not do what was asked; in a list, of those in a bad state alone."""
 
 
 class Past(Wire):
@@ -252,6 +228,8 @@ class Operation(Wire):
     """Why it was refused, where it was when its turn came."""
     says: str = ""
     """What it waits for, or why it failed, where there is more to say."""
+    skipped: dict[str, int] = {}
+    """Of a group that has ended: the reasons for which members were skipped, each with how many."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
     place: str | None = None

@@ -10,10 +10,11 @@ from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from stead.api.identity import Who
-from stead.api.models import SEGMENT, AskedTime, Name, Path, Wire, storable
+from stead.api.models import SEGMENT, AskedTime, Name, Path, Wire
 from stead.api.problems import trouble
 from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.controller.view import Missing, Refusal, Unfit
 from stead.controller.view.scaling import Follower, Followers
 

@@ -9,10 +9,11 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Who
-from stead.api.models import Wire, storable
+from stead.api.models import Wire
 from stead.api.problems import Trouble, trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.controller.view import Asked
 from stead.controller.view.systems import DEPLOY, SYSTEM
 from stead.controller.view.systems import SystemPlan as Planned

@@ -24,3 +24,5 @@ BY: Column = ("BY", lambda one: one.operation.by if one.operation else "")
 CHANGED: Column = ("CHANGED", lambda one: clock(one.changed_at))
 SEEN: Column = ("SEEN", lambda one: clock(one.seen_at))
 CREATED: Column = ("CREATED", lambda one: clock(one.created_at))
+FAILURE: Column = ("FAILURE", lambda one: one.failure)
+"""Why those failed that are in a bad state."""

@@ -42,6 +42,7 @@ OPERATIONS: Columns[Operation] = Columns(
         ("PLACE", lambda op: str(op.position or "")),
         ("REFUSED", lambda op: "; ".join(reason.says for reason in op.reasons)),
         ("LASTS", lambda op: lasting.told(op.lasts)),
+        ("WHY", lambda op: op.says),
     ),
     name=lambda op: op.id,
 )
@@ -156,21 +157,42 @@ def finish(
         raise
     assert ended is not None
     write([ended], OPERATIONS, output)
-    if ended.outcome not in well and not takes_back(client, ended, asked or ended.action):
+    conclude(client, ended, well=well, asked=asked or ended.action)
+
+
+def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence[str] = ("done",)) -> None:
+    """End the command with the exit code of how an operation ended, and why; returns where all of it was done."""
+    if ended.outcome not in well and not _takes_back(client, ended, asked):
         where = ended.place or ended.path
         journal = command_line(client.server, "journal", where)
         note(f"error: {ended.action} of {where} ended {ended.outcome}; see: {journal}")
         if ended.says:
             note(f"  because: {printable(ended.says)}")
-        elif ended.kind in (*GROUPS, "system") and ended.failed:
+        if ended.kind in (*GROUPS, "system") and ended.failed:
             members = command_line(client.server, "operation", "members", ended.id)
             note(f"  {ended.failed} failed; see: {members}")
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
+        _tell_skipped(client, ended)
         raise typer.Exit(Code.REFUSED if ended.outcome == "refused" else Code.FAILED)
+    if ended.skipped:
+        _tell_skipped(client, ended)
+        if well == ("done",) and ended.outcome == "done":
+            raise typer.Exit(Code.PARTIAL)
 
 
-def takes_back(client: SyncClient, ended: Operation, asked: str) -> bool:
+def _tell_skipped(client: SyncClient, ended: Operation) -> None:
+    """Write how many members were skipped, and why."""
+    if not ended.skipped:
+        return
+    count = sum(ended.skipped.values())
+    members = command_line(client.server, "operation", "members", ended.id)
+    note(f"{count} {'member' if count == 1 else 'members'} skipped; see: {members}")
+    for says, number in sorted(ended.skipped.items(), key=lambda item: (-item[1], item[0])):
+        note(f"  {number}: {printable(says)}")
+
+
+def _takes_back(client: SyncClient, ended: Operation, asked: str) -> bool:
     """Whether what was asked for was to take something back, and that was done."""
     if ended.outcome != "undone":
         return False

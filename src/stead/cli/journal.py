@@ -51,6 +51,16 @@ def _what(line: Line) -> str:
     return f"{line.trigger} {line.word}".strip() + " (drift)" * drift
 
 
+def reason(line: Line) -> str:
+    """Why it came to that: the error that was told, or the reasons of a rejection."""
+    said = line.change.get("reasons")
+    reasons = [str(one.get("says", "")) for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+    found = [str(line.change.get(name) or "") for name in ("error", "reason")] + reasons
+    if line.trigger == "silent" and not any(found):
+        found.append("no report arrived in time")
+    return "; ".join(one for one in found if one)
+
+
 LINES: Columns[Line] = Columns(
     narrow=(
         ("POSITION", lambda line: str(line.position)),
@@ -60,6 +70,7 @@ LINES: Columns[Line] = Columns(
         ("FROM", lambda line: line.source),
         ("TO", lambda line: line.target),
         ("BY", lambda line: line.principal or line.actor),
+        ("REASON", reason),
     ),
     wide=(
         ("KIND", lambda line: line.kind),

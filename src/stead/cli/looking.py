@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
+from stead.cli.columns import FAILURE
 from stead.cli.lasting import told
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, fail, line, table
@@ -46,6 +48,7 @@ def shown_list(
     client: SyncClient, kind: str, below: str, columns: Columns[Resource], output: ListFormat, *, watch: bool
 ) -> None:
     """Write what there is of a kind; with `watch`, also what becomes of it."""
+    columns = replace(columns, wide=(*columns.wide, FAILURE))
     place = client.journal_page(limit=1).end  # before the list is read, so that no change falls in between
     widths = write(listed(client, kind, below), columns, output, endless=watch)
     for event in client.events(after=place, path=below) if watch else ():

@@ -30,7 +30,7 @@ from stead.cli.output import Code, Format, ListFormat, data, line
 from stead.cli.paths import MciPath
 from stead.cli.remote import Output, Server, Timeout, Watch, plain, reach
 from stead.cli.settings import read_text
-from stead.cli.standing import bars, observed, tree
+from stead.cli.standing import bars, is_bare, observed, tree
 from stead.cli.truth import compare
 from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
@@ -147,9 +147,10 @@ def status(
     _show(path, server, output, watch, refresh, summary)
 
 
-def summary(found: Standing) -> list[str]:
+def summary(found: Standing, failure: str = "") -> list[str]:
     """One line, a bar for each provider and region while something goes on, and what a refresh has observed."""
-    return [tree(found)[0], *bars(found), *(observed(found.observed) if found.observed is not None else [])]
+    line = tree(found, failure=failure)[0]
+    return [line, *bars(found), *(observed(found.observed) if found.observed is not None else [])]
 
 
 @app.command("tree", short_help="An infrastructure and its subgroups.", epilog="Example: stead mci tree shop/web")
@@ -163,8 +164,8 @@ def tree_(
 ) -> None:
     """An infrastructure and its subgroups. What is alike is folded, and the member that is worst off named."""
 
-    def lines(found: Standing) -> list[str]:
-        return [*tree(found, unfold=unfold), *bars(found)]
+    def lines(found: Standing, why: str) -> list[str]:
+        return [*tree(found, unfold=unfold, failure=why), *bars(found)]
 
     _show(path, server, output, watch, refresh, lines)
 
@@ -208,10 +209,14 @@ def schema() -> None:
 
 
 def _show(
-    path: str, server: str, output: Format, watch: bool, refresh: bool, lines: Callable[[Standing], list[str]]
+    path: str, server: str, output: Format, watch: bool, refresh: bool, written: Callable[[Standing, str], list[str]]
 ) -> None:
     """How it stands, once or as it changes."""
     with reach(server) as client:
+
+        def lines(found: Standing) -> list[str]:
+            return written(found, client.resource(found.resource.path).failure if is_bare(found) else "")
+
         place = client.journal_page(limit=1).end
         found = client.status(path, refresh=refresh)
         if output is not Format.TABLE:

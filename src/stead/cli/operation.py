@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import OPERATIONS, How, Key, Wait, finish, see_through, takes_back
+from stead.cli.following import OPERATIONS, How, Key, Wait, conclude, finish, see_through
 from stead.cli.journal import LINES
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, note, table
@@ -99,7 +99,7 @@ def members(id: Id, output: Output = ListFormat.TABLE, server: Server = DEFAULT_
 def wait(id: Id, timeout: Timeout = None, output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
     """Wait for an operation to end, and say how.
 
-    Exit code 0: done. 1: it ended otherwise. 124: it is still under way.
+    Exit code 0: done. 1: it ended otherwise. 6: done, except for members that were skipped. 124: still in progress.
     """
     with reach(server) as client:
         finish(client, id, timeout, output)
@@ -118,7 +118,8 @@ def watch(
     """Every step of an operation as it comes, from its beginning to its end, and how it ended.
 
     A server that goes away meanwhile is waited for, and nothing is missed or written twice. Whoever stops it comes
-    back with --after and the position of the last step. Exit code 0: done. 1: it ended otherwise.
+    back with --after and the position of the last step. Exit code 0: done. 1: it ended otherwise. 6: done, except
+    for members that were skipped.
     """
     place = after
     with reach(server) as client:
@@ -135,8 +136,7 @@ def watch(
             raise typer.Exit(Code.INTERRUPTED) from None
         ended = client.operation(id)
         note(f"{found.action} of {found.path}: {ended.outcome}{f': {printable(ended.says)}' if ended.says else ''}")
-        if ended.outcome != "done" and not takes_back(client, ended, ended.action):
-            raise typer.Exit(Code.FAILED)
+        conclude(client, ended, asked=ended.action)
 
 
 @app.command(

@@ -47,6 +47,8 @@ class Code(IntEnum):
     """It is not the caller's to ask for."""
     NOT_FOUND = 5
     """There is no such thing."""
+    PARTIAL = 6
+    """Done, except for members of a group that were skipped, since they could not act; none failed."""
     TIMED_OUT = 124
     """The time given by `--timeout` is over; the operation goes on."""
     INTERRUPTED = 130

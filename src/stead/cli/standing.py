@@ -19,10 +19,36 @@ DEAD = ("Failed", "Undefined", "Terminated")
 """Members in these are not waited for."""
 
 
-def tree(standing: Standing, *, unfold: bool = False) -> list[str]:
+EMPTY = "Empty"
+"""What a group without members amounts to."""
+
+BARE = ("Preparing", "Prepared", "Creating", "Failed")
+"""What an infrastructure may be in before it has a VM, or instead of ever having one."""
+
+HELD, HOLD = "held", "hold"
+"""The phase of an operation that waits for continue or withdraw, and the timer that ends that."""
+
+
+def is_bare(standing: Standing) -> bool:
+    """Whether a group has no members, and a state of its own that says more than that."""
+    return standing.text == EMPTY and standing.resource.state in BARE
+
+
+def text_of(standing: Standing, failure: str = "") -> str:
+    """How a group stands; of one without members its own state, until when it is held, and why it failed."""
+    if not is_bare(standing):
+        return standing.text
+    resource = standing.resource
+    if resource.operation is not None and resource.operation.phase == HELD:
+        until = resource.timers.get(HOLD)
+        return f"{resource.state}, held until {clock(until)}" if until is not None else f"{resource.state}, held"
+    return f"{resource.state}: {printable(failure)}" if failure else resource.state
+
+
+def tree(standing: Standing, *, unfold: bool = False, failure: str = "") -> list[str]:
     """The lines of a group: itself, its subgroups, and the member that is worst off."""
     path = standing.resource.path
-    lines = [f"{path.lstrip('/')}  {standing.text}"]
+    lines = [f"{path.lstrip('/')}  {text_of(standing, failure)}"]
     if standing.operation is not None:
         lines[0] += f"  [{under_way(standing)}]"
     rows = [_row(path, alike) for alike in _alike(standing.groups, unfold)]

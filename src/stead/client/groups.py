@@ -12,8 +12,8 @@ class OperationMember(Struct, frozen=True, kw_only=True):
 
     path: str
     outcome: str
-    """As of an operation; or `skipped`: it could not be asked; or `joined`: another operation that does the same is
-    in progress on it, and is waited for."""
+    """As of an operation; or `skipped`: it could not act; `unchanged`: it was there already; `joined`: another
+    operation that does the same is in progress on it, and is waited for."""
     says: str = ""
     at: datetime | None = None
 

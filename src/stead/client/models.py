@@ -95,6 +95,8 @@ class Resource(Struct, frozen=True, kw_only=True):
     created_at: datetime | None = None
     members: dict[str, int] | None = None
     """Of a group: how many members are in which state, a moment ago at most."""
+    failure: str = ""
+    """Why the last that was done to it did not do what was asked; in a list, of those in a bad state alone."""
 
 
 class Past(Struct, frozen=True, kw_only=True):
@@ -171,6 +173,8 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Why it was refused, where it was when its turn came."""
     says: str = ""
     """What it waits for, or why it failed, where there is more to say."""
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Of a group that has ended: the reasons for which members were skipped, each with how many."""
     orders: int = 0
     """Of a group: in how many orders its members were put."""
     place: str | None = None

@@ -19,12 +19,12 @@ from stead.controller.notes import why
 from stead.controller.plans import Plans
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide.group import Participation, participation
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Children, OnConflict, Request
 from stead.lifecycle.files.decoded import Wrong
 from stead.lifecycle.observation import OBSERVING
-from stead.lifecycle.rows import Actor, Fold
+from stead.lifecycle.rows import BACK, Actor, Fold
 from stead.lifecycle.snapshot import Holder
 from stead.store.brief import Brief
 from stead.store.change import Expansion, Written
@@ -33,6 +33,9 @@ CHUNK = 2000
 """Members that are asked in one transaction."""
 MAX_MEMBERS_READ = 1000
 """Members of a failed operation of which the first error is looked for."""
+
+SKIPPED, UNCHANGED = "skipped", "unchanged"
+"""What becomes of a member that does nothing: it could not, or did not have to."""
 
 
 class Groups:
@@ -98,7 +101,7 @@ class Groups:
     async def _reject(self, operation: str, asking: Mapping[str, Any], reason: str) -> bool:
         """Request nothing of any member: the operation fails with a reason."""
         paths = await self._members(operation, asking)
-        bad = [(path, reason) for path in paths]
+        bad = [(path, SKIPPED, reason) for path in paths]
         await self.mover.move(
             [], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad, failed=len(bad))
         )
@@ -109,7 +112,7 @@ class Groups:
         try:
             told, last, done = await self.deploys.some(operation, asking, self.chunk)
         except Wrong as wrong:
-            bad = [(str(problem.path[0]), problem.says) for problem in wrong.problems]
+            bad = [(str(problem.path[0]), SKIPPED, problem.says) for problem in wrong.problems]
             await self.mover.move([], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad))
             return False
         await self._tell(operation, asking, told, last, done)
@@ -144,11 +147,26 @@ class Groups:
             acting = sum(part is Participation.ACTS for _, part in moved)
             joined = [(b.id, b.operation) for b, part in moved if part is Participation.JOINS and b.operation]
             skipped = [
-                (told[i].path, _says(a, told[i], held)) for i, a in enumerate(answers) if isinstance(a, Refusal)
+                (told[i].path, self._left_out(asking, told[i], a), _says(a, told[i], held))
+                for i, a in enumerate(answers)
+                if isinstance(a, Refusal)
             ]
             return Expansion(operation, last, done, acting, asking["turn"], skipped, joined)
 
         await self.mover.move(told, widened)
+
+    def _left_out(self, asking: Mapping[str, Any], told: Told, answer: Refusal) -> str:
+        """Whether a member was skipped since it could not act, or is unchanged since nothing had to be done with it.
+
+        The latter is where the action leads already. An action that leaves its group in its state, such as refine, is
+        about some members alone: the others are unchanged too.
+        """
+        group, event = self.mover.kinds[asking["kind"]], told.event
+        asked, member = group.action(asking["action"]), self.mover.kinds.get(asking["member"])
+        act = member.action(event.action) if member is not None and isinstance(event, Request) else None
+        if act is None or asked is None or answer.code is not Code.WRONG_STATE:
+            return SKIPPED
+        return UNCHANGED if answer.state == act.ends or (asked.members and asked.ends == BACK) else SKIPPED
 
     async def _members(self, operation: str, asking: Mapping[str, Any]) -> list[str]:
         """The next members that are to hear of it."""
@@ -179,7 +197,7 @@ class Groups:
         if kind.fold is not Fold.EVENTS or brief.operation is None or event.remaining or not event.failed:
             return ""
         members = await self.mover.store.operation_members(brief.operation, "", MAX_MEMBERS_READ)
-        found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] == "skipped")
+        found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] in (SKIPPED, UNCHANGED))
         return f"{found[0]['path']}: {found[0]['says']}" if found else ""
 
 

@@ -147,8 +147,8 @@ class Expansion:
     acting: int
     turn: int = 0
     """Which of the things that were asked of them, where it was changed meanwhile."""
-    skipped: Sequence[tuple[str, str]] = ()
-    """Members that cannot follow, each with why."""
+    skipped: Sequence[tuple[str, str, str]] = ()
+    """Members that cannot follow, each with `skipped`, or `unchanged` where nothing has to be done, and with why."""
     joined: Sequence[tuple[int, UUID]] = ()
     """Ids of members on which the same action is in progress, each with that operation: they are waited for."""
     failed: int = 0
@@ -163,7 +163,7 @@ class Expansion:
             "acting": self.acting,
             "failed": self.failed,
             "turn": self.turn,
-            "skipped": [{"path": path, "says": says} for path, says in self.skipped],
+            "skipped": [{"path": path, "outcome": outcome, "says": says} for path, outcome, says in self.skipped],
             "joined": [{"id": id, "operation": str(operation)} for id, operation in self.joined],
         }
 

@@ -83,6 +83,11 @@ class Durations(Statements):
         values = limit, below, *after, *columns, float(ENOUGH), float(ENOUGH_ON_LANE), grace, away
         return [dict(r) for r in await self.fetch("list_stuck", *values)]
 
+    async def last_failures(self, paths: Sequence[str]) -> dict[str, str]:
+        """By path, why the last that was done to each did not do what was asked; the others are left out."""
+        found = await self.fetch("last_failures", list(paths)) if paths else ()
+        return {r["path"]: r["failure"] for r in found}
+
     async def healed(
         self, below: str, since: datetime, before: tuple[datetime, int], limit: int
     ) -> list[Mapping[str, Any]]:

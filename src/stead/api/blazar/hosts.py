@@ -25,9 +25,10 @@ from stead.api.blazar.models import (
 from stead.api.blazar.shown import OF_ITS_OWN, shown_allocations, shown_host, shown_properties
 from stead.api.blazar.wishes import NUMBER, TRUTHS
 from stead.api.identity import Who
-from stead.api.models import SEGMENT, storable
+from stead.api.models import SEGMENT
 from stead.api.problems import Trouble, trouble
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.controller.view import Missing, Seen, Service, Unfit
 from stead.controller.view.leases import Host
 

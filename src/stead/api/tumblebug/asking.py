@@ -9,10 +9,10 @@ from fastapi import Query, Response
 from pydantic import AfterValidator
 
 from stead.api.identity import Who
-from stead.api.models import storable
 from stead.api.problems import Trouble, trouble
 from stead.api.requests import Key
 from stead.api.routing import ServiceDep, router
+from stead.api.storable import storable
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done
 from stead.api.tumblebug.shown import text

@@ -1,7 +1,7 @@
 """Make an MCI from what the dialect says, and scale its subgroups.
 
 What a request cannot have here is refused by name, unless it asks for nothing: whoever gets an MCI gets all that was
-asked for. Labels are the exception, since nothing depends on them.
+asked for.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ async def tumblebug_create_mci(
 
 
 @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
-async def tumblebug_scale_out(
+async def tumblebug_scale(
     service: ServiceDep,
     nsId: Id,  # noqa: N803
     mciId: Id,  # noqa: N803
@@ -72,17 +72,23 @@ async def tumblebug_scale_out(
     body: ScaleRequest,
     caller: Who,
     response: Response,
-    action: Annotated[Literal["scaleOut"], Query()] = "scaleOut",
+    action: Annotated[Literal["scaleOut", "scaleIn"], Query()] = "scaleOut",
     key: Key = "",
 ) -> Done:
-    """Make more VMs like those of a subgroup."""
-    del action
+    """Make more VMs like those of a subgroup, or remove the latest of them."""
+    out = action == "scaleOut"
+    by, other = body.num_vms_to_add, body.num_vms_to_remove
+    by, other = (by, other) if out else (other, by)
+    if by is None or other is not None:
+        needs = "numVMsToAdd" if out else "numVMsToRemove"
+        says = f"{action} needs {needs}, and nothing else"
+        raise Trouble("invalid", f"body: {says}", errors=[FieldError(where=f"body.{needs}", says=says)])
     standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
     asked = Asked(
         path=standing.resource.path,
-        action="scale-out",
+        action="scale-out" if out else "scale-in",
         kind="subgroup",
-        spec={"by": body.num_vms_to_add},
+        spec={"by": by},
         key=key,
     )
     return let_in(await ask(service, asked, caller), standing.text, response)
@@ -106,7 +112,8 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
             errors += trouble.more["errors"]
     if errors:
         raise Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
-    return {"subgroups": subgroups} | ({"description": body.description} if body.description else {})
+    said = {"description": body.description, "labels": body.label}
+    return {"subgroups": subgroups} | {name: value for name, value in said.items() if value}
 
 
 def _unwanted(body: MciRequest | SubGroupRequest, fields: tuple[str, ...], where: str) -> Iterator[FieldError]:
@@ -128,6 +135,7 @@ def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
         "image": (group.image_id or group.common_image,),
     }
     found: dict[str, Any] = {"name": group.name, "size": group.sub_group_size}
+    found |= {"labels": group.label} if group.label else {}
     for field, values in said.items():
         words = list(dict.fromkeys(value for value in values if value))
         if len(words) > 1:
@@ -151,6 +159,7 @@ def _in_its_words(unfit: Unfit, groups: str) -> Unfit:
         field = field.replace("spec.subgroups", f"body.{groups}", 1)
         if field.endswith(".size"):
             field = f"{field.removesuffix('.size')}.subGroupSize"
+        field = re.sub(r"\.labels(?=\.|$)", ".label", field.replace("spec.labels", "body.labels", 1))
         if lacks := LACKS.fullmatch(says):
             name = NAMES[lacks[1]]
             return f"{field}.{name}", f"it needs {name}"

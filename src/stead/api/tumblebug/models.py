@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from stead.api.models import Name, storable
+from stead.api.models import Name
+from stead.api.storable import storable
 
 
 class Said(BaseModel):
@@ -60,6 +61,34 @@ class VmInfo(VmStatus):
 
     spec_id: str
     image_id: str
+    label: dict[str, str] = {}
+
+
+class VmInfoList(Said):
+    """The VMs of an MCI."""
+
+    vm: list[VmInfo]
+
+
+class VmStatusList(Said):
+    """The VMs of an MCI, each with how it stands."""
+
+    vm: list[VmStatus]
+
+
+class NsInfo(Said):
+    """A namespace."""
+
+    id: str
+    name: str
+    description: str = ""
+    """Namespaces have none here."""
+
+
+class NsList(Said):
+    """Namespaces."""
+
+    ns: list[NsInfo]
 
 
 class MciStatus(Said):
@@ -95,6 +124,7 @@ class SubGroupInfo(Said):
     connection_name: str
     spec_id: str
     image_id: str
+    label: dict[str, str] = {}
 
 
 class SubGroupMembers(SubGroupInfo):
@@ -117,6 +147,7 @@ class MciInfo(Said):
     """Why it failed, where it did; the last error of its own."""
     sub_groups: list[SubGroupInfo]
     vm: list[VmInfo]
+    label: dict[str, str] = {}
     spec: dict[str, Any]
     """The infrastructure as it was asked for, in the words of `/v1`."""
 
@@ -153,6 +184,9 @@ Text = Annotated[str, StringConstraints(max_length=1000), AfterValidator(storabl
 Count = Annotated[int, BeforeValidator(lambda said: 1 if said in ("", None) else said)]
 
 
+Label = Annotated[dict[Text, Text] | None, BeforeValidator(lambda said: said or None)]
+
+
 class Heard(BaseModel):
     """Anything that is asked for."""
 
@@ -180,8 +214,8 @@ class SubGroupRequest(Heard):
     region: Text = ""
     description: Text = ""
     """Not kept."""
-    label: Any = None
-    """Not kept."""
+    label: Label = None
+    """Names and texts; its VMs have them."""
     root_disk_type: Text = ""
     root_disk_size: Text = ""
     vm_user_password: Text = ""
@@ -196,8 +230,8 @@ class MciRequest(Heard):
     sub_groups: list[SubGroupRequest] = []
     vm: list[SubGroupRequest] = []
     """The older name of `subGroups`."""
-    label: Any = None
-    """Not kept."""
+    label: Label = None
+    """Names and texts; all VMs have them."""
     system_label: Any = None
     """Not kept."""
     install_mon_agent: Text = ""
@@ -205,7 +239,9 @@ class MciRequest(Heard):
 
 
 class ScaleRequest(Heard):
-    """How many VMs a subgroup is to have more."""
+    """How many VMs a subgroup is to have more, or less."""
 
-    num_vms_to_add: Annotated[int, Field(alias="numVMsToAdd", ge=1)]
+    num_vms_to_add: Annotated[int | None, Field(alias="numVMsToAdd", ge=1)] = None
     """A number, or a text that is one."""
+    num_vms_to_remove: Annotated[int | None, Field(alias="numVMsToRemove", ge=1)] = None
+    """With `action=scaleIn`: a number, or a text that is one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stead.access.policies import labels_of
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.words import targets, vm_id
 from stead.controller.view import Picture, Resource, Seen, Standing
@@ -29,7 +30,7 @@ async def described(seen: Seen, vm: Resource) -> VmInfo:
 
 def brief(vm: VmInfo) -> VmStatus:
     """Only how it stands."""
-    return VmStatus.model_validate(vm.model_dump(exclude={"spec_id", "image_id"}))
+    return VmStatus.model_validate(vm.model_dump(exclude={"spec_id", "image_id", "label"}))
 
 
 def _vm(resource: Resource, error: str) -> VmInfo:
@@ -46,6 +47,7 @@ def _vm(resource: Resource, error: str) -> VmInfo:
         public_ip=str(resource.facts.get("publicIp", "")),
         system_message=error,
         created_time=made.isoformat(timespec="seconds") if made else "",
+        label=labels_of(resource.spec),
         **_made_from(resource.spec, resource.lane),
     )
 
@@ -73,6 +75,7 @@ def info(picture: Picture) -> MciInfo:
         **_stands(picture.standing),
         system_message=picture.errors.get(picture.standing.resource.path, ""),
         description=str(spec.get("description", "")),
+        label=labels_of(spec),
         sub_groups=subgroups(picture),
         vm=vms(picture),
         spec=dict(spec),
@@ -93,7 +96,9 @@ def subgroups(picture: Picture) -> list[SubGroupInfo]:
 def subgroup(resource: Resource, size: int, text: str) -> SubGroupInfo:
     """A subgroup with so many VMs."""
     name = resource.path.rpartition("/")[2]
-    return SubGroupInfo(id=name, name=name, sub_group_size=str(size), status=text, **_made_from(resource.spec))
+    made = _made_from(resource.spec)
+    label = labels_of(resource.spec)
+    return SubGroupInfo(id=name, name=name, sub_group_size=str(size), status=text, label=label, **made)
 
 
 def _stands(standing: Standing) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import asyncpg
 from stead.controller.counting import amounts
 from stead.controller.kinds import Made, live
 from stead.controller.trails import KEPT
+from stead.controller.view.failures import with_failures
 from stead.controller.view.health import Healths
 from stead.controller.view.lasting import Lasting, Lastings, Usual
 from stead.controller.view.pulse import Pulse
@@ -94,12 +95,13 @@ class View:
         if row is None:
             return None
         lasts = await self.usual.of([row])
+        failures = await self.store.last_failures([path])
         if not self.kinds[row.kind].members:
-            return self.shown(row, lasts)
+            return replace(self.shown(row, lasts), failure=failures.get(path, ""))
         async with self.store.snapshot() as store:  # the group and what is in it, of one moment
             rows = await store.read_many([path])
             below = await self._counts(store, rows.values())
-        return self._whole(rows[path], lasts, below) if rows else None
+        return replace(self._whole(rows[path], lasts, below), failure=failures.get(path, "")) if rows else None
 
     async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
         """What there is at some paths, in their order; without members."""
@@ -144,7 +146,8 @@ class View:
             rows = await store.read_many(some)
             below_each = await self._counts(store, rows.values())
         lasts = await self.usual.of(rows.values())
-        items = [self._whole(rows[path], lasts, below_each) for path in some]
+        shown = [self._whole(rows[path], lasts, below_each) for path in some]
+        items = await with_failures(self.store, self.healths, shown)
         more = len(paths) > len(some)
         return Listed(tuple(items), some[-1] if more else None, more)
 

@@ -76,6 +76,12 @@ class Seen:
         found = await self.service.view.store.namespaces()
         return await permission.visible(self.caller, found, str, lambda _: NAMESPACE)
 
+    async def namespaces(self) -> list[str]:
+        """The namespaces in which there is something, or was, each as the path it begins with."""
+        found = await self.service.view.store.namespaces()
+        self.caller.judged = True
+        return await self.service.permission.visible(self.caller, found, str, lambda _: NAMESPACE)
+
     async def _below(self, path: str) -> str:
         """Where to look: whoever sees one namespace alone looks for everything there."""
         within = await self._within() if path == "/" else None

@@ -85,6 +85,8 @@ class Resource:
     created_at: datetime | None
     members: Mapping[str, int] | None = None
     """Of a group: how many members are in which state."""
+    failure: str = ""
+    """Why the last that was done to it did not do what was asked; in a list, of those in a bad state alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class Operation:
     """Why it was refused, where it was when its turn came."""
     says: str = ""
     """What it waits for, or why it failed, where there is more to say."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Of a group that has ended: the reasons for which members were skipped, each with how many."""
     orders: int = 0
     """Of a group: in how many orders its members were put, and so calls that a provider takes for all of them."""
     place: str | None = None
@@ -285,8 +289,8 @@ class OperationMember:
 
     path: str
     outcome: str
-    """As of an operation; or `skipped`: it could not be asked; or `joined`: another operation that does the same is
-    in progress on it, and is waited for."""
+    """As of an operation; or `skipped`: it could not act; `unchanged`: it was there already; `joined`: another
+    operation that does the same is in progress on it, and is waited for."""
     says: str
     at: datetime
 

@@ -6,5 +6,5 @@ SELECT 0::bigint AS id, '' AS path, $1::text AS kind, r.state, r.condition::text
   FROM resources r
  WHERE r.kind = $1 AND r.path > rtrim($2, '/') || '/' AND r.path < rtrim($2, '/') || '0'
    AND ($3::uuid IS NULL OR EXISTS (
-       SELECT FROM operation_members m WHERE m.operation = $3 AND m.path = r.path AND m.outcome <> 'skipped'))
+       SELECT FROM operation_members m WHERE m.operation = $3 AND m.path = r.path AND m.outcome NOT IN ('skipped', 'unchanged')))
  GROUP BY r.state, r.condition, r.next_spec IS NOT NULL, r.lane

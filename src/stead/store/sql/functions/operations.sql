@@ -82,6 +82,35 @@ BEGIN
       FROM unnest(begins) b WHERE b ? 'key';
 END $$;
 
+-- Why an operation ended as it did, where no error was reported; empty where it did what was asked.
+CREATE OR REPLACE FUNCTION plain_reason(outcome text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE outcome
+           WHEN 'done' THEN ''
+           WHEN 'failed' THEN 'the agent reported a failure and gave no reason'
+           WHEN 'undone' THEN 'it was rolled back'
+           WHEN 'unknown' THEN 'no report arrived, and no observation showed what became of it'
+           WHEN 'displaced' THEN 'an operation that outranks it took over'
+           WHEN 'cancelled' THEN 'it was cancelled'
+           WHEN 'refused' THEN 'it could not begin when its turn came'
+           ELSE outcome END
+$$;
+
+-- The same of an operation that is known by more: of a group, how many members failed, and why one of them did.
+CREATE OR REPLACE FUNCTION reason_of(op uuid, outcome text, members bigint, failures bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    first record;
+BEGIN
+    IF outcome <> 'done' AND failures > 0 AND members > 0 THEN
+        SELECT m.path, m.says INTO first FROM operation_members m
+         WHERE m.operation = op AND m.outcome NOT IN ('skipped', 'unchanged') ORDER BY m.says = '', m.path LIMIT 1;
+        IF FOUND THEN
+            RETURN format('%s of %s members failed; %s: %s', failures, members, first.path,
+                          coalesce(nullif(first.says, ''), plain_reason('failed')));
+        END IF;
+    END IF;
+    RETURN plain_reason(outcome);
+END $$;
+
 -- Ends operations of resources, and counts members of operations above them: of the one that asked the member, and of
 -- those that wait for it because the member had joined. Answers with the paths of groups whose last member this was:
 -- `remaining` reaches zero once, whoever else counts at the same time.
@@ -97,7 +126,10 @@ DECLARE
 BEGIN
     WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden WHEN 'new' THEN (ts[w.t]).new ELSE w.operation END AS operation, w.path,
-               e ->> 'outcome' AS outcome, coalesce(w.told ->> 'error', '') AS error
+               e ->> 'outcome' AS outcome,
+               CASE WHEN e ->> 'outcome' = 'displaced' AND (ts[w.t]).begins ? 'action'
+                    THEN format('%s by %s took over', (ts[w.t]).begins ->> 'action', (ts[w.t]).begins ->> 'principal')
+                    ELSE coalesce(w.told ->> 'error', '') END AS error
           FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e
     ), gone AS (
         DELETE FROM operations o USING said WHERE o.id = said.operation AND o.path = said.path
@@ -113,7 +145,8 @@ BEGIN
                                   created_at, outcome, ended_at, says, orders)
     SELECT id, action, kind, path, principal, reason, request, total, 0,
            CASE WHEN outcome = 'done' THEN failed ELSE greatest(failed, 1) END, created_at, outcome, now(),
-           CASE WHEN outcome = 'done' THEN '' WHEN error <> '' THEN error ELSE says END, orders
+           CASE WHEN outcome = 'done' THEN '' WHEN error <> '' THEN error WHEN says <> '' THEN says
+                ELSE reason_of(id, outcome, total, failed) END, orders
       FROM gone;
 
     -- Members are locked from before this until they have settled, so no operation begins to wait for one meanwhile.
@@ -140,11 +173,12 @@ BEGIN
         SELECT * FROM unnest(its_ops, its_paths, its_ends, its_errors) s (operation, path, outcome, error)
     ), failed AS (
         INSERT INTO operation_members (operation, path, outcome, says)
-        SELECT s.operation, s.path, s.outcome, s.error FROM said s
+        SELECT s.operation, s.path, s.outcome, coalesce(nullif(s.error, ''), plain_reason(s.outcome)) FROM said s
           JOIN operations o ON o.id = s.operation AND o.path <> s.path
          WHERE s.outcome <> 'done'
         ON CONFLICT (operation, path) DO UPDATE SET outcome = EXCLUDED.outcome,
-            says = CASE EXCLUDED.says WHEN '' THEN operation_members.says ELSE EXCLUDED.says END
+            says = CASE WHEN EXCLUDED.says = plain_reason(EXCLUDED.outcome) AND operation_members.says <> ''
+                        THEN operation_members.says ELSE EXCLUDED.says END
     ), counted AS (
         UPDATE operations o SET remaining = o.remaining - c.members, failed = o.failed + c.failures
           FROM (SELECT s.operation, count(*) AS members, count(*) FILTER (WHERE s.outcome <> 'done') AS failures
@@ -191,7 +225,7 @@ DECLARE
     waits  bigint := 0;
 BEGIN
     INSERT INTO operation_members (operation, path, outcome, says)
-    SELECT asks, s ->> 'path', 'skipped', s ->> 'says' FROM jsonb_array_elements(expands -> 'skipped') s
+    SELECT asks, s ->> 'path', coalesce(s ->> 'outcome', 'skipped'), s ->> 'says' FROM jsonb_array_elements(expands -> 'skipped') s
     ON CONFLICT DO NOTHING;
     UPDATE expansions SET after = expands ->> 'after', at = now()
      WHERE operation = asks AND turn = (expands ->> 'turn')::int

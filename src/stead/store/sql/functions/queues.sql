@@ -63,9 +63,9 @@ BEGIN
         RETURN false;
     END IF;
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, remaining, failed, created_at,
-                                  outcome, reasons)
+                                  outcome, reasons, says)
     VALUES (mine.operation, mine.action, mine.kind, mine.path, mine.principal, mine.reason, mine.request, 0,
-            (how <> 'done')::int, mine.created_at, how, why);
+            (how <> 'done')::int, mine.created_at, how, why, coalesce(why -> 0 ->> 'says', plain_reason(how)));
     PERFORM note_queued(mine, who, as_actor, CASE how WHEN 'cancelled' THEN 'cancel' ELSE how END,
                         CASE how WHEN 'refused' THEN jsonb_build_object('reasons', why) ELSE '{}' END);
     PERFORM close_queue(mine.queue);

@@ -37,8 +37,8 @@ BEGIN
     ), ended AS (
         INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, total, remaining, failed,
                                       created_at, outcome, ended_at, says, orders)
-        SELECT id, action, kind, path, principal, reason, request, total, 0, failed, created_at, outcome, now(), says,
-               orders
+        SELECT id, action, kind, path, principal, reason, request, total, 0, failed, created_at, outcome, now(),
+               CASE WHEN says = '' THEN reason_of(id, outcome, total, greatest(failed, 1)) ELSE says END, orders
           FROM over RETURNING 1
     )
     SELECT count(*) INTO many FROM ended;

@@ -1,0 +1,125 @@
+"""Control of MCIs and VMs at the dialect's own addresses for it, and namespaces."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Query, Request, Response
+
+from stead.api.identity import COOKIE, Who
+from stead.api.problems import Trouble
+from stead.api.requests import Key
+from stead.api.routing import ServiceDep, router
+from stead.api.tumblebug.asking import (
+    DeleteOption,
+    Force,
+    MciAction,
+    Reason,
+    VmAction,
+    tumblebug_act_on_mci,
+    tumblebug_act_on_vm,
+)
+from stead.api.tumblebug.looking import Limit, Option, tumblebug_read_mci
+from stead.api.tumblebug.models import Done, Ids, MciInfo, MciStatus, NsInfo, NsList, VmInfoList, VmStatusList
+from stead.api.tumblebug.words import Id, VmId
+
+BROWSER = "sec-fetch-site"
+"""A header that browsers add, and that no page can leave out."""
+
+
+async def not_from_a_page(request: Request) -> None:
+    """A GET that changes something is for programs: a browser sends one for any page that has a picture of it."""
+    if BROWSER in request.headers or (COOKIE in request.cookies and "authorization" not in request.headers):
+        says = "a browser has sent this: from there, POST to /tumblebug/ns/{nsId}/mci/{mciId}"
+        raise Trouble("foreign-page", says)
+
+
+routes = router("tumblebug", "/tumblebug/ns")
+Program = [Depends(not_from_a_page)]
+
+
+@routes.get("")
+async def tumblebug_list_ns(
+    service: ServiceDep,
+    caller: Who,
+    option: Annotated[str | None, Query(pattern="^id$", description="`id`: ids alone.")] = None,
+) -> NsList | Ids:
+    """The namespaces in which there is something, or was, as far as they are for the caller."""
+    names = [path.removeprefix("/") for path in await service.seen(caller).namespaces()]
+    return Ids(output=names) if option == "id" else NsList(ns=[NsInfo(id=name, name=name) for name in names])
+
+
+@routes.get("/{nsId}")
+async def tumblebug_read_ns(service: ServiceDep, caller: Who, nsId: Id) -> NsInfo:  # noqa: N803 - the dialect's name
+    """A namespace."""
+    if f"/{nsId}" not in await service.seen(caller).namespaces():
+        raise Trouble("not-found", f"there is nothing in the namespace {nsId}")
+    return NsInfo(id=nsId, name=nsId)
+
+
+@routes.get("/{nsId}/mci/{mciId}/vm")
+async def tumblebug_list_vm(
+    service: ServiceDep,
+    caller: Who,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    option: Option = "default",
+    limit: Limit = 1000,
+) -> VmInfoList | VmStatusList | Ids:
+    """The VMs of an MCI."""
+    found = await tumblebug_read_mci(service, caller, nsId, mciId, option, limit)
+    match found:
+        case MciInfo():
+            return VmInfoList(vm=found.vm)
+        case MciStatus():
+            return VmStatusList(vm=found.vm)
+    return found
+
+
+@routes.get("/{nsId}/control/mci/{mciId}", dependencies=Program)
+async def tumblebug_control_mci(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    action: MciAction,
+    caller: Who,
+    response: Response,
+    force: Force = False,
+    reason: Reason = "",
+    key: Key = "",
+) -> Done:
+    """Ask for an action on an MCI, as by POST to the MCI itself."""
+    return await tumblebug_act_on_mci(service, nsId, mciId, action, caller, response, force, reason, key)
+
+
+@routes.get("/{nsId}/control/mci/{mciId}/vm/{vmId}", dependencies=Program)
+async def tumblebug_control_vm(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    vmId: VmId,  # noqa: N803
+    action: VmAction,
+    caller: Who,
+    response: Response,
+    force: Force = False,
+    reason: Reason = "",
+    key: Key = "",
+) -> Done:
+    """Ask for an action on one VM, as by POST to the VM itself."""
+    return await tumblebug_act_on_vm(service, nsId, mciId, vmId, action, caller, response, force, reason, key)
+
+
+@routes.delete("/{nsId}/mci/{mciId}/vm/{vmId}")
+async def tumblebug_delete_vm(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    vmId: VmId,  # noqa: N803
+    caller: Who,
+    response: Response,
+    option: DeleteOption = None,
+    key: Key = "",
+) -> Done:
+    """Terminate a VM. It is shown as Terminated until its MCI is deleted."""
+    force = option == "force"
+    return await tumblebug_act_on_vm(service, nsId, mciId, vmId, "terminate", caller, response, force, "", key)

@@ -1,0 +1,161 @@
+"""An operation of any kind that did not do what was asked says why, also where no reason was reported."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from stead.catalog import KINDS
+from stead.controller.admission import Accepted, Admission
+from stead.controller.mover import Mover, Told
+from stead.controller.takes import Takes
+from stead.controller.view import View
+from stead.controller.view.health import Health
+from stead.controller.wish import Wish
+from stead.lifecycle.decision import Outcome
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Children, Due, Report, Request
+from stead.lifecycle.rows import Actor, StateClass, Trigger
+from stead.store import Row, Store
+from tests.api.cell import EVENTS, RESERVATIONS
+from tests.controller.test_lanes import BOOKED
+from tests.controller.test_queues import ME
+
+LANE = "sim.a"
+
+
+@dataclass
+class House:
+    """An engine without a bus, whose agent does nothing but fail."""
+
+    store: Store
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.mover = Mover(self.store, KINDS, lambda: time.time() + self.now)
+        self.admission, self.takes = Admission(self.mover), Takes(self.mover)
+        self.view = View(self.store, KINDS)
+
+    async def put(self, path: str, kind: str, state: str, spec: dict[str, Any]) -> None:
+        insert = "INSERT INTO resources (path, kind, state, lane, spec, token) VALUES ($1, $2, $3, $4, $5, $6)"
+        event = "INSERT INTO lease_events (lease, kind, at, status) VALUES ($1, $2, now() + '1 day', $3)"
+        async with self.store._pool.acquire() as connection, connection.transaction():
+            await connection.execute(insert, path, kind, state, LANE, spec, uuid4())
+            if kind == "lease" and (part := RESERVATIONS.get(state)) is not None:  # a lease has all its parts
+                await connection.execute(insert, f"{path}/r0", "reservation", part, LANE, {}, uuid4())
+                for name, status in zip(("start_lease", "end_lease"), EVENTS[part], strict=True):
+                    await connection.execute(event, path, name, status)
+
+    async def row(self, path: str) -> Row | None:
+        return await self.store.read(path)
+
+    async def over(self, path: str, operation: str, word: Trigger) -> bool:
+        """An operation fails, or nothing is heard of it, until it has ended."""
+        for _ in range(30):
+            row, record = await self.row(path), await self.store.operation(UUID(operation))
+            assert record is not None
+            if record["outcome"]:
+                return True
+            if row is None:
+                return False
+            told: list[Told] = []
+            if word is Trigger.FAILED:
+                if row.snapshot.work is not None:
+                    taken = await self.takes.take(ME, {path: row.snapshot.fence})
+                    told.append(Told(path, Report(word, taken[path])))
+                told.append(Told(path, Report(word, row.snapshot.fence, actor=Actor.CONTROLLER)))
+                told.append(Told(path, Children((), failed=1)))
+            self.now += 100_000
+            told += [Told(path, Due(timer), principal="clock") for timer in row.timers or {}]
+            for each in told:
+                await self.mover.move([each])
+        return False
+
+
+@pytest.fixture
+async def house(migrated: str) -> AsyncIterator[House]:
+    async with Store.open(migrated, connections=3) as store:
+        yield House(store)
+
+
+def tried(lifecycle: Lifecycle) -> Iterator[tuple[str, str, Actor]]:
+    """Every action of a kind that can be asked for, with a state at rest in which it starts."""
+    for action in lifecycle.actions:
+        rests = [name for name in action.starts if lifecycle.state(name).cls is not StateClass.MOVING]
+        if action.by and not action.steers and not action.beside and rests:
+            yield action.name, rests[0], Actor(action.by[0])
+
+
+def surroundings(lifecycle: Lifecycle, base: str) -> tuple[str, list[tuple[str, str, str]], dict[str, Any]]:
+    """A path, what has to be around it, and the spec that names that."""
+    path, spec, around = base, dict[str, Any](), []
+    for place, need in enumerate(reversed(lifecycle.needs)):
+        at = f"{base}/by{place}" if need.named else f"{path}/in{place}"
+        spec |= {need.named: at} if need.named else {}
+        path = path if need.named else at
+        around.append((at, need.kind, need.states[0]))
+    return f"{path}/x", around, spec
+
+
+@pytest.mark.parametrize("word", [Trigger.FAILED, Trigger.SILENT])
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - BOOKED))
+async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: House, kind: str, word: Trigger) -> None:
+    lifecycle, ended = KINDS[kind], set[str]()
+    for number, (action, state, actor) in enumerate(tried(lifecycle)):
+        path, around, spec = surroundings(lifecycle, f"/n{number}")
+        for at, of, rests in around:
+            await house.put(at, of, rests, {})
+        if lifecycle.state(state).cls is not StateClass.ABSENT:
+            await house.put(path, kind, state, spec)
+        answer = await house.admission.ask(Wish(kind, path, Request(action, actor, reason="x"), "ann", spec, LANE))
+        if not isinstance(answer, Accepted) or not answer.operation:
+            continue
+        if not await house.over(path, answer.operation, word):
+            continue
+        operation = await house.view.operation(UUID(answer.operation))
+        assert operation is not None
+        if operation.outcome == Outcome.DONE:
+            continue
+        ended.add(action)
+        assert operation.says, (kind, action, operation.outcome)
+        shown = await house.view.resource(path)
+        if shown is not None and house.view.healths.of(kind, shown.state) is not Health.EMPTY:
+            assert shown.failure == operation.says, (kind, action)
+    if word is Trigger.FAILED:
+        assert ended or all(not action.fails for action in lifecycle.actions), kind
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+async def test_every_outcome_but_done_has_a_plain_reason(house: House, outcome: Outcome) -> None:
+    said = await house.store._pool.fetchval("SELECT plain_reason($1)", outcome)
+    assert bool(said) == (outcome is not Outcome.DONE)
+    assert said != outcome
+
+
+async def test_operation_that_is_preempted_names_what_took_over(house: House) -> None:
+    outranks = [(k.kind, a) for k in KINDS.values() for a in k.actions if a.outranks and k.kind not in BOOKED]
+    assert outranks
+    found = 0
+    for kind, action in outranks:
+        lifecycle = KINDS[kind]
+        for first, state, actor in tried(lifecycle):
+            path, around, spec = surroundings(lifecycle, f"/{kind}-{first}")
+            if first == action.name or lifecycle.state(state).cls is StateClass.ABSENT:
+                continue
+            for at, of, rests in around:
+                await house.put(at, of, rests, {})
+            await house.put(path, kind, state, spec)
+            begun = await house.admission.ask(Wish(kind, path, Request(first, actor), "ann", spec, LANE))
+            request = Request(action.name, Actor(action.by[0]))
+            over = await house.admission.ask(Wish(kind, path, request, "bob", {}, LANE))
+            if isinstance(begun, Accepted) and isinstance(over, Accepted):
+                record = await house.store.operation(UUID(begun.operation))
+                if record is not None and record["outcome"] == Outcome.DISPLACED:
+                    assert record["says"] == f"{action.name} by bob took over", (kind, first)
+                    found += 1
+    assert found

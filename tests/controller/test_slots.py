@@ -13,7 +13,7 @@ from stead.catalog import KINDS
 from stead.controller.admission import Accepted
 from stead.controller.carrier import send
 from stead.controller.clock import Clock
-from stead.controller.grants import Grants
+from stead.controller.grants import COLLECT_SECONDS, Grants
 from stead.controller.mover import Told
 from stead.controller.trails import Trails
 from stead.controller.wish import Wish
@@ -39,8 +39,8 @@ def with_grants(e: Engine) -> Grants:
 
 async def settle(e: Engine, grants: Grants) -> None:
     await e.idle()
-    while grants.task is not None and not grants.task.done():
-        await grants.task
+    while tasks := [task for task in (grants.giving, grants.dividing) if task is not None and not task.done()]:
+        await asyncio.gather(*tasks)
 
 
 async def in_flight(e: Engine) -> Counter[str]:
@@ -94,6 +94,28 @@ async def test_no_more_regions_at_once_than_a_provider_bears(migrated: str) -> N
             await finish(e, most=1)
             await settle(e, grants)
         assert (await e.group()).snapshot.state == "Suspended"
+
+
+async def test_order_on_a_free_lane_is_granted_while_slots_of_another_are_collected(migrated: str) -> None:
+    async with engine(migrated) as e:
+        grants = with_grants(e)
+        await limit(e, "aws", 5)
+        await limit(e, "other", 5)
+        await e.make(["Running"] * 6, lanes=["aws.a"])
+        await e.ask("suspend")
+        await e.idle()
+        assert grants.giving is not None
+        await grants.giving
+        assert grants.dividing is not None
+        assert not grants.dividing.done()
+        started = asyncio.get_running_loop().time()
+        wish = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "other.a")
+        assert isinstance(await e.admission.ask(wish), Accepted)
+        await e.idle()
+        await grants.giving
+        assert (await in_flight(e))["other.a"] == 1
+        assert asyncio.get_running_loop().time() - started < COLLECT_SECONDS
+        await settle(e, grants)
 
 
 @pytest.mark.req("S0-12")

@@ -28,24 +28,40 @@ class Grants:
         self.mover = mover
         self.send = send
         self.wanted: set[str] = set()
-        self.task: asyncio.Task[None] | None = None
+        self.unfilled: set[str] = set()
+        self.giving: asyncio.Task[None] | None = None
+        self.dividing: asyncio.Task[None] | None = None
 
     async def __call__(self, written: Written) -> None:
-        """After a commit: whoever waits is given room soon, together with whoever comes meanwhile."""
+        """After a commit: grants free slots to orders that wait, and with them to those that arrive meanwhile."""
         self.wanted.update(written.waiting)
-        if self.wanted and (self.task is None or self.task.done()):
-            self.task = asyncio.create_task(self._give())
+        if self.wanted and _ended(self.giving):
+            self.giving = asyncio.create_task(self._give())
 
     async def _give(self) -> None:
         while self.wanted:
             lanes, self.wanted = sorted(self.wanted), set()
-            try:
-                await self._grant(lanes, split=False)
-                await asyncio.sleep(COLLECT_SECONDS)
-                await self._grant(lanes, split=True)
-            except Exception as error:
-                log.info("orders wait for their healer: %s: %s", type(error).__name__, error)
+            if not await self._try_grant(lanes, split=False):
                 return
+            self.unfilled.update(lanes)
+            if _ended(self.dividing):
+                self.dividing = asyncio.create_task(self._divide())
+
+    async def _divide(self) -> None:
+        """Runs beside `_give`, so that orders on other lanes need not wait until the slots of these are collected."""
+        while self.unfilled:
+            await asyncio.sleep(COLLECT_SECONDS)
+            lanes, self.unfilled = sorted(self.unfilled), set()
+            if not await self._try_grant(lanes, split=True):
+                return
+
+    async def _try_grant(self, lanes: list[str], *, split: bool) -> bool:
+        try:
+            await self._grant(lanes, split=split)
+        except Exception as error:
+            log.info("orders wait for their healer: %s: %s", type(error).__name__, error)
+            return False
+        return True
 
     async def limit_lane(self, name: str, members: int | None) -> None:
         """From now on a lane has room for so many members; what waits for it gets it at once."""
@@ -68,3 +84,7 @@ class Grants:
         """Whatever waits though there is room."""
         lanes = await self.mover.store.waiting(STOOD)
         return await self._grant(lanes, split=True) if lanes else 0
+
+
+def _ended(task: asyncio.Task[None] | None) -> bool:
+    return task is None or task.done()

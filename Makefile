@@ -1,7 +1,6 @@
 # `make setup` once, `make check` before every push: it is what CI runs.
 .DEFAULT_GOAL := check
-.NOTPARALLEL:
-.PHONY: setup setup-libvirt check check-full lint types layers docs-check test test-heavy coverage requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races soak fuzz fuzz-long dev shots tryout clean
+.PHONY: setup setup-libvirt check check-full static lint types layers docs-check compiled test test-heavy coverage requirements docs site console explore fmt lock bench chaos chaos-planted edge edge-planted leases races soak fuzz fuzz-long dev shots tryout clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,13 +30,18 @@ setup-libvirt: $(READY)
 	$(INSTALL) --require-hashes -r requirements-libvirt.lock
 
 # What CI runs on every push. The tests come last, so that their summary is the last thing printed.
-check: lint types layers docs-check test
+check: static
+	$(PYTEST) $(ARGS)
 
 # Everything but whole clouds: the tests of `make check`, the long ones, and the proof of every requirement. Before a release,
 # and before resolving work that the long tests protect.
-check-full: lint types layers docs-check
+check-full: static
 	$(PYTEST) --tier full $(ARGS)
 	@$(BIN)/python -m tools.requirements --brief
+
+# What needs no test to run. The type check uses one core for as long as the rest takes on another.
+static: $(READY)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target types lint layers docs-check compiled
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -51,6 +55,10 @@ layers: $(READY)
 
 docs-check: $(READY)
 	$(BIN)/python -m tools.docs --check
+
+# The tests as pytest runs them, compiled once; otherwise every worker compiles all of them.
+compiled: $(READY)
+	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || $(BIN)/python -m pytest --collect-only -qq
 
 # make test ARGS="tests/lifecycle -k suspend"
 test: $(READY)

@@ -25,6 +25,7 @@ from stead.store import Row, Store
 from tests.api.cell import EVENTS, RESERVATIONS
 from tests.controller.test_lanes import BOOKED
 from tests.controller.test_queues import ME
+from tests.tiers import first_fast
 
 LANE = "sim.a"
 
@@ -102,7 +103,7 @@ def surroundings(lifecycle: Lifecycle, base: str) -> tuple[str, list[tuple[str, 
     return f"{path}/x", around, spec
 
 
-@pytest.mark.parametrize("word", [Trigger.FAILED, Trigger.SILENT])
+@pytest.mark.parametrize("word", first_fast([Trigger.FAILED, Trigger.SILENT]))
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - BOOKED))
 async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: House, kind: str, word: Trigger) -> None:
     lifecycle, ended = KINDS[kind], set[str]()

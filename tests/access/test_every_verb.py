@@ -88,6 +88,7 @@ def in_a_datacenter(house: House) -> None:
         ("/shop/space", "cloudspace", "DEPLOYED"),
         ("/shop/space/m", "machine", "RUNNING"),
         ("/shop/debian", "image", "CREATED"),
+        ("/dc/debian", "image", "CREATED"),
         ("/shop/n1", "node", "ENABLED"),
         ("/shop/n2", "node", "ENABLED"),
     ):
@@ -101,6 +102,9 @@ def _private_cloud() -> Iterator[tuple[str, Rule]]:
         ("account create", "shop"),
         ("cloudspace deploy", "shop/space9 --datacenter dc"),
         ("machine deploy", "shop/space/m9 --datacenter dc --image debian"),
+        ("machine add-disk", "shop/space/m --disk d8"),
+        ("machine attach-disk", "shop/space/m --disk d"),
+        ("machine detach-disk", "shop/space/m --disk d"),
         ("disk create", "shop/space/d9 --datacenter dc"),
         ("disk assign", "shop/space/d9 --datacenter dc --machine m"),
         ("disk attach", "shop/space/d --machine m"),

@@ -35,6 +35,7 @@ from stead.controller.groups import Groups
 from stead.controller.healers.leases import Events
 from stead.controller.kinds import Kinds
 from stead.controller.leasing import Booking, Rebooking
+from stead.controller.machine_disks import MACHINE, STATES, MachineDisks
 from stead.controller.mover import Mover, Told
 from stead.controller.queues import Queues
 from stead.controller.served import ServedLanes
@@ -134,6 +135,7 @@ class Cell:
                     ("lease", "CREATING"): partial(Booking, self.mover),
                     ("lease", "UPDATING"): partial(Rebooking, self.admission),
                     **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
+                    **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
                 }
                 self.mover.follow(Steps(self.mover, works))
                 self.view = View(self.store, self.kinds)

@@ -72,7 +72,6 @@ def test_a_settled_machine_moves_at_once_and_a_moving_one_refuses(cell: Cell, we
         ("stop", "STOPPING", "HALTED"),
         ("start", "STARTING", "RUNNING"),
         ("reboot", "REBOOTING", "RUNNING"),
-        ("add-disk", "ADDING_DISK", "RUNNING"),
     ]
     for action, moving, settled in table:
         taken = web.post(f"/v1/resources{path}?action={action}")
@@ -209,18 +208,16 @@ def test_explain_and_a_rehearsal_say_that_it_would_wait(cell: Cell, web: httpx.C
 def test_a_disk_would_wait_for_its_machine(cell: Cell, web: httpx.Client, ns: str) -> None:
     machine, disk = f"/{ns}/space/m", f"/{ns}/space/d"
     deployed(cell, web, machine)
-    body = {"kind": "disk", "lane": "dc.1", "spec": {"machine": machine}}
-    web.post(f"/v1/resources{disk}?action=assign", json=body)
-    cell.settle(disk)
+    cell.put(disk, "disk", "ASSIGNED", machine=machine)
     ask(web, machine, "reboot")
     query = {"path": disk, "action": "detach"}
     assert web.get("/v1/explain", params={**query, **QUEUE}).json()["waits"]
     assert not web.get("/v1/explain", params=query).json()["waits"]
     (id,) = waiting(web, disk, "detach")
     assert [item["id"] for item in web.get(f"/v1/queues{machine}").json()["items"]] == [id]
-    assert web.get(f"/v1/operations/{id}").json()["state"] == "ASSIGNED"
+    assert web.get(f"/v1/operations/{id}").json()["action"] == "detach-disk"
     cell.settle(machine)
-    assert web.get(f"/v1/resources{disk}").json()["state"] == "DETACHING"
+    assert web.get(f"/v1/resources{machine}").json()["state"] == "DETACHING_DISK"
 
 
 def test_what_waits_to_be_made_was_never_there(cell: Cell, web: httpx.Client, ns: str) -> None:

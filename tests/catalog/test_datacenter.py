@@ -7,6 +7,7 @@ and silence back to where the object was.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -16,8 +17,10 @@ from stead.catalog.transition import validate_transition
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision, Refusal
 from stead.lifecycle.events import Due, Report, Request
-from stead.lifecycle.rows import Actor, StateClass, Trigger
+from stead.lifecycle.pace import Pace
+from stead.lifecycle.rows import DAY, HOUR, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot
+from stead.lifecycle.timers import pending
 from tests.catalog.asking import NO, STAYS, WHO_ASKS, ask, ask_meanwhile, misjudged, under_way
 from tests.catalog.tables import Row, coded, differences, leads, lines, sights, silences
 
@@ -88,6 +91,8 @@ ASSIGNED                 user         destroy                DESTROYING   DESTRO
 ERROR                    user         delete                 DELETING     DELETED       # resolved: ways out of ERROR
 ERROR                    user         destroy                DESTROYING   DESTROYED
 DELETED                  user         restore                RESTORING    CREATED       # resolved: the same as before
+ASSIGNED/TOBEDELETED     controller   delete-after-machine   DELETING     DELETED       # resolved: machine destroyed
+TOBEDELETED              controller   restore-after-machine  RESTORING    CREATED       # resolved: machine destroyed
 TOBEDELETED              user         restore-with-machine   RESTORING    ASSIGNED
 TOBEDELETED              controller   restore-with-machine   RESTORING    ASSIGNED
 DELETED/TOBEDELETED      user         destroy                DESTROYING   DESTROYED
@@ -136,6 +141,7 @@ THEN = {
 """resolved: chained transitions, where what is in an object has to move before it or after it."""
 
 BY_STEP = {
+    "machine": {"ADDING_DISK", "ATTACHING_DISK", "DETACHING_DISK"},
     "node": {"PUTTING_IN_MAINTENANCE"},
     "account": {"DISABLING", "ENABLING", "DELETING", "RESTORING", "DESTROYING"},
     "cloudspace": {"DISABLING", "WAKING", "DELETING", "REFILLING", "DESTROYING"},
@@ -191,9 +197,9 @@ ERROR         DELETED/DESTROYED                         # resolved
     "disk": """
 MODELED       CREATED/ASSIGNED
 CREATED       ASSIGNED/DELETED/DESTROYED
-ASSIGNED      CREATED/TOBEDELETED/DESTROYED
+ASSIGNED      CREATED/TOBEDELETED/DELETED/DESTROYED     # resolved: DELETED, when the machine was destroyed
 DELETED       CREATED/DESTROYED                         # resolved
-TOBEDELETED   ASSIGNED/DESTROYED                        # resolved
+TOBEDELETED   ASSIGNED/CREATED/DELETED/DESTROYED        # resolved
 ERROR         DELETED/DESTROYED                         # resolved
 """,
     "image": """
@@ -456,3 +462,12 @@ def test_a_failed_request_says_so() -> None:
     assert isinstance(answer, Refusal)
     assert answer.state == "HALTED"
     assert set(answer.allowed) == {"start", "add-disk", "attach-disk", "detach-disk", "delete", "destroy", "refresh"}
+
+
+@pytest.mark.req("S2-08")
+@pytest.mark.parametrize("kind", ["machine", "disk", "image", "cloudspace", "account"])
+def test_retention_of_the_recycle_bin_is_configured(kind: str) -> None:
+    lifecycle = KINDS[kind]
+    assert pending(lifecycle, Snapshot("DELETED"))["expiry"].after == 7 * DAY
+    shorter = replace(lifecycle, pace=replace(Pace(), retention=HOUR).scaled(0.1))
+    assert pending(shorter, Snapshot("DELETED"))["expiry"].after == HOUR

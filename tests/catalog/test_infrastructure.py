@@ -105,7 +105,7 @@ def test_mistakes_are_told_with_their_lines(text: str, says: list[str]) -> None:
 
 def test_a_request_is_held_to_its_types() -> None:
     group = {"name": "a", "provider": "aws", "region": "r", "spec": "s", "image": "i", "size": "3"}
-    with pytest.raises(Wrong, match=r"subgroups.0.size: str does not fit here"):
+    with pytest.raises(Wrong, match=r"subgroups.0.size: expected a whole number, not text"):
         infrastructure.read({"subgroups": [group]})
 
 

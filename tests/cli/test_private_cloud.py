@@ -16,14 +16,12 @@ from stead.catalog import KINDS
 from stead.cli.main import app
 from stead.cli.output import Code
 from stead.controller.engine import Entry
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, command
 from tests.databases import Databases
 
 NOUNS = ("account", "cloudspace", "machine", "disk", "image", "node")
-BY_MACHINE = {"add-disk", "attach-disk", "detach-disk"}
-"""What is asked of disks."""
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +52,8 @@ def space(cell: Cell, ns: str, stead: Stead, dc: str) -> str:
     cell.obey(ns)
     assert stead("account", "create", ns).code == Code.DONE
     assert stead("cloudspace", "deploy", f"{ns}/space", "--datacenter", dc).code == Code.DONE
+    for image in (f"/{dc}/debian", "/elsewhere/alpine"):
+        cell.put(image, "image", "CREATED")
     return f"{ns}/space"
 
 
@@ -77,7 +77,8 @@ def verbs(noun: str) -> dict[str, Any]:
 @pytest.mark.req("S2-01")
 @pytest.mark.parametrize("kind", NOUNS)
 def test_every_action_has_a_verb(kind: str) -> None:
-    assert {action.name for action in KINDS[kind].actions} - BY_MACHINE == set(verbs(kind)) - {"list", "show"}
+    asked = {action.name for action in KINDS[kind].actions if {*action.by} & {Actor.USER, Actor.ADMIN}}
+    assert asked == set(verbs(kind)) - {"list", "show"}
 
 
 # Accounts and cloudspaces
@@ -193,6 +194,27 @@ def test_there_has_to_be_somewhere_to_go(stead: Stead, dc: str, machine: str) ->
     assert (nowhere.code, "its node is DECOMMISSIONED" in nowhere.err) == (Code.REFUSED, True)
 
 
+@pytest.mark.req("S2-01")
+def test_image_that_cannot_be_used_is_rejected_at_admission(stead: Stead, cell: Cell, space: str, dc: str) -> None:
+    words = ("machine", "deploy", f"{space}/web", "--node", "n1", "--image")
+    for state in ("DISABLED", "DELETED", "CREATING"):
+        cell.put(f"/{dc}/debian", "image", state)
+        told = stead(*words, "debian")
+        assert (told.code, f"its image is {state}" in told.err) == (Code.REFUSED, True)
+    none = stead(*words, "none")
+    assert (none.code, "its image is not there" in none.err) == (Code.REFUSED, True)
+    cell.put(f"/{dc}/debian", "image", "CREATED")
+    assert stead(*words, "debian").code == Code.DONE
+
+
+def test_claims_above_a_path_are_listed_with_it(stead: Stead, cell: Cell, ns: str, space: str, machine: str) -> None:
+    assert stead("claim", "list", "--below", machine).rows[1:] == []
+    del cell.obeyed[ns]
+    assert stead("cloudspace", "disable", space, "--detach").code == Code.DONE
+    rows = stead("claim", "list", "--below", machine).rows[1:]
+    assert [row[:3] for row in rows if row[0] == f"/{space}"] == [[f"/{space}", "exclusive", "disable"]]
+
+
 # Disks
 
 
@@ -218,7 +240,12 @@ def test_a_disk_is_attached_to_the_machine_that_is_named(stead: Stead, space: st
     stead("disk", "create", data, "--machine", "web")
     assert shown(stead, "disk", data)["spec"] == {"machine": f"/{machine}"}
     attached = stead("disk", "attach", data, "--machine", "web", "-o", "json")
-    assert json.loads(attached.out)[0]["request"]["spec"] == {"machine": f"/{machine}"}
+    told = json.loads(attached.out)[0]
+    assert (told["action"], told["path"], told["request"]["spec"]) == (
+        "attach-disk",
+        f"/{machine}",
+        {"disk": f"/{data}"},
+    )
     assert shown(stead, "disk", data)["state"] == "ASSIGNED"
     assert stead("disk", "attach", machine).code == Code.NOT_FOUND
 
@@ -226,6 +253,7 @@ def test_a_disk_is_attached_to_the_machine_that_is_named(stead: Stead, space: st
 def test_a_disk_goes_from_one_machine_to_another(stead: Stead, cell: Cell, space: str, machine: str) -> None:
     data = f"{space}/data"
     stead("disk", "create", data, "--size", "2G", "--machine", "web")
+    cell.put(f"/{space}/db", "machine", "RUNNING")
     assert stead("disk", "attach", data, "--machine", "db").code == Code.DONE
     assert shown(stead, "disk", data)["spec"] == {"size": 2048, "machine": f"/{space}/db"}
 
@@ -301,12 +329,18 @@ BEGINS = {
     "enable": "disable",
     "restore": "delete",
     "detach": "attach",
-    "delete-with-machine": "attach",
-    "restore-with-machine": "delete-with-machine",
+    "detach-disk": "attach-disk",
 }
 """What has to be done before."""
 WHOLE = {"cloudspace": "DEPLOYED", "machine": "RUNNING", "disk": "CREATED", "image": "CREATED"}
 """What an agent observes of each."""
+
+
+WITH_MACHINE = {
+    ("disk", "delete-with-machine"): ("DELETED", "ASSIGNED"),
+    ("disk", "restore-with-machine"): ("HALTED", "TOBEDELETED"),
+}
+"""What a disk's machine is, and the disk, where the disk follows the machine."""
 
 
 def examples() -> list[str]:
@@ -321,17 +355,20 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, dc: st
     noun, verb = words[:2]
     makes = ("create", "deploy", "assign")
     made = (
+        f"image create {dc}/debian --from debian.img",
         f"account create {ns}",
         f"cloudspace deploy {ns}/space --datacenter {dc}",
         f"machine deploy {ns}/space/web --node n1",
         f"disk create {ns}/space/data --machine web",
-        f"image create {dc}/debian --from debian.img",
     )
     for other in made:
         if verb in makes and other.startswith(noun):
             break
         assert stead(*other.split()).code == Code.DONE
-    if noun == "node" and verb != "create":
+    if (noun, verb) in WITH_MACHINE:
+        cell.put(f"/{ns}/space/web", "machine", WITH_MACHINE[noun, verb][0])
+        cell.put(f"/{ns}/space/data", "disk", WITH_MACHINE[noun, verb][1], machine=f"/{ns}/space/web")
+    elif noun == "node" and verb != "create":
         stead("machine", "destroy", f"{ns}/space/web")
         if verb == "enable":
             cell.rest(f"/{dc}/n1", "MAINTENANCE")
@@ -340,7 +377,7 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, dc: st
     else:
         before = BEGINS.get(verb, "")
         for earlier in filter(None, (BEGINS.get(before, ""), before)):
-            more = ("--machine", "web") if earlier == "attach" else ()
+            more = {"attach": ("--machine", "web"), "attach-disk": ("--disk", "data")}.get(earlier, ())
             assert stead(noun, earlier, words[2].replace("acme", ns).replace("dc", dc), *more).code == Code.DONE
     words = [word.replace("acme", ns) if word.startswith("acme") else word for word in words if word != "--watch"]
     words = [dc if word == "dc" else word.replace("dc/", f"{dc}/") for word in words]

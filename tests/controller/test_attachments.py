@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from stead.controller.healers.attachments import Attachments
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.rows import Actor, Trigger
 from tests.controller.test_queues import DISK, MACHINE, Controller, controller
 
 OTHER = "/acme/space/other"
@@ -64,14 +65,53 @@ async def test_a_disk_that_was_detached_stays(migrated: str) -> None:
 
 
 @pytest.mark.req("S2-07", "S2-08")
-async def test_disks_of_a_destroyed_machine_lie_in_the_bin(migrated: str) -> None:
+@pytest.mark.parametrize("binned", [False, True])
+@pytest.mark.parametrize(("choice", "there"), [("", "DELETED"), ("delete", "DELETED"), ("keep", "CREATED")])
+async def test_disks_of_destroyed_machine_are_kept_or_restorable(
+    migrated: str, choice: str, there: str, binned: bool
+) -> None:
     async with controller(migrated) as c:
         await furnished(c)
-        await machine_does(c, "destroy", 3)
+        if binned:
+            await machine_does(c, "delete", 2)
+            await healed(c)
+            await c.report(DISK, machine=MACHINE)
+            assert await c.state(DISK) == "TOBEDELETED"
+        await machine_does(c, "destroy", 3, spec={"disks": choice} if choice else {})
         assert await c.state(MACHINE) == "DESTROYED"
         await healed(c)
+        await c.report(DISK, machine=None)
+        assert await c.state(DISK) == there
+        if there == "DELETED":  # a way back, without the machine
+            await c.make(DISK, "restore", "disk")
+        assert await c.state(DISK) == "CREATED"
+
+
+@pytest.mark.req("S2-08")
+async def test_disk_is_deleted_with_its_machine_and_not_before(migrated: str) -> None:
+    async with controller(migrated) as c:
+        await furnished(c)
+        for actor in (Actor.USER, Actor.CONTROLLER):
+            refused = await c.ask(DISK, "delete-with-machine", "disk", actor=actor)
+            assert isinstance(refused, Refusal)
+            assert refused.code is Code.PARENT
+        assert await c.state(DISK) == "ASSIGNED"
+        await machine_does(c, "delete", 2)
+        await c.begin(DISK, "delete-with-machine", "disk")
+
+
+@pytest.mark.req("S2-08")
+async def test_disk_follows_machine_that_was_restored_and_started(migrated: str) -> None:
+    async with controller(migrated) as c:
+        await furnished(c)
+        await machine_does(c, "delete", 2)
+        await healed(c)
         await c.report(DISK)
-        assert await c.state(DISK) == "TOBEDELETED"
+        await machine_does(c, "restore", 1)
+        await machine_does(c, "start", 1)
+        await healed(c)
+        await c.report(DISK)
+        assert (await c.state(MACHINE), await c.state(DISK)) == ("RUNNING", "ASSIGNED")
 
 
 @pytest.mark.req("S2-08")
@@ -80,9 +120,11 @@ async def test_a_disk_that_could_not_follow_is_asked_again(migrated: str) -> Non
         await furnished(c)
         await c.begin(DISK, "detach", "disk")
         attachments = Attachments(c.admission)
-        await machine_does(c, "delete", 2)
-        await healed(c)  # it is on its way elsewhere
-        assert not await attachments.follow(MACHINE, "DELETED")
+        waits = await c.wait(MACHINE, "delete", "machine")  # one thing at a time
         await c.report(DISK, Trigger.FAILED)
         assert await c.state(DISK) == "ERROR"
+        assert await c.queues.heal() == 1
+        assert await c.under_way(MACHINE) == waits
+        for _ in range(2):
+            await c.report(MACHINE)
         assert await attachments.follow(MACHINE, "DELETED")  # a person has to look at it

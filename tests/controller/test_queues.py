@@ -451,9 +451,12 @@ async def test_what_is_asked_for_says_which_machine_is_meant(migrated: str) -> N
     async with controller(migrated) as c:
         await c.make(MACHINE, "deploy", "machine")
         await c.make(DISK, "create", "disk")
-        await c.begin(MACHINE, "reboot", "machine")
+        await c.begin("/nodes/other", "create", "node", actor=Actor.ADMIN)
+        await c.begin(MACHINE, "migrate", "machine", actor=Actor.ADMIN)
         await c.wait(DISK, "attach", "disk", spec={"machine": MACHINE})
-        await c.begin(DISK, "attach", "disk", spec={"machine": "nonsense"})
+        refused = await c.ask(DISK, "attach", "disk", spec={"machine": "nonsense"})
+        assert isinstance(refused, Refusal)
+        assert refused.code is Code.PARENT
 
 
 @pytest.mark.req("S2-03")

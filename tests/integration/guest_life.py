@@ -91,11 +91,11 @@ class Life:
 
     async def get_a_disk_and_lose_it(self) -> None:
         """While it runs; and it gets the disk again."""
-        await self.done(DISK, "assign", kind="disk", lane=LANE, spec={"size": 8, "machine": MACHINE})
+        await self.disk("assign", "ADDING_DISK", kind="disk", lane=LANE, spec={"size": 8, "machine": MACHINE})
         await self.has_disk("ASSIGNING", "ASSIGNED", 1)
-        await self.done(DISK, "detach")
+        await self.disk("detach", "DETACHING_DISK")
         await self.has_disk("DETACHING", "CREATED", 0)
-        await self.done(DISK, "attach")
+        await self.disk("attach", "ATTACHING_DISK")
         await self.has_disk("ATTACHING", "ASSIGNED", 1)
 
     async def lie_in_the_bin(self) -> None:
@@ -140,7 +140,7 @@ class Life:
         await self.done(MACHINE, "destroy", verbs=["stop", "delete", "destroy"])
         await self.goes_through(MACHINE, "DESTROYING", "DESTROYED")
         assert await asyncio.to_thread(self.world.look, name) == {}
-        await self.goes_through(DISK, "DELETING", "TOBEDELETED")
+        await self.goes_through(DISK, "DELETING", "DELETED")
         await self.done(DISK, "destroy")
         await self.goes_through(DISK, "DESTROYING", "DESTROYED")
         for node in (N1, N2):
@@ -153,6 +153,13 @@ class Life:
         await self.done(MACHINE, action, **wishes)
         await self.goes_through(MACHINE, moving, state)
         await self.is_on("n1", there or state)
+
+    async def disk(self, action: str, meanwhile: str, **wishes: Any) -> None:
+        """Have something done to the machine's disk: an operation of the machine, whose state shows it."""
+        asked = await self.begun(DISK, action, **wishes)
+        ended = await self.other.wait(asked, PATIENCE)
+        assert (ended.outcome, ended.path) == ("done", MACHINE), ended
+        await self.goes_through(MACHINE, meanwhile, "RUNNING")
 
     async def done(self, path: str, action: str, *, verbs: list[str] | None = None, **wishes: Any) -> None:
         """Have something done, for which agents get one order, unless they get others."""

@@ -108,7 +108,7 @@ class _Steps:
         if now is None or not now.outcome:
             return None
         _, unnumbered = await self.service.view.store.steps(UUID(now.id), now.path, now.created_at)
-        return None if unnumbered else now
+        return None if unnumbered else self.seen.concealment.operation(now)
 
     async def _rest(self) -> AsyncIterator[str]:
         """What was numbered before the end was seen, and not read yet."""

@@ -27,6 +27,8 @@ from stead.lifecycle.rows import (
 )
 
 ADMIN = (Actor.ADMIN,)
+LIVE = ("RUNNING", "PAUSED", "HALTED")
+"""States of a machine in which it gets disks and loses them."""
 RETENTION = Expiry(7 * DAY, "destroy")
 
 
@@ -36,9 +38,14 @@ def _row(name: str, says: str, starts: tuple[str, ...], through: str, ends: str,
     return Action(name, says, starts, tuple(through.split()), ends, **row)
 
 
-def _step(name: str, says: str, fails: str = BACK) -> State:
+def _step(name: str, says: str, fails: str = BACK, lasts: int = 4 * HOUR) -> State:
     """Something is done to all that is in it; where that fails, it is as it was, or stays as it is by then."""
-    return moving(name, says, 4 * HOUR, Awaits.STEP, fails=fails)
+    return moving(name, says, lasts, Awaits.STEP, fails=fails)
+
+
+def _of_disk(name: str, says: str, through: str) -> Action:
+    """An action of a machine that a disk carries out. The machine stays as it is, also where the disk fails."""
+    return _row(name, says, LIVE, through, BACK, fails=BACK, orders=(), claims="disk")
 
 
 _ERROR = settled("ERROR", "An action failed, and what is there is not known yet.", seen="")
@@ -50,6 +57,7 @@ MACHINE = Lifecycle(
     needs=(
         Need("cloudspace", ("DEPLOYED",)),
         Need("node", ("ENABLED",), named="node", only=("deploy", "migrate")),
+        Need("image", ("CREATED",), named="image", only=("deploy",)),
     ),
     states=(
         settled("VIRTUAL", "It exists on paper only.", seen=ABSENT),
@@ -63,9 +71,9 @@ MACHINE = Lifecycle(
         moving("STARTING", "It is being started.", 10 * MINUTE),
         moving("REBOOTING", "It restarts.", 10 * MINUTE),
         moving("RESETTING", "It is switched off and on.", 5 * MINUTE),
-        moving("ADDING_DISK", "A new disk is made for it.", 10 * MINUTE),
-        moving("ATTACHING_DISK", "A disk is being attached to it.", 5 * MINUTE),
-        moving("DETACHING_DISK", "A disk is being detached from it.", 5 * MINUTE),
+        _step("ADDING_DISK", "A new disk is made for it.", lasts=HOUR),
+        _step("ATTACHING_DISK", "A disk is being attached to it.", lasts=HOUR),
+        _step("DETACHING_DISK", "A disk is being detached from it.", lasts=HOUR),
         moving("DELETING", "It is being moved to the recycle bin.", 15 * MINUTE),
         settled("DELETED", "It lies in the recycle bin.", expires=RETENTION),
         moving("RESTORING", "It is being taken out of the recycle bin.", 15 * MINUTE),
@@ -81,9 +89,9 @@ MACHINE = Lifecycle(
         _row("start", "Start it.", ("HALTED",), "STARTING", "RUNNING"),
         _row("reboot", "Restart it.", ("RUNNING", "PAUSED"), "REBOOTING", "RUNNING", attempts=1),
         _row("reset", "Switch it off and on.", ("RUNNING",), "RESETTING", "RUNNING", attempts=1),
-        _row("add-disk", "Make a disk and attach it.", ("RUNNING", "PAUSED", "HALTED"), "ADDING_DISK", BACK),
-        _row("attach-disk", "Attach a disk.", ("RUNNING", "PAUSED", "HALTED"), "ATTACHING_DISK", BACK),
-        _row("detach-disk", "Detach a disk.", ("RUNNING", "PAUSED", "HALTED"), "DETACHING_DISK", BACK),
+        _of_disk("add-disk", "Make a disk and attach it.", "ADDING_DISK"),
+        _of_disk("attach-disk", "Attach a disk.", "ATTACHING_DISK"),
+        _of_disk("detach-disk", "Detach a disk.", "DETACHING_DISK"),
         _row(
             "delete",
             "Stop it and move it to the recycle bin.",
@@ -212,12 +220,19 @@ ACCOUNT = Lifecycle(
     ),
 )
 
+CLAIMS_MACHINE: dict[str, Any] = {"claims": "machine"}
+"""For actions of a disk that claim its machine as well: a machine and its disks take one action at a time."""
+
 DISK = Lifecycle(
     kind="disk",
     says="A disk, attached to a machine or lying by itself.",
     parent="cloudspace",
     queue_of="machine",
-    needs=(Need("cloudspace", ("DEPLOYED",)),),
+    needs=(
+        Need("cloudspace", ("DEPLOYED",)),
+        Need("machine", LIVE, named="machine", only=("assign", "attach", "restore-with-machine")),
+        Need("machine", ("DELETED", "DESTROYED"), named="machine", only=("delete-with-machine",)),
+    ),
     states=(
         settled("MODELED", "It exists on paper only.", seen=ABSENT),
         moving("CREATING", "It is being made.", 15 * MINUTE),
@@ -236,9 +251,19 @@ DISK = Lifecycle(
     ),
     actions=(
         _row("create", "Make it.", ("MODELED",), "CREATING", "CREATED", silent="ERROR"),
-        _row("assign", "Make it for a machine.", ("MODELED",), "ASSIGNING", "ASSIGNED", silent="ERROR"),
-        _row("attach", "Attach it to a machine.", ("CREATED",), "ATTACHING", "ASSIGNED", respec=True, amends=True),
-        _row("detach", "Detach it from its machine.", ("ASSIGNED",), "DETACHING", "CREATED"),
+        _row(
+            "assign",
+            "Make it for a machine.",
+            ("MODELED",),
+            "ASSIGNING",
+            "ASSIGNED",
+            silent="ERROR",
+            **CLAIMS_MACHINE,
+        ),
+        _row(
+            "attach", "Attach it.", ("CREATED",), "ATTACHING", "ASSIGNED", respec=True, amends=True, **CLAIMS_MACHINE
+        ),
+        _row("detach", "Detach it from its machine.", ("ASSIGNED",), "DETACHING", "CREATED", **CLAIMS_MACHINE),
         _row("delete", "Move it to the recycle bin.", ("CREATED", "ERROR"), "DELETING", "DELETED"),
         _row(
             "delete-with-machine",
@@ -248,7 +273,25 @@ DISK = Lifecycle(
             "TOBEDELETED",
             by=(Actor.USER, Actor.CONTROLLER),
         ),
+        _row(
+            "delete-after-machine",
+            "Keep it in the recycle bin by itself, after its machine was destroyed.",
+            ("ASSIGNED", "TOBEDELETED"),
+            "DELETING",
+            "DELETED",
+            by=(Actor.CONTROLLER,),
+            orders=("delete",),
+        ),
         _row("restore", "Take it out of the recycle bin.", ("DELETED",), "RESTORING", "CREATED"),
+        _row(
+            "restore-after-machine",
+            "Take it out of the recycle bin, after its machine was destroyed.",
+            ("TOBEDELETED",),
+            "RESTORING",
+            "CREATED",
+            by=(Actor.CONTROLLER,),
+            orders=("restore",),
+        ),
         _row(
             "restore-with-machine",
             "Take it out of the recycle bin together with its machine.",
@@ -263,6 +306,7 @@ DISK = Lifecycle(
             ("CREATED", "ASSIGNED", "DELETED", "TOBEDELETED", "ERROR"),
             "DESTROYING",
             "DESTROYED",
+            **CLAIMS_MACHINE,
         ),
     ),
     drifts=("CREATED", "ASSIGNED", "DELETED", "TOBEDELETED", "ERROR"),

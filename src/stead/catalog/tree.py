@@ -61,6 +61,16 @@ FIELDS = sorted(field.encode_name for field in msgspec.structs.fields(Leaf))
 FREE = ("health", "backoff", "stop")
 """Fields whose numbers are as they look."""
 
+SHAPES = {
+    "command": "[nginx, -g, daemon off;]",
+    "env": "{PORT: '8080'}",
+    "health": "{http: {port: 8080, path: /healthz}, every: 10}",
+    "backoff": "{first: 0.5, most: 60, tries: 5}",
+    "stop": "{signal: TERM, grace: 15}",
+    "labels": "{tier: web}",
+}
+"""Examples of fields that are more than a word or a number."""
+
 msgspec.json.Decoder(Leaf)  # what a type is made of must not be found out in two threads at once
 
 
@@ -123,7 +133,7 @@ def parts(definition: Any, place: str, *, root: bool) -> dict[str, Part]:
         try:
             leaf = msgspec.convert(node, Leaf)
         except msgspec.ValidationError as wrong:
-            problem = decoded(str(wrong), FIELDS)
+            problem = decoded(str(wrong), FIELDS, SHAPES)
             problems.append(Problem((*at, *problem.path), problem.says, word=problem.word, known=problem.known))
             continue
         if leaf.command is None and leaf.image is None:

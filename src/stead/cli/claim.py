@@ -32,7 +32,7 @@ def claim() -> None:
 
 @app.command("list", short_help="Claims.", epilog="Example: stead claim list --below shop/web")
 def list_(below: Below = "/", output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) -> None:
-    """Claims on a path and below it: each is an operation's right to change it, or to use it."""
+    """List claims on a path, below it and above it: each is an operation's right to change it, or to use it."""
     with reach(server) as client:
         page = client.claims(below=below)
     write(page.items, CLAIMS, output)

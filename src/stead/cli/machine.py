@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
-from stead.cli.datacenter import Datacenter, datacenter_of, in_mebibytes, in_words, lane_at, last, make, placed, size
-from stead.cli.following import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why, change
+from stead.cli.datacenter import (
+    Datacenter,
+    above,
+    datacenter_of,
+    in_mebibytes,
+    in_words,
+    lane_at,
+    last,
+    make,
+    placed,
+    size,
+)
+from stead.cli.following import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.listing import Columns
 from stead.cli.looking import add_list, add_show, there
 from stead.cli.output import ListFormat
@@ -121,6 +133,106 @@ def migrate(
     change(server, path, "migrate", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, reason=reason)
 
 
+@app.command(
+    short_help="Remove a machine for good.", epilog="Example: stead machine destroy acme/space/web --keep-disks"
+)
+def destroy(
+    path: MachinePath,
+    keep_disks: Annotated[
+        bool, typer.Option("--keep-disks", help="Detach its disks. Without it, they go to the recycle bin.")
+    ] = False,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Stop a machine, delete it and remove it for good. Its disks stay in the recycle bin, or are kept."""
+    spec = {"disks": "keep"} if keep_disks else {}
+    _ask_about(server, path, "destroy", How(output, wait, timeout, dry_run, key), spec, reason, queue)
+
+
+Disk = Annotated[
+    str, typer.Option("--disk", metavar="NAME", help="The disk: its name in the cloudspace, or its path.")
+]
+
+
+@app.command(
+    "add-disk",
+    short_help="Make a disk for a machine.",
+    epilog="Example: stead machine add-disk acme/space/web --disk data2 --size 20G",
+)
+def add_disk(
+    path: MachinePath,
+    disk: Disk,
+    size: Annotated[str | None, size("SIZE", "Capacity: 512M, 20G; default 1G.")] = None,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Make a disk and attach it to a machine, whether the machine runs or not."""
+    spec = spec_of(None, None, disk=placed(disk, above(path)), size=in_mebibytes(size))
+    _ask_about(server, path, "add-disk", How(output, wait, timeout, dry_run, key), spec, reason, queue)
+
+
+@app.command(
+    "attach-disk",
+    short_help="Attach a disk to a machine.",
+    epilog="Example: stead machine attach-disk acme/space/web --disk data",
+)
+def attach_disk(
+    path: MachinePath,
+    disk: Disk,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Attach a disk to a machine, whether the machine runs or not; the same as `stead disk attach`."""
+    spec = {"disk": placed(disk, above(path))}
+    _ask_about(server, path, "attach-disk", How(output, wait, timeout, dry_run, key), spec, reason, queue)
+
+
+@app.command(
+    "detach-disk",
+    short_help="Detach a disk from a machine.",
+    epilog="Example: stead machine detach-disk acme/space/web --disk data",
+)
+def detach_disk(
+    path: MachinePath,
+    disk: Disk,
+    reason: Why = "",
+    queue: Queueing = False,
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Detach a disk from a machine; the same as `stead disk detach`."""
+    spec = {"disk": placed(disk, above(path))}
+    _ask_about(server, path, "detach-disk", How(output, wait, timeout, dry_run, key), spec, reason, queue)
+
+
+def _ask_about(
+    server: str, path: str, action: str, how: How, spec: Mapping[str, Any], reason: str, queue: bool
+) -> None:
+    change(server, path, action, how, kind=KIND, spec=dict(spec), reason=reason, on_conflict=on_conflict(queue))
+
+
 for _action, _says in (
     ("pause", "Freeze a machine in memory."),
     ("resume", "Wake a paused machine."),
@@ -130,7 +242,6 @@ for _action, _says in (
     ("reset", "Switch a machine off and on."),
     ("delete", "Stop a machine and move it to the recycle bin, with its disks."),
     ("restore", "Take a machine out of the recycle bin, shut down, with its disks."),
-    ("destroy", "Stop a machine, delete it and remove it for good."),
 ):
     add_verb(app, KIND, MachinePath, _action, _says, "acme/space/web")
 

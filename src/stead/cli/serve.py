@@ -14,6 +14,7 @@ import typer
 
 from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.output import Code, fail
+from stead.cli.processes.options import Retention
 from stead.cli.settings import read_text
 from stead.cli.times import days, duration
 from stead.cli.webhooks import prefixes
@@ -191,6 +192,7 @@ def server(
     webhooks: Webhooks = None,
     replicas: Copies = 1,
     kept: Kept = "90d",
+    retention: Retention = "7d",
     rate: Annotated[
         list[str] | None,
         typer.Option(
@@ -242,7 +244,7 @@ def server(
     except ValueError as error:
         fail(str(error), Code.USAGE)
     where = (unlocked(context, database), nats, cell)
-    place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept)
+    place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept, retention)
     try:
         process.run(place, listening, entry)
     except CannotMigrate as error:
@@ -261,6 +263,7 @@ def controller(
     webhooks: Webhooks = None,
     replicas: Copies = 1,
     kept: Kept = "90d",
+    retention: Retention = "7d",
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
     log: Log = Lines.TEXT,
@@ -274,7 +277,7 @@ def controller(
     _log("controller", log)
     _described(identity)
     where = (unlocked(context, database), nats, cell)
-    place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept)
+    place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept, retention)
     try:
         process.run(place, _metrics(metrics_host, metrics_port))
     except (PortTaken, CannotMigrate) as error:

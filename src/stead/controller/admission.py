@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 
-from stead.controller.around import place_of
+from stead.controller.around import is_free, place_of
+from stead.controller.around import makes as makes_object
 from stead.controller.deploys import KIND as SYSTEM
 from stead.controller.deploys import deployed
 from stead.controller.lanes import not_allowed, uses
@@ -319,6 +320,8 @@ class Admission:
         """The lanes that a request would use, or will when its turn has come, as the store takes them."""
         wish = await self._placed(wish)
         row = wish.read or await self.mover.store.read(wish.path)
+        if row is not None and makes_object(self.mover.kinds, wish.kind, wish.request.action):
+            row = None if await is_free(self.mover.store, self.mover.kinds, row.brief) else row
         found = uses(
             self.mover.kinds,
             wish.kind,

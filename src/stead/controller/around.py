@@ -6,19 +6,25 @@ for it: they are read when a request is decided on, and looked at again when tha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from stead.controller.placing import booked, namespace_of
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Request
+from stead.lifecycle.events import Event, Request
 from stead.lifecycle.rows import Actor, Need
-from stead.store import Row, Store
+from stead.store import Brief, Row, Store
+
+PATH = re.compile("(/[^/]+)+")
 
 type Spec = Mapping[str, Any]
 
+MACHINE = "machine"
+ITS = ("ASSIGNED", "TOBEDELETED")
+"""States of a disk that is a machine's."""
 BOOKED = "BOOKED"
 """What a node is for a machine of a namespace, while a lease of another has it."""
 
@@ -47,7 +53,9 @@ async def set_in(
         place = place_of(kinds[row.kind], request.action, row.path, spec)
         if place:
             await _at_place(store, rows, row.path, place, spec)
-        if row.kind in COUNTED and not request.within and _begins(kinds[row.kind], request.action):
+        if also := claimed_too(kinds[row.kind], request.action, row, spec):
+            await _claim_too(store, rows, row.path, also)
+        if row.kind in COUNTED and _begins(kinds[row.kind], request.action):
             await _find_room(store, rows, row.path, spec)
     held = [path for path in empty if kinds[rows[path].kind].holds]
     full = await store.below([path for path in empty if path not in held]) if len(held) < len(empty) else {}
@@ -62,6 +70,77 @@ def place_of(lifecycle: Lifecycle, name: str, path: str, spec: Spec) -> str:
     """Where an action that runs beside others works: at the path below the resource that its spec names."""
     action = lifecycle.action(name)
     return below(path, str(spec.get("path", ""))) if action is not None and action.beside else ""
+
+
+def claimed_too(lifecycle: Lifecycle, name: str, row: Row, spec: Spec) -> str:
+    """The path of the other object that an action claims: as requested, else as observed, else as meant."""
+    action = lifecycle.action(name)
+    if action is None or not action.claims:
+        return ""
+    said = (spec, row.facts or {}, row.spec)
+    named = next((part[action.claims] for part in said if action.claims in part), None)
+    return named if isinstance(named, str) and PATH.fullmatch(named) and named != row.path else ""
+
+
+async def _claim_too(store: Store, rows: dict[str, Row], path: str, also: str) -> None:
+    """Two paths are claimed: a claim in the way of either keeps it off."""
+    row = rows[path]
+    holder = row.snapshot.blocked or next(iter(await store.holders(also, 1)), None)
+    around = {**(row.around or {}), "claims": [also]}
+    rows[path] = replace(row, snapshot=replace(row.snapshot, blocked=holder), around=around)
+
+
+class New(Protocol):
+    """An event that may be for something that is not there yet."""
+
+    @property
+    def path(self) -> str:
+        """Where."""
+
+    @property
+    def event(self) -> Event:
+        """What happens."""
+
+    @property
+    def new(self) -> Row | None:
+        """As what it begins."""
+
+    @property
+    def spec(self) -> Spec | None:
+        """What it brings."""
+
+
+async def succeed(
+    store: Store, kinds: Mapping[str, Lifecycle], rows: dict[str, Row], briefs: dict[str, Brief], told: Sequence[New]
+) -> None:
+    """A name is free when its object is gone for good: what is made there takes the place of the record."""
+    for said in told:
+        old, new = briefs.get(said.path), said.new
+        if new is None or old is None or not isinstance(said.event, Request) or not old.id:
+            continue
+        if await is_free(store, kinds, old) and makes(kinds, new.kind, said.event.action):
+            rows[said.path] = replace(new, instead={"id": old.id, "version": old.version})
+            briefs[said.path] = rows[said.path].brief
+
+
+async def is_free(store: Store, kinds: Mapping[str, Lifecycle], old: Brief) -> bool:
+    """Whether what is on record is gone for good, and nothing refers to it: disks follow their machine first."""
+    if old.operation is not None or old.kind not in kinds or not kinds[old.kind].frees(old.state):
+        return False
+    return old.kind != MACHINE or not any(disk["state"] in ITS for disk in await store.disks_of(old.path))
+
+
+def makes(kinds: Mapping[str, Lifecycle], kind: str, action: str) -> bool:
+    """Whether an action makes an object of a kind."""
+    return kind in kinds and _begins(kinds[kind], action)
+
+
+async def make_room(store: Store, rows: dict[str, Row], told: Iterable[New]) -> None:
+    """The quotas of what is made in the course of another operation, which has seen to all else."""
+    for said in told:
+        row = rows.get(said.path)
+        if row is not None and not row.exists and row.kind in COUNTED:
+            await _find_room(store, rows, said.path, said.spec or {})
 
 
 async def _at_place(store: Store, rows: dict[str, Row], path: str, place: str, spec: Spec) -> None:
@@ -90,11 +169,20 @@ def _places(lifecycle: Lifecycle, row: Row, request: Request, spec: Spec) -> lis
         if need.only and request.action not in need.only:
             continue
         if need.named:
-            named = {**row.spec, **spec}.get(need.named)
-            found.append((need, [named] if isinstance(named, str) else []))
+            named = _named(need.named, row, spec)
+            found.append((need, [named] if named else []))
         elif request.actor is not Actor.CONTROLLER:
             found.append((need, ancestors(row.path)))
     return found
+
+
+def _named(field: str, row: Row, spec: Spec) -> str:
+    """The path that a field has: as requested, else as observed, else as in the spec. A fact may be a bare name."""
+    known = row.facts or {}
+    if field not in spec and field in known and (known[field] is None or PATH.fullmatch(str(known[field]))):
+        return str(known[field] or "")
+    named = {**row.spec, **spec}.get(field)
+    return named if isinstance(named, str) else ""
 
 
 def _in_place(row: Row, places: Sequence[tuple[Need, Sequence[str]]], states: Mapping[str, tuple[str, str]]) -> Row:

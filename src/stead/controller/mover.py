@@ -18,8 +18,8 @@ from stead.controller import around
 from stead.controller.kinds import live
 from stead.controller.lanes import not_allowed, used_by
 from stead.controller.notes import note_of
+from stead.controller.rounds import Taken
 from stead.controller.trails import Trails
-from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.decision import Code, Decision, Reason, Refusal
@@ -246,15 +246,26 @@ class Mover:
         if not all(self.kinds.knows(one.kind, one.state) for one in briefs.values()):
             await self.kinds.fresh()  # registered a moment ago, by another process; or unregistered
             rows = {path: row for path, row in rows.items() if row.kind in self.kinds}
+        await around.succeed(self.store, self.kinds, rows, briefs, told)
         asked = [(s.path, s.event, s.spec or {}) for s in told if isinstance(s.event, Request) and not s.event.within]
         await around.set_in(self.store, self.kinds, rows, asked)
+        await around.make_room(self.store, rows, [s for s in told if s.new is not None and _within(s.event)])
+        amended = [s.path for s in told if s.path in briefs.keys() - rows and self._amends(briefs[s.path], s)]
+        if amended:
+            # The operation in whose course it is asked holds the claim.
+            read = await self.store.read_many(amended)
+            rows |= {path: replace(row, snapshot=replace(row.snapshot, blocked=None)) for path, row in read.items()}
         return briefs, rows
+
+    def _amends(self, brief: Brief, said: Told) -> bool:
+        """Whether what it brings is laid over the spec that is there."""
+        asked = said.event.action if isinstance(said.event, Request) else ""
+        action = self.kinds[brief.kind].action(asked) if asked and brief.id and brief.kind in self.kinds else None
+        return action is not None and action.amends
 
     def _amended(self, brief: Brief, said: Told, row: Row | None) -> Told:
         """With what it brings laid over what is there, where that is how the action goes."""
-        asked = said.event.action if isinstance(said.event, Request) else ""
-        action = self.kinds[brief.kind].action(asked) if asked and row is not None and brief.id else None
-        if row is None or action is None or not action.amends:
+        if row is None or not self._amends(brief, said):
             return said
         return replace(said, spec={**row.spec, **(said.spec or {})})
 
@@ -312,37 +323,6 @@ class Mover:
         return asks | ({"of": of} if of else {}) | ({"from": least} if least is not None else {})
 
 
-class Taken:
-    """What is being changed in one round: no two that would stand in each other's way are in the same."""
-
-    def __init__(self) -> None:
-        self.paths: set[str] = set()
-        self.claimed: set[str] = set()
-        self.above: set[str] = set()
-        self.keys: set[tuple[str, str]] = set()
-
-    def free(self, path: str) -> bool:
-        """Whether nobody has changed it in this round."""
-        return path not in self.paths
-
-    def meets(self, said: Told, answer: Template, row: Row | None) -> bool:
-        """Whether it has to wait for another; otherwise it is counted in."""
-        claims = answer.takes
-        place = (row.around or {}).get("place", said.path) if row is not None else said.path
-        above = ancestors(place) if claims else ()
-        keys = _keys(said, row)
-        if not self.keys.isdisjoint(keys):
-            return True
-        if claims and (place in self.above or not self.claimed.isdisjoint(above)):
-            return True
-        self.paths.add(said.path)
-        self.keys |= keys
-        if claims:
-            self.claimed.add(place)
-            self.above.update(above)
-        return False
-
-
 def _apart(told: Sequence[Told], todo: Sequence[int]) -> tuple[list[int], list[int]]:
     """Those that can be decided on together, and those for later.
 
@@ -356,17 +336,6 @@ def _apart(told: Sequence[Told], todo: Sequence[int]) -> tuple[list[int], list[i
         asked = (said.event.action, said.spec or {}) if isinstance(said.event, Request) else ("", {})
         (now if first.setdefault(said.path, asked) == asked else later).append(i)
     return now, later
-
-
-def _keys(said: Told, row: Row | None) -> set[tuple[str, str]]:
-    """What only one in a round may have: an idempotency key, a turn in a queue, and room where there is a quota."""
-    begin = said.begin
-    if row is not None and row.around is not None and "makes" in row.around:
-        return _keys(said, None) | {("quota", ancestors(said.path)[1])}
-    if begin is None:
-        return set()
-    keys = {("queue", begin.queue)} if begin.queue else set()
-    return keys | {(said.principal, begin.key)} if begin.key else keys
 
 
 def _count_ended(changes: Sequence[Change], written: Written) -> None:
@@ -430,6 +399,7 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None, used:
     if not brief.id and row is not None:
         spec = dict(said.spec or row.spec)
         new = {"fence": row.snapshot.fence.counter, "lane": row.lane, "token": str(row.token), "spec": spec}
+        new |= {"instead": row.instead} if row.instead is not None else {}
     return Change(
         brief=brief,
         template=template,

@@ -43,6 +43,7 @@ from stead.controller.identities import Identities
 from stead.controller.kinds import EVERY
 from stead.controller.leasing import Booking, Rebooking
 from stead.controller.listener import Listener
+from stead.controller.machine_disks import MACHINE, STATES, MachineDisks
 from stead.controller.preparing import Preparing
 from stead.controller.presence import Presences
 from stead.controller.rosters import Rosters
@@ -88,6 +89,7 @@ class Controller(Door):
             ("lease", "UPDATING"): partial(Rebooking, self.admission),
             ("system", "pending"): partial(Founding, store),
             **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
+            **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
         }
         self.steps = Steps(mover, works)
         self.sharing = Sharing(self.admission)

@@ -48,11 +48,15 @@ class Wish:
     """What the provider said of it."""
     expect_agent: bool = False
     """The agent of a lane comes later: that no agent has served the lane so far is known."""
+    said: str = ""
+    """The fingerprint of what the caller asked for, where that became a request of another resource."""
     deploys: tuple[str, ...] | None = None
     """The lanes on which a deploy makes or changes something; None until they were looked up."""
 
     def fingerprint(self) -> str:
         """Two wishes under one key are the same if this is."""
+        if self.said:
+            return self.said
         parts = [self.kind, self.path, self.request.action, self.request.force, dict(self.spec), self.retries]
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from stead.lifecycle.observation import observing_actions
 from stead.lifecycle.pace import DEFAULT, Pace
-from stead.lifecycle.rows import Action, Fold, Move, Need, State, Trigger
+from stead.lifecycle.rows import Action, Fold, Move, Need, State, StateClass, Trigger
 from stead.lifecycle.table import drift, expand
 
 
@@ -107,6 +107,10 @@ class Lifecycle:
     def has_state(self, name: str) -> bool:
         """Whether there is a state of that name."""
         return name in self._states
+
+    def frees(self, state: str) -> bool:
+        """Whether an object in that state is gone for good: nothing leaves the state, and its name is free."""
+        return self.state(state).cls is StateClass.FINAL and not any(move.source == state for move in self.table)
 
     def action(self, name: str) -> Action | None:
         """The action of that name, if there is one."""

@@ -34,6 +34,8 @@ class Pace:
     away: int = 30
     """Until an agent that has not been heard of counts as disconnected."""
     hold: int = DAY
+    retention: int = 0
+    """Until what lies in the recycle bin is destroyed; 0: as its lifecycle says. It is the same at any pace."""
 
     @property
     def custody_of_agent(self) -> int:
@@ -43,6 +45,7 @@ class Pace:
     def scaled(self, factor: float) -> Pace:
         """The same, slower or faster; nothing is shorter than a second, and a call always fits into custody."""
         scaled = {f.name: max(1, round(getattr(self, f.name) * factor)) for f in fields(self)}
+        scaled["retention"] = self.retention
         scaled["custody"] = max(scaled["custody"], scaled["call"] + 1)
         return Pace(**scaled)
 

@@ -219,6 +219,9 @@ class Action:
     """On conflict the request waits its turn, unless the caller says otherwise."""
     leaves_out: bool = False
     """For a group: what is claimed below it is left out of its claim, and members there are skipped."""
+    claims: str = ""
+    """The field of the request's spec, or of the known facts or spec, with the path of another object that the action
+    claims as well."""
     observes: bool = False
     """Its work is to observe the object, and nothing else."""
     needs_reason: bool = False

@@ -39,7 +39,7 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
         if state.cls is StateClass.MOVING and state.deadline:
             found["deadline"] = Running(state.deadline, state.name)
         elif state.expires is not None:
-            found["expiry"] = Running(state.expires.after, state.name)
+            found["expiry"] = Running(pace.retention or state.expires.after, state.name)
         return found
     since = (state.name, op.action, op.phase, op.step)
     if op.phase is Phase.FENCING:

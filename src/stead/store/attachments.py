@@ -24,6 +24,11 @@ class Attachments(Statements):
         """Disks that are attached to a machine, or lie in the recycle bin with it."""
         return [dict(r) for r in await self.fetch("list_disks", machine)]
 
+    async def destroyed_with(self, machine: str) -> str:
+        """What a request to destroy it said of its disks, `keep` or `delete`; empty where no request destroyed it."""
+        rows = await self.fetch("destroyed_with", machine)
+        return rows[0]["disks"] if rows else ""
+
     async def followed(self, machine: str, turn: int) -> None:
         """All of them have followed it."""
         await self.fetch("forget_attachments", machine, turn)

@@ -91,7 +91,7 @@ class Change:
         if self.template.respec == "set":
             extra["next"] = dict(self.spec or {})
         if self.template.takes:
-            extra["take"] = [{"path": (self.around or {}).get("place", self.brief.path), "mode": "x"}]
+            extra["take"] = [{"path": path, "mode": "x"} for path in claimed(self.brief.path, self.around)]
             if self.around is not None:
                 extra["around"] = self.around
         change |= self._respecified()
@@ -113,6 +113,12 @@ class Change:
             case "dropped":
                 return {"next_spec": None}
         return {}
+
+
+def claimed(path: str, around: Mapping[str, Any] | None) -> list[str]:
+    """The paths that an operation on a resource claims: its own, or its place below it, and what belongs to it."""
+    around = around or {}
+    return [around.get("place", path), *around.get("claims", ())]
 
 
 @dataclass(frozen=True, slots=True)

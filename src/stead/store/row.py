@@ -35,6 +35,8 @@ class Row:
     changed_at: datetime | None = None
     created_at: datetime | None = None
     told: Brief | None = None
+    instead: Mapping[str, int] | None = None
+    """Of one that is new: `id` and `version` of what was at its path before and is gone for good."""
     around: Mapping[str, Any] | None = None
     """What has to be so around it when something is written that it was asked."""
 

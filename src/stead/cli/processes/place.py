@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,15 @@ class Place:
     """Servers of the bus that keep each message."""
     kept: str = "90d"
     """For how long what has ended is."""
+    retention: str = "7d"
+    """For how long what was deleted lies in the recycle bin."""
 
     def words(self) -> list[str]:
         """The same, as it is told to another process; without addresses."""
         given = ["--identity", str(self.identity)] if self.identity is not None else []
         given += ["--leaf-nodes"] if self.leaves else []
         given += [word for prefix in self.webhooks for word in ("--webhooks", prefix)]
-        given += ["--bus-replicas", str(self.replicas), "--keep-ended", self.kept]
+        given += ["--bus-replicas", str(self.replicas), "--keep-ended", self.kept, "--retention", self.retention]
         return ["--cell", self.cell, "--pace", str(self.pace), *given, "--agent-lifetime", self.lifetime]
 
     def addresses(self) -> dict[str, str]:
@@ -46,7 +48,7 @@ class Place:
     def options(self) -> dict[str, Any]:
         """The same, as the engine takes it."""
         return {
-            "pace": DEFAULT.scaled(self.pace),
+            "pace": replace(DEFAULT.scaled(self.pace), retention=int(seconds(self.retention))),
             "identity": self.identity,
             "lifetime": float(seconds(self.lifetime)),
             "leaves": self.leaves,

@@ -7,9 +7,12 @@ are asked, and forgotten when all are where it is; so whoever dies on the way is
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from stead.controller.admission import Accepted, Admission
 from stead.controller.wish import Wish
+from stead.lifecycle.decide.group import asks_as
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor
@@ -30,7 +33,30 @@ FOLLOWS = {
     "DESTROYED": ("ASSIGNED", "delete-with-machine"),
     "HALTED": ("TOBEDELETED", "restore-with-machine"),
 }
-"""By the state of a machine: the state in which a disk does not belong to it, and what is asked of that."""
+"""By the state in which an action leaves a machine: the state of disks that follow it, and the action on these disks
+that the caller has to be permitted."""
+
+KEEP = "keep"
+"""What a request to destroy a machine says of its disks where they are to stay; otherwise they are deleted."""
+
+
+def asks_of(state: str | None, choice: str) -> Mapping[str, str]:
+    """What is asked of the disks of a machine, by the state of the disk; nothing while the machine is on its way.
+
+    A disk of a destroyed machine lies in the recycle bin by itself, and is restored by itself. What lay there with a
+    machine that the clock destroyed is destroyed by the clock, too.
+    """
+    match state:
+        case "DELETED":
+            return {"ASSIGNED": "delete-with-machine"}
+        case None | "DESTROYED" if choice == KEEP:
+            return {"ASSIGNED": "detach", "TOBEDELETED": "restore-after-machine"}
+        case None | "DESTROYED":
+            waits = {"TOBEDELETED": "delete-after-machine"} if choice else {}
+            return {"ASSIGNED": "delete-after-machine", **waits}
+        case "RUNNING" | "PAUSED" | "HALTED":
+            return {"TOBEDELETED": "restore-with-machine"}
+    return {}
 
 
 class Attachments:
@@ -51,17 +77,19 @@ class Attachments:
 
     async def follow(self, machine: str, state: str | None) -> bool:
         """Ask its disks to follow a machine; whether they all have."""
-        if state not in FOLLOWS:
-            return True
-        astray, action = FOLLOWS[state]
+        choice = await self.store.destroyed_with(machine) if state in (None, "DESTROYED") else ""
+        asks = asks_of(state, choice)
         disks = await self.store.disks_of(machine)
         for disk in disks:
-            if disk["state"] == astray and not disk["busy"]:
-                request = Request(
-                    action, Actor.CONTROLLER, reason=f"its machine is {state}", on_conflict=OnConflict.REFUSE
-                )
-                answer = await self.admission.ask(Wish("disk", disk["path"], request, CONTROLLER, {}, disk["lane"]))
-                if not isinstance(answer, Accepted):
-                    says = answer.reasons[0].says if isinstance(answer, Refusal) else answer.what
-                    log.info("%s of %s waits: %s", action, disk["path"], says)
-        return all(disk["state"] != astray and not disk["busy"] for disk in disks)
+            if disk["state"] in asks and not disk["busy"]:
+                await self._ask(disk, asks[disk["state"]], f"its machine is {state or 'gone'}")
+        left = [disk for disk in disks if disk["busy"] or disk["state"] in (asks or ("TOBEDELETED",))]
+        return state == "ERROR" or not left
+
+    async def _ask(self, disk: Mapping[str, Any], action: str, reason: str) -> None:
+        actor = asks_as(self.admission.mover.kinds["disk"], action, Actor.USER)
+        request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
+        answer = await self.admission.ask(Wish("disk", disk["path"], request, CONTROLLER, {}, disk["lane"]))
+        if not isinstance(answer, Accepted):
+            says = answer.reasons[0].says if isinstance(answer, Refusal) else answer.what
+            log.info("%s of %s waits: %s", action, disk["path"], says)

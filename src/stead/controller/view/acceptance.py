@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from stead.access.caller import Caller
-from stead.controller.admission import Accepted
+from stead.controller.admission import Accepted, Admission
+from stead.controller.limits import exceeded
+from stead.controller.machine_disks import DISK
 from stead.controller.view.asking import placed, request_of
-from stead.controller.view.reading import tag_of
-from stead.controller.view.things import Asked, Missing, Outdated
+from stead.controller.view.reading import View, tag_of
+from stead.controller.view.things import Asked, Missing, Outdated, Unfit
 from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
+from stead.lifecycle.definition import Lifecycle
 from stead.store import Row
 
 
@@ -60,3 +65,24 @@ def answer_of(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:
     if isinstance(answer, Accepted):
         return taken(answer, wish.request.action, wish.kind, wish.path)
     return placed(answer, wish.path)
+
+
+def grown(kinds: Mapping[str, Lifecycle], asked: Asked, row: Row | None) -> Unfit | None:
+    """That a spec would be too large with what is laid over it."""
+    action = kinds[row.kind].action(asked.action) if row is not None and row.kind in kinds else None
+    if row is None or action is None or not action.amends:
+        return None
+    return next((Unfit(*found) for found in exceeded(row.path, {**row.spec, **asked.spec})), None)
+
+
+async def again(view: View, admission: Admission, asked: Asked, caller: Caller) -> Taken | Refusal | None:
+    """The answer that was given to the same key: what it was used on may have changed, or be gone, by now."""
+    used = await view.store.key(caller.name, asked.key, "") if asked.key else None
+    record = await view.store.operation(UUID(used.operation)) if used is not None else None
+    if record is None:
+        return None
+    wish = wish_of(asked, caller, str(record["kind"]) if record["path"] == asked.path else DISK)
+    answer = await admission.answered(wish)
+    if isinstance(answer, Accepted):
+        return taken(answer, record["action"], record["kind"], record["path"])
+    return None if answer is None else answer_of(answer, wish)

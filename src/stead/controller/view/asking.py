@@ -69,7 +69,7 @@ def placed(refusal: Refusal, path: str) -> Refusal:
 async def find(view: View, asked: Asked) -> Row | Missing:
     """The resource that is asked about, or the one that would be made."""
     row = await view.store.read(asked.path)
-    if row is not None:
+    if row is not None and not await succeeds(view, asked, row):
         if asked.kind not in ("", row.kind):
             return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
         return row
@@ -83,6 +83,12 @@ async def find(view: View, asked: Asked) -> Row | Missing:
         return Missing(f"there is no {asked.kind} {asked.path}")
     snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await view.holders(asked.path)), None))
     return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
+
+
+async def succeeds(view: View, asked: Asked, row: Row) -> bool:
+    """Whether what is asked for would be made in the place of what is gone for good."""
+    made = around.makes(view.kinds, asked.kind, asked.action)
+    return made and await around.is_free(view.store, view.kinds, row.brief)
 
 
 async def _set_in(view: View, row: Row, request: Request, asked: Asked) -> Row:
@@ -135,7 +141,7 @@ async def begins_now(view: View, standing: Standing, asked: Asked, caller: Calle
 def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
     """An explanation for somebody who may not ask, whatever else speaks for it or against it."""
     remedy = Remedy("permission", "have somebody give you a role or a policy, or ask somebody who may")
-    return _rejected(found, (*refusal.reasons, *found.reasons), (remedy, *found.remedies))
+    return rejected(found, (*refusal.reasons, *found.reasons), (remedy, *found.remedies))
 
 
 def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
@@ -144,10 +150,16 @@ def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
         remedy = Remedy("lane", "name a lane that an agent serves, run an agent for it, or say that one comes later")
     else:
         remedy = Remedy("lane", "have an admin allow the lane to the namespace, or name one that it may use")
-    return _rejected(found, (*found.reasons, *refusal.reasons), (*found.remedies, remedy))
+    return rejected(found, (*found.reasons, *refusal.reasons), (*found.remedies, remedy))
 
 
-def _rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:
+def as_of_disk(disk: Explanation, machine: Explanation) -> Explanation:
+    """An explanation of a disk's action that its machine carries out: whether the machine accepts it, and why not."""
+    return replace(machine, path=disk.path, kind=disk.kind, action=disk.action, allowed_actions=disk.allowed_actions)
+
+
+def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:
+    """The same, rejected for these reasons."""
     return replace(found, allowed=False, joins=False, idle=False, waits=False, reasons=reasons, remedies=remedies)
 
 
@@ -339,7 +351,8 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) ->
             case Code.PARENT:
                 above = dict(snap.above)
                 for need in lc.needs:
-                    if above.get(need.kind, need.states[0]) not in need.states:
+                    concerns = not need.only or req.action in need.only
+                    if concerns and above.get(need.kind, need.states[0]) not in need.states:
                         yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
             case Code.MOVING | Code.HELD:
                 yield from _after_holder(lc, snap, req, refusal)

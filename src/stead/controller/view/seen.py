@@ -19,6 +19,7 @@ from stead.access.caller import Caller
 from stead.access.policies import EXAMINE, NAMESPACE, VIEW, Thing, labels_of
 from stead.controller.doctor import Doctor, Examination
 from stead.controller.lanes import lanes_on
+from stead.controller.view.concealment import Concealment
 from stead.controller.view.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
 from stead.controller.view.logs import Silent, Written, written
 from stead.controller.view.overview import Overview, overview
@@ -87,6 +88,11 @@ class Seen:
         within = await self._within() if path == "/" else None
         return within[0] if within is not None and len(within) == 1 else path
 
+    @property
+    def concealment(self) -> Concealment:
+        """What hidden work is left out."""
+        return Concealment(self.service.permission, self.caller)
+
     async def _visible[T](self, page: Listed[T], kind: bool = True) -> Listed[T]:
         """A page without what is not for the caller; it goes on where it would have."""
         items = await self.service.permission.visible(self.caller, page.items, PATH, KIND if kind else None)
@@ -98,17 +104,19 @@ class Seen:
         """A resource as it is."""
         found = await self.service.view.resource(path)
         self.caller.judged = True  # of what is not there, everybody may know as much
-        return found if found is not None and self._sees(found) else None
+        return self.concealment.resource(found) if found is not None and self._sees(found) else None
 
     async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
         """Resources below a path, in order of path. A page may have fewer than asked for, and still go on."""
         below = await self._below(below)
-        return await self._visible(await self.service.view.resources(kind, below, after, limit))
+        page = await self._visible(await self.service.view.resources(kind, below, after, limit))
+        return replace(page, items=tuple(map(self.concealment.resource, page.items)))
 
     async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
         """What there is at some paths, in their order; without members."""
         self.caller.judged = True
-        return [found for found in await self.service.view.resources_at(paths) if self._sees(found)]
+        there = await self.service.view.resources_at(paths)
+        return [self.concealment.resource(found) for found in there if self._sees(found)]
 
     async def errors(self, paths: Sequence[str]) -> dict[str, str]:
         """By path, the last error that was told of each; of what the caller has seen."""
@@ -123,7 +131,7 @@ class Seen:
         row = await self.service.view.store.read(path)
         lanes = lanes_on(found.kind, row.lane if row is not None else "", found.spec)
         thing = Thing(found.path, found.kind, labels_of(found.spec), lanes)
-        return found if self.service.permission.sees(self.caller, thing) else None
+        return self.concealment.past(found) if self.service.permission.sees(self.caller, thing) else None
 
     async def logs(self, path: str, lines: int, since: str) -> Written | Silent | None:
         """The last that a resource wrote, asked of its agent; or why nobody can say."""
@@ -173,14 +181,14 @@ class Seen:
         if found is None:
             return None
         theirs = await self.service.permission.visible(self.caller, [found], PATH, KIND, _of_operation)
-        return found if theirs else None
+        return self.concealment.operation(found) if theirs else None
 
     async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
         """Operations on a path and below it, the latest first; those under way in order of path."""
         below = await self._below(below)
         page = await self.service.view.operations(below, running, before, limit)
         items = await self.service.permission.visible(self.caller, page.items, PATH, KIND, _of_operation)
-        return replace(page, items=tuple(items))
+        return replace(page, items=self.concealment.operations(items))
 
     async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
@@ -201,7 +209,8 @@ class Seen:
     async def claims(self, below: str, limit: int) -> Listed[Claim]:
         """Claims on a path and below it, in order of path."""
         below = await self._below(below)
-        return await self._visible(await self.service.view.claims(below, limit), kind=False)
+        page = await self._visible(await self.service.view.claims(below, limit), kind=False)
+        return replace(page, items=self.concealment.claims(page.items))
 
     async def queues(self, below: str, after: str, limit: int) -> Listed[Queue]:
         """Queues of a path and of all below it, in order of path."""
@@ -214,7 +223,8 @@ class Seen:
 
     async def queued(self, path: str, limit: int) -> Listed[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
-        return await self._visible(await self.service.view.queued(path, limit))
+        page = await self._visible(await self.service.view.queued(path, limit))
+        return replace(page, items=self.concealment.operations(page.items))
 
     async def quotas(self, path: str) -> list[Quota] | None:
         """How much something has, and may have."""
@@ -225,7 +235,8 @@ class Seen:
     async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Listed[Stuck]:
         """What does not come to its end, and what was settled since a time though nobody had reported."""
         below = await self._below(below)
-        return await self._visible(await stuck(self.service.view, below, since, after, limit))
+        page = await self._visible(await stuck(self.service.view, below, since, after, limit))
+        return replace(page, items=self.concealment.stuck(page.items))
 
     # Leases and hosts. Which hosts there are and when each is free is for everybody who may ask at all; whose a lease
     # is, for those who see it.
@@ -292,7 +303,8 @@ class Seen:
 
     async def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Those of some lines that are for the caller."""
-        return await self.service.permission.visible(self.caller, lines, PATH, KIND, _of_line)
+        seen = await self.service.permission.visible(self.caller, lines, PATH, KIND, _of_line)
+        return self.concealment.lines(seen)
 
     async def still(self) -> bool:
         """Whether the caller is still who they were: a stream outlives what it was opened with otherwise."""

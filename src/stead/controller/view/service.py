@@ -17,14 +17,15 @@ from stead.controller.grants import Grants
 from stead.controller.identities import Identities, Member, member_of
 from stead.controller.kinds import Kinds, Registered
 from stead.controller.lanes import ADOPT, not_allowed
-from stead.controller.limits import exceeded
 from stead.controller.looks import Looks
+from stead.controller.machine_disks import DISK
 from stead.controller.registering import Registry, Rejected
 from stead.controller.served import ServedLanes
-from stead.controller.view.acceptance import Taken, answer_of, mismatch, taken, wish_of
+from stead.controller.view.acceptance import Taken, again, answer_of, grown, mismatch, taken, wish_of
 from stead.controller.view.adopting import REMOVE, adopt, remove
-from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse
+from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse, succeeds
 from stead.controller.view.compound import Compound
+from stead.controller.view.disk_requests import explain_disks, onward, wished
 from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
@@ -134,23 +135,35 @@ class Service:
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
         if isinstance(fit, Unfit | Missing):
-            return await self._again(asked, caller) or fit
-        wrong = mismatch(fit, row) or self._grown(fit, row)
+            return await again(self.view, self.admission, asked, caller) or fit
+        wrong = mismatch(fit, row) or grown(self.kinds, fit, row)
         if wrong is not None:
-            return await self._again(asked, caller) or wrong
-        wish = wish_of(fit, caller, row.kind if row is not None else fit.kind, row)
+            return await again(self.view, self.admission, asked, caller) or wrong
+        kind = row.kind if row is not None else fit.kind
+        wish = wish_of(fit, caller, kind, row)
         forbidden = await self._forbidden(fit, caller, row)
         if forbidden is not None:
-            return await self._again(asked, caller) or forbidden
+            return await again(self.view, self.admission, asked, caller) or forbidden
         if (unserved := await self._unserved(wish, row)) is not None:
             before = await self.admission.answered(wish)
             if before is None:
                 await self.admission.reject(wish, unserved)
             return answer_of(before or unserved, wish)
-        answer = await self.admission.ask(wish)
+        if fit.key and kind == DISK and (known := await again(self.view, self.admission, fit, caller)):
+            return known
+        onwards = await wished(self.view, fit, row, caller, self._permitted)
+        if isinstance(onwards, Refusal):
+            await self.admission.reject(wish, onwards)
+        if not isinstance(onwards, Wish):
+            return onwards
+        answer = await self.admission.ask(onwards)
+        if isinstance(answer, NotFound):
+            return Missing(answer.what)
         if isinstance(answer, Refusal):
-            answer = await with_offers(self, answer, asked, caller)
-        return Missing(answer.what) if isinstance(answer, NotFound) else answer_of(answer, wish)
+            about = Asked(onwards.path, onwards.request.action, onwards.kind, onwards.spec)
+            answer = await with_offers(self, answer, about, caller)
+        said = answer_of(answer, onwards)
+        return self.seen(caller).concealment.refusal(said) if isinstance(said, Refusal) else said
 
     async def _forbidden(
         self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
@@ -264,9 +277,10 @@ class Service:
             return taken(answer, tried.action, tried.kind, tried.path)
         if isinstance(answer, NotFound):
             return Missing(answer.what)
-        return await with_offers(
+        refusal = await with_offers(
             self, placed(answer, tried.path), Asked(tried.path, tried.action, tried.kind), caller
         )
+        return self.seen(caller).concealment.refusal(refusal)
 
     async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
         """Whether an action would be let in, and if not, what would help."""
@@ -287,7 +301,10 @@ class Service:
             found = replace(found, remedies=tuple(one for one in found.remedies if one.what != "force"))
         if refusal := await self.lanes_refused(asked, caller, row):
             found = lane_refused(found, refusal)
-        return found if isinstance(may, Caller) else not_permitted(found, may)
+        if not isinstance(may, Caller):
+            return not_permitted(found, may)
+        shown = await explain_disks(found, self.view, asked, row, may, self._permitted)
+        return shown if isinstance(shown, Missing) else self.seen(caller).concealment.explanation(shown)
 
     async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
         """What an action would do, without doing it."""
@@ -297,12 +314,15 @@ class Service:
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
-        if isinstance(fit, Asked) and (no := await self._forbidden(fit, caller, row, dry_run=True)):
+        if isinstance(fit, Unfit | Missing):
+            return fit
+        if no := await self._forbidden(fit, caller, row, dry_run=True):
             return no
-        found = fit if isinstance(fit, Unfit | Missing) else await rehearse(self.view, fit, caller)
+        about = await onward(self.view, fit, row, caller, self._permitted)
+        found = await rehearse(self.view, *about[:2]) if isinstance(about, tuple) else about
         if isinstance(found, Rehearsal) and not (found.joins or found.idle):
             return await self.lanes_refused(asked, caller, row) or found
-        return found
+        return self.seen(caller).concealment.refusal(found) if isinstance(found, Refusal) else found
 
     async def lanes_refused(self, asked: Asked, caller: Caller, row: Row | None) -> Refusal | None:
         """That its namespace may not use a lane of what would be committed, or that no agent has served one."""
@@ -425,21 +445,4 @@ class Service:
         known = self.kinds.knows(row.kind, row.snapshot.state) if row is not None else asked.kind in ("", *self.kinds)
         if not known:
             await self.kinds.fresh()
-        return row
-
-    def _grown(self, asked: Asked, row: Row | None) -> Unfit | None:
-        """That a spec would be too large with what is laid over it."""
-        action = self.kinds[row.kind].action(asked.action) if row is not None and row.kind in self.kinds else None
-        if row is None or action is None or not action.amends:
-            return None
-        return next((Unfit(*found) for found in exceeded(row.path, {**row.spec, **asked.spec})), None)
-
-    async def _again(self, asked: Asked, caller: Caller) -> Taken | Refusal | None:
-        """The answer that was given to the same key: what it was used on may have changed, or be gone, by now."""
-        used = await self.view.store.key(caller.name, asked.key, "") if asked.key else None
-        record = await self.view.store.operation(UUID(used.operation)) if used is not None else None
-        if record is None:
-            return None
-        wish = wish_of(asked, caller, str(record["kind"]))
-        answer = await self.admission.answered(wish)
-        return None if answer is None else answer_of(answer, wish)
+        return None if row is not None and await succeeds(self.view, asked, row) else row

@@ -64,25 +64,6 @@ class Disks:
             machine = self._lead(verb, name, note, member, call)
         return Result(path=member.path, ok=True, facts=_facts(name, machine))
 
-    def for_machine(self, verb: str, member: Member, call: Call) -> Result:
-        """Attach and detach, as asked of the machine: its spec names the disk."""
-        path = spec.read(spec.Machine, member.spec).disk
-        found = self._pool.by_path(NOTES, path) if isinstance(path, str) else None
-        if found is None:
-            raise Permanent(f"there is no disk {path} here")
-        name, _ = found
-        with self._pool.hold(KIND, name, call.until):
-            note = self._pool.note(NOTES, name)
-            if note is None:
-                raise Permanent(f"there is no disk {path} here")
-            if verb == "attach-disk":
-                _, facts = self._attach(name, note, name_of(member), call)
-                return Result(path=member.path, ok=True, facts=facts)
-            self._detach(name, note, call)
-        with self._pool.hold(machines.KIND, name_of(member), call.until):
-            domain = self._machines.find(name_of(member), call)
-        return Result(path=member.path, ok=True, facts=machines.facts(name_of(member), domain))
-
     def look(self, member: Member, call: Call) -> Seen:
         """How one disk is."""
         name = name_of(member)
@@ -148,7 +129,7 @@ class Disks:
             return ""
         machine = self._attached(name, note, call)
         if verb == "delete":
-            if note.mark == TO_BE_DELETED or (machine and not note.mark):
+            if machine and note.mark != DELETED:
                 raise Permanent(f"it is attached to {machine}, and has to be detached first")
             self._sign(name, note, DELETED)
         elif verb == "delete-with-machine":

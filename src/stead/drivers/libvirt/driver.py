@@ -26,7 +26,6 @@ from stead.drivers.base import (
     TryAgain,
     check_batch,
 )
-from stead.drivers.libvirt import machines
 from stead.drivers.libvirt.attaching import Attaching
 from stead.drivers.libvirt.cloudspaces import Cloudspaces
 from stead.drivers.libvirt.disks import Disks
@@ -59,32 +58,6 @@ class Keeper(Protocol):
         """What is there."""
 
 
-class WithDisks:
-    """Machines, and those of their verbs that are about disks."""
-
-    kind = machines.KIND
-    _disks = frozenset({"attach-disk", "detach-disk"})
-
-    def __init__(self, own: Machines, disks: Disks) -> None:
-        self._own = own
-        self._others = disks
-        self.verbs = own.verbs | self._disks
-
-    def do(self, verb: str, member: Member, order: str, call: Call) -> Result:
-        """By whoever it is for."""
-        if verb in self._disks:
-            return self._others.for_machine(verb, member, call)
-        return self._own.do(verb, member, order, call)
-
-    def look(self, member: Member, call: Call) -> Seen:
-        """As machines are looked at."""
-        return self._own.look(member, call)
-
-    def all(self, call: Call) -> list[Found]:
-        """The machines."""
-        return self._own.all(call)
-
-
 def from_config(config: Mapping[str, Any]) -> LibvirtDriver:
     """For the registry."""
     try:
@@ -104,7 +77,7 @@ class LibvirtDriver:
         own = Machines(config, self._nodes, pool, images)
         disks = Disks(pool, own, Attaching(config.hypervisor))
         keepers: list[Keeper] = [
-            WithDisks(own, disks),
+            own,
             disks,
             Cloudspaces(self._nodes, pool),
             images,

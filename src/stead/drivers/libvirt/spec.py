@@ -24,9 +24,8 @@ class Machine(Struct, frozen=True, kw_only=True):
     """MiB."""
     image: str = ""
     """The path of the image that its first disk is a copy of."""
-    disk: Size | str | None = None
-    """MiB of its first disk, where that is larger than its image, or where there is none. For the verbs that attach
-    and detach: the path of a disk."""
+    disk: Size | None = None
+    """MiB of its first disk, where that is larger than its image, or where there is none."""
     kernel: str = ""
     """With which it is booted, and not from its disk: a file on every node."""
     initrd: str = ""

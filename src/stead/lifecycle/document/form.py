@@ -191,6 +191,10 @@ class ActionForm(_Form):
     leaves_out: Flag = Field(
         False, description="For a group: members that are claimed by others are skipped, instead of a conflict."
     )
+    claims: NameOrNone = Field(
+        "",
+        description="The field of spec or facts with the path of another object that the action claims as well.",
+    )
     needs_reason: Flag = Field(False, description="A request has to say why; the journal keeps it.")
 
     def row(self) -> Action:

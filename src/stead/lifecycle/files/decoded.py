@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from stead.lifecycle.files.problems import Problem
 
@@ -13,10 +14,19 @@ NAME = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$")
+_TYPES = re.compile(r"^Expected `(?P<wanted>\w+(?: \| \w+)*)`, got `(?P<got>\w+)`$")
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "array": "a list",
+    "object": "a mapping",
+    "bool": "true or false",
+    "null": "nothing",
+}
 _SAYS = (
     (re.compile(r"^Object missing required field `(.*)`$"), r"it needs \1"),
     (re.compile(rf"^Expected `str` matching regex '{re.escape(NAME)}'$"), "a name has a-z, 0-9 and dashes"),
-    (re.compile(r"^Expected `(?:int|array|object|str)(?: \| null)?`, got `(.*)`$"), r"\1 does not fit here"),
     (re.compile(r"^Expected `int` (.=) ([\d.]+)$"), r"it has to be \1 \2"),
     (re.compile(r"^Expected `array` of length >= 1$"), "there has to be one at least"),
 )
@@ -31,12 +41,17 @@ class Wrong(ValueError):
         self.problems = tuple(problems)
 
 
-def decoded(message: str, fields: Iterable[str]) -> Problem:
-    """What the decoder says, and which of the fields may have been meant."""
+def decoded(message: str, fields: Iterable[str], shapes: Mapping[str, str] = MappingProxyType({})) -> Problem:
+    """What the decoder says, and which of the fields may have been meant; `shapes` are examples of fields."""
     found = _AT.search(message)
     at = tuple(name or int(index) for name, index in _STEP.findall(found["path"] if found else ""))
     says = _AT.sub("", message)
     unknown = _UNKNOWN.match(says)
+    if types := _TYPES.match(says):
+        wanted = " or ".join(_WORDS.get(word, word) for word in types["wanted"].split(" | ") if word != "null")
+        shape = shapes.get(str(at[-1])) if at else None
+        example = f", such as {shape}" if shape else ""
+        says = f"expected {wanted}{example}, not {_WORDS.get(types['got'], types['got'])}"
     for pattern, ours in _SAYS:
         says = pattern.sub(ours, says)
     if unknown:

@@ -109,6 +109,12 @@ BEGIN
 
     -- Those that are not there yet.
     IF array_position(ids, NULL) IS NOT NULL AND NOT (whole AND cardinality(bad) > 0) THEN
+        -- Each takes the place of what is gone for good, if that is still what was read.
+        IF EXISTS (SELECT FROM unnest(extras) e WHERE e ? 'instead') THEN
+            DELETE FROM resources r USING unnest(ids, extras) WITH ORDINALITY AS u (id, extra, n)
+             WHERE u.id IS NULL AND u.n <> ALL (bad) AND r.id = (u.extra -> 'instead' ->> 'id')::bigint
+               AND r.version = (u.extra -> 'instead' ->> 'version')::bigint AND r.operation IS NULL;
+        END IF;
         INSERT INTO resources (path, kind, state, fence, lane, token, spec, revision)
         SELECT u.extra ->> 'path', (ts[u.t]).kind, '', (u.extra ->> 'fence')::bigint, u.extra ->> 'lane',
                (u.extra ->> 'token')::uuid, u.extra -> 'spec', (u.extra ->> 'fence')::bigint

@@ -20,6 +20,7 @@ from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Request
 from stead.store import Store
 from stead.store.change import Written
+from stead.store.connections import Connections
 from stead.store.store import speak_json
 
 RACES = 10_000
@@ -118,7 +119,7 @@ async def test_a_single_action_takes_at_most_three_statements(migrated: str, key
         await speak_json(connection)
         connection.add_query_logger(lambda query: asked.append(query.query))
 
-    async with asyncpg.create_pool(migrated, min_size=1, max_size=1, init=listen) as pool:
+    async with Connections(migrated, 1, listen) as pool:
         admission = Admission(Mover(Store(pool), KINDS, time.time))
         await admission.ask(wish("/warm"))  # types are looked up once per connection
         asked.clear()

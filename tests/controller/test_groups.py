@@ -26,6 +26,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
 from stead.store.change import Custody, Written
+from stead.store.connections import Connections
 from stead.store.store import speak_json
 from tests import errands
 
@@ -219,7 +220,7 @@ async def test_a_large_group_costs_few_statements(migrated: str) -> None:
         await speak_json(connection)
         connection.add_query_logger(lambda query: asked.append(query.query))
 
-    async with asyncpg.create_pool(migrated, min_size=1, max_size=1, init=listen) as pool:
+    async with Connections(migrated, 1, listen) as pool:
         e = Engine(Store(pool))
         await e.make(["Running"] * 1000)
         await e.ask("reboot")  # types are looked up once per connection

@@ -334,8 +334,8 @@ HELP: Mapping[str, Help] = {
         "yes",
     ),
     "unavailable": Help(
-        "The database does not answer. Nothing was done, or nobody can say.",
-        "Send the same request under the same idempotency key: it is let in once.",
+        "The database has not answered for 4 s, is read-only, or has no space left. A change may have been made.",
+        "Send the same request with the same idempotency key: it is accepted once.",
         "yes",
     ),
     "fault": Help(

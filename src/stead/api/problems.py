@@ -18,7 +18,17 @@ from starlette.exceptions import HTTPException
 
 from stead.api.codes import TITLES
 from stead.api.models import Holder, Reason
-from stead.controller.view import AWAY, InArchive, Missing, NotPermitted, Outdated, Refusal, Rejected, Unfit
+from stead.controller.view import (
+    AWAY,
+    InArchive,
+    Missing,
+    NotPermitted,
+    Outdated,
+    Refusal,
+    Rejected,
+    Unfit,
+    unavailability,
+)
 from stead.controller.view.refusals import Refusals
 
 log = logging.getLogger(__name__)
@@ -28,6 +38,7 @@ DIALECT = "/tumblebug/"
 """Under which clients look for a `message`."""
 LEASES = "/blazar/"
 """Under which clients look for an `error_message`, and know 400 and not 422."""
+REPEAT = "if this was a change, it may have been made or not: repeat it with the same Idempotency-Key"
 RETRY = 2
 """Seconds after which asking again makes sense when the database is away."""
 
@@ -175,9 +186,8 @@ def install(app: FastAPI, refusals: Refusals) -> None:
         return respond(request, error)
 
     async def away(request: Request, error: Exception) -> Response:
-        log.warning("request %s: the database is away: %r", request_id(request), error)
-        says = "nothing was done, or nobody can say; the same request under the same key is safe to repeat"
-        return respond(request, Trouble("unavailable", says, retry_after=RETRY))
+        log.warning("request %s: the database is unavailable: %r", request_id(request), error)
+        return respond(request, Trouble("unavailable", f"{unavailability(error)}; {REPEAT}", retry_after=RETRY))
 
     for kind in AWAY:
         app.add_exception_handler(kind, away)

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 import asyncpg
 
 from stead.origin import parts
+from stead.store.connections import Connections
 
 _SQL = files("stead.store") / "sql"
 
@@ -22,7 +23,7 @@ def statement(name: str) -> str:
 class Statements:
     """Runs statements by their names."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(self, pool: Connections) -> None:
         self._pool = pool
         self._statements: dict[str, str] = {}
 
@@ -42,9 +43,9 @@ class Statements:
             self._pool.acquire() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
-            yield self._on(cast("asyncpg.Pool[asyncpg.Record]", connection))
+            yield self._on(cast("Connections", connection))
 
-    def _on(self, pool: asyncpg.Pool[asyncpg.Record]) -> Self:
+    def _on(self, pool: Connections) -> Self:
         """The same statements, on another pool or on one connection."""
         return type(self)(pool)
 

@@ -21,6 +21,7 @@ from stead.store.attachments import Attachments
 from stead.store.audit import Audits
 from stead.store.brief import Brief, brief_of
 from stead.store.change import LANE, Change, Conflict, Expansion, Written, conflict_of
+from stead.store.connections import Connections
 from stead.store.days import Days
 from stead.store.durations import Durations
 from stead.store.groups import Groups
@@ -44,9 +45,6 @@ _encode = msgspec.json.Encoder().encode
 
 MOST_MEMBERS = 100
 """Members in one order: as many as one call to a provider usually takes."""
-
-SETTINGS = {"jit": "off"}
-"""Statements are many and short: compiling one takes longer than running it a thousand times."""
 
 TOO_LATE = "ST001"
 """What the commit function says where all was to be written or nothing, and something had changed."""
@@ -104,12 +102,12 @@ class Store(
 ):
     """All statements, on a pool of connections."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], known: Incarnation | None = None) -> None:
+    def __init__(self, pool: Connections, known: Incarnation | None = None) -> None:
         super().__init__(pool)
         self._known = known or Incarnation()
         self._read = Together(self._read_each, 100)
 
-    def _on(self, pool: asyncpg.Pool[asyncpg.Record]) -> Self:
+    def _on(self, pool: Connections) -> Self:
         return type(self)(pool, self._known)
 
     @classmethod
@@ -126,9 +124,7 @@ class Store(
                 raise Follower("the database server follows another, and takes no changes") from error
             known.now = met or known.now  # none where there is no cell yet
 
-        async with asyncpg.create_pool(
-            dsn, min_size=1, max_size=connections, init=meet, reset=_nothing, server_settings=SETTINGS
-        ) as pool:
+        async with Connections(dsn, connections, meet) as pool:
             store = cls(pool, known)
             await store.cell()
             yield store
@@ -140,8 +136,12 @@ class Store(
 
     def connections(self) -> tuple[int, int, int]:
         """To the database: in use, idle, and how many there may be."""
-        size, idle = self._pool.get_size(), self._pool.get_idle_size()
-        return size - idle, idle, self._pool.get_max_size()
+        return self._pool.counts()
+
+    @property
+    def trouble(self) -> str:
+        """What keeps the database from being used; empty if nothing does."""
+        return self._pool.trouble
 
     # Resources
 
@@ -431,10 +431,6 @@ def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:
 
 class Follower(ConnectionError):
     """The way to the database leads to a server that follows another: in a moment it leads elsewhere."""
-
-
-async def _nothing(_: asyncpg.Connection[asyncpg.Record]) -> None:
-    """No statement leaves anything behind on its connection, so there is nothing to reset."""
 
 
 async def speak_json(connection: asyncpg.Connection[asyncpg.Record]) -> None:

@@ -9,7 +9,7 @@ from stead.controller.view.acceptance import Taken
 from stead.controller.view.archived import InArchive, not_after, not_before
 from stead.controller.view.logs import Silent, Written
 from stead.controller.view.permission import NotPermitted
-from stead.controller.view.reading import AWAY, View
+from stead.controller.view.reading import View
 from stead.controller.view.seen import Seen
 from stead.controller.view.service import Check, Service
 from stead.controller.view.standing import Picture, Standing
@@ -32,6 +32,7 @@ from stead.controller.view.things import (
     Truth,
     Unfit,
 )
+from stead.controller.view.unavailable import AWAY, unavailability
 from stead.lifecycle.decision import Refusal
 from stead.store.audit import NotArchived
 
@@ -79,4 +80,5 @@ __all__ = [
     "Written",
     "not_after",
     "not_before",
+    "unavailability",
 ]

@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
 from stead.controller.counting import amounts
 from stead.controller.kinds import Made, live
 from stead.controller.trails import KEPT
@@ -41,17 +39,6 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import BACK, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.pages import MAX_PAGE_BYTES, size_of
-
-AWAY: tuple[type[Exception], ...] = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InterfaceError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.ReadOnlySQLTransactionError,  # it has just given its place to another
-    OSError,
-    TimeoutError,
-)
-"""How it shows that the database cannot be reached: nothing is wrong with what was asked."""
 
 THERE = 30.0
 """Seconds for which an agent counts as there after it was heard of; it says so every ten."""
@@ -84,7 +71,9 @@ class View:
         return self._healths()
 
     async def ping(self) -> None:
-        """Raises where the database does not answer."""
+        """Raises where the database does not answer, or takes no changes."""
+        if self.store.trouble:
+            raise ConnectionError(self.store.trouble)
         await self.store.paths(None, "/", "", 1)
 
     # Resources

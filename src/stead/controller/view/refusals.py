@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stead.controller.view.reading import AWAY
+from stead.controller.view.unavailable import AWAY
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.rows import Actor
 from stead.origin import HERE, Origin

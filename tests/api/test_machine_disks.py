@@ -75,6 +75,8 @@ def ways(space: Space) -> list[tuple[str, str, str, dict[str, Any]]]:
     return [
         (space.disk, "assign", "ADDING_DISK", {"kind": "disk", "lane": "dc.1", "spec": {"size": 8, **by_disk}}),
         (space.disk, "detach", "DETACHING_DISK", {}),
+        (space.disk, "attach", "ATTACHING_DISK", {}),
+        (space.disk, "detach", "DETACHING_DISK", {}),
         (space.disk, "attach", "ATTACHING_DISK", {"spec": by_disk}),
         (space.machine, "detach-disk", "DETACHING_DISK", {"spec": {"disk": "data"}}),
         (space.machine, "attach-disk", "ATTACHING_DISK", {"spec": {"disk": space.disk}}),

@@ -234,6 +234,17 @@ class DatacenterConformance:
             await act(driver, "destroy", each)
         assert await driver.inventory() == []
 
+    async def test_disk_is_attached_and_detached_in_every_state_of_a_machine(
+        self, driver: Driver, world: DatacenterWorld
+    ) -> None:
+        machine = await deployed(driver, world)
+        disk = await act(driver, "create", world.member(DISK, size=4, machine=machine.path))
+        for verb, state in (("pause", PAUSED), ("resume", RUNNING), ("stop", HALTED)):
+            await act(driver, verb, machine)
+            for change, targets in (("attach", ["vdb"]), ("detach", [])):
+                disk = await act(driver, change, disk)
+                assert (await look(driver, machine), await world.disks(machine)) == ([state], targets)
+
     async def test_disks_lie_in_the_bin_alone_or_with_their_machine(
         self, driver: Driver, world: DatacenterWorld
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -82,6 +83,9 @@ async def datacenter(dsn: str, server: Nats, world: LibvirtWorld) -> AsyncIterat
             Stead("agent", "run", *bus, *agent(world), "--name", "a1"),
         ):
             async with Client(_address(one)) as client, Client(_address(two)) as other:
+                async with asyncio.timeout(60):  # deadline: a process starts in seconds
+                    while not [lane async for lane in client.lanes() if any(agent.there for agent in lane.agents)]:
+                        await asyncio.sleep(0.05)
                 yield Datacenter(world, client, other, orders)
     finally:
         await listener.close()

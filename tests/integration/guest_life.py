@@ -20,6 +20,7 @@ from tests.drivers.libvirt_world import LibvirtWorld
 from tests.integration.datacenter import LANE, Datacenter, Orders
 
 ACCOUNT, SPACE, MACHINE, DISK = "/acme", "/acme/space", "/acme/space/web", "/acme/space/data"
+MORE = "/acme/space/more"
 N1, N2 = "/dc/n1", "/dc/n2"
 
 PATIENCE = 60.0
@@ -90,17 +91,23 @@ class Life:
         await (await self.itself()).goes_on()
 
     async def get_a_disk_and_lose_it(self) -> None:
-        """While it runs; and it gets the disk again."""
+        """While it runs; and it gets the disk again. The disk is asked, and then the machine: it is all the same."""
         await self.disk("assign", "ADDING_DISK", kind="disk", lane=LANE, spec={"size": 8, "machine": MACHINE})
         await self.has_disk("ASSIGNING", "ASSIGNED", 1)
-        await self.disk("detach", "DETACHING_DISK")
-        await self.has_disk("DETACHING", "CREATED", 0)
-        await self.disk("attach", "ATTACHING_DISK")
-        await self.has_disk("ATTACHING", "ASSIGNED", 1)
+        of_machine: dict[str, Any] = {"spec": {"disk": "data"}}
+        for detach, attach, asked, said in (
+            ("detach", "attach", DISK, {}),
+            ("detach-disk", "attach-disk", MACHINE, of_machine),
+        ):
+            await self.disk(detach, "DETACHING_DISK", asked, **said)
+            await self.has_disk("DETACHING", "CREATED", 0)
+            await self.disk(attach, "ATTACHING_DISK", asked, **said)
+            await self.has_disk("ATTACHING", "ASSIGNED", 1)
 
     async def lie_in_the_bin(self) -> None:
         """It is stopped, deleted together with its disk, restored with it, and started."""
         await self.machine("stop", "STOPPING", "HALTED")
+        await self.get_another_disk_while_it_is_halted()
         await self.machine("delete", "DELETING", "DELETED", there="HALTED", verbs=["stop", "delete"])
         await self.goes_through(DISK, "DELETING", "TOBEDELETED")
         await self.machine("restore", "RESTORING", "HALTED")
@@ -108,6 +115,17 @@ class Life:
         await self.machine("start", "STARTING", "RUNNING")
         await (await self.itself()).has_booted(2)
         await (await self.itself()).has_disks(1)
+
+    async def get_another_disk_while_it_is_halted(self) -> None:
+        """By the machine; and it loses the disk for good."""
+        said = {"spec": {"disk": "more", "size": 8}}
+        for action, meanwhile, asked, disks in (
+            ("add-disk", "ADDING_DISK", MACHINE, 2),
+            ("destroy", "DETACHING_DISK", MORE, 1),
+        ):
+            await self.disk(action, meanwhile, asked, "HALTED", **(said if asked == MACHINE else {}))
+            assert len(await asyncio.to_thread(self.world.targets, await self.name())) == disks
+        assert await self.state(MORE) == "DESTROYED"
 
     async def move_while_somebody_stops_it(self) -> None:
         """Its node is put in maintenance. The other one takes its time to answer, so that there is some to ask in."""
@@ -154,12 +172,14 @@ class Life:
         await self.goes_through(MACHINE, moving, state)
         await self.is_on("n1", there or state)
 
-    async def disk(self, action: str, meanwhile: str, **wishes: Any) -> None:
+    async def disk(
+        self, action: str, meanwhile: str, path: str = DISK, state: str = "RUNNING", **wishes: Any
+    ) -> None:
         """Have something done to the machine's disk: an operation of the machine, whose state shows it."""
-        asked = await self.begun(DISK, action, **wishes)
+        asked = await self.begun(path, action, **wishes)
         ended = await self.other.wait(asked, PATIENCE)
         assert (ended.outcome, ended.path) == ("done", MACHINE), ended
-        await self.goes_through(MACHINE, meanwhile, "RUNNING")
+        await self.goes_through(MACHINE, meanwhile, state)
 
     async def done(self, path: str, action: str, *, verbs: list[str] | None = None, **wishes: Any) -> None:
         """Have something done, for which agents get one order, unless they get others."""

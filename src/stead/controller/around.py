@@ -73,13 +73,30 @@ def place_of(lifecycle: Lifecycle, name: str, path: str, spec: Spec) -> str:
 
 
 def claimed_too(lifecycle: Lifecycle, name: str, row: Row, spec: Spec) -> str:
-    """The path of the other object that an action claims: as requested, else as observed, else as meant."""
+    """The path of the other object that an action claims."""
     action = lifecycle.action(name)
-    if action is None or not action.claims:
-        return ""
-    said = (spec, row.facts or {}, row.spec)
-    named = next((part[action.claims] for part in said if action.claims in part), None)
-    return named if isinstance(named, str) and PATH.fullmatch(named) and named != row.path else ""
+    named = related(lifecycle, name, action.claims, row, spec) if action is not None and action.claims else ""
+    return named if PATH.fullmatch(named) and named != row.path else ""
+
+
+def related(lifecycle: Lifecycle, name: str, field: str, row: Row, spec: Spec) -> str:
+    """The path of the object that a field names: as requested, else as observed, else as in the spec.
+
+    An action that brings a spec leads to what the spec says, whatever was observed: a detached disk is attached to no
+    machine, and is to be attached to that of its spec. A fact that is a bare name does not count.
+    """
+    action, facts = lifecycle.action(name), row.facts or {}
+    if field in spec:
+        named = spec[field]
+    elif field in facts and not (action is not None and action.respec) and _says(facts[field]):
+        named = facts[field]
+    else:
+        named = row.spec.get(field)
+    return named if isinstance(named, str) else ""
+
+
+def _says(fact: object) -> bool:
+    return fact is None or PATH.fullmatch(str(fact)) is not None
 
 
 async def _claim_too(store: Store, rows: dict[str, Row], path: str, also: str) -> None:
@@ -169,20 +186,11 @@ def _places(lifecycle: Lifecycle, row: Row, request: Request, spec: Spec) -> lis
         if need.only and request.action not in need.only:
             continue
         if need.named:
-            named = _named(need.named, row, spec)
+            named = related(lifecycle, request.action, need.named, row, spec)
             found.append((need, [named] if named else []))
         elif request.actor is not Actor.CONTROLLER:
             found.append((need, ancestors(row.path)))
     return found
-
-
-def _named(field: str, row: Row, spec: Spec) -> str:
-    """The path that a field has: as requested, else as observed, else as in the spec. A fact may be a bare name."""
-    known = row.facts or {}
-    if field not in spec and field in known and (known[field] is None or PATH.fullmatch(str(known[field]))):
-        return str(known[field] or "")
-    named = {**row.spec, **spec}.get(field)
-    return named if isinstance(named, str) else ""
 
 
 def _in_place(row: Row, places: Sequence[tuple[Need, Sequence[str]]], states: Mapping[str, tuple[str, str]]) -> Row:

@@ -38,10 +38,9 @@ STATES = {"ADDING_DISK": "add-disk", "ATTACHING_DISK": "attach-disk", "DETACHING
 GONE = ("DESTROYED", "MODELED")
 
 
-def machine_of(row: Row, spec: Mapping[str, Any]) -> str:
-    """The machine that a disk is, or is to be, attached to: as requested, else as observed, else as in its spec."""
-    facts = row.facts or {}
-    named = next((said[MACHINE] for said in (spec, facts, row.spec) if MACHINE in said), None)
+def machine_of(row: Row) -> str:
+    """The machine that a disk is attached to: as observed, else as in its spec."""
+    named = next((said[MACHINE] for said in (row.facts or {}, row.spec) if MACHINE in said), None)
     return named if isinstance(named, str) else ""
 
 
@@ -85,7 +84,7 @@ class MachineDisks:
             return Waits(f"{running.action} of {path} is in progress")
         if bad := (await self.asked.bad()).get(path):
             return Failed(f"{path}{await self.asked.why(bad[-1]) or f' is {state}'}")
-        if _reached(record["action"], asks, state, machine_of(disk, {}) if disk is not None else "", row.path):
+        if _reached(record["action"], asks, state, machine_of(disk) if disk is not None else "", row.path):
             return Done()
         if state not in asks:
             return Failed(f"{path} is {state}")

@@ -47,7 +47,8 @@ async def via_machine(
     if action is None or asked.force or asked.hold:
         return None
     row = row or new_row(view, DISK, asked)
-    machine = await view.store.read(machine_of(row, asked.spec))
+    named = around.related(view.kinds[DISK], asked.action, MACHINE, row, asked.spec)
+    machine = await view.store.read(named)
     if machine is None or machine.kind != MACHINE or asked.lane not in ("", machine.lane):
         return None
     if asked.action not in ATTACHES and not _acts(view, machine, action):
@@ -87,8 +88,8 @@ async def of_machine(view: View, asked: Asked, row: Row | None, caller: Caller) 
     verb = asks.get(state) or next(iter(asks.values()))
     if disk is None and asked.action != "add-disk":
         return Unfit("spec.disk", f"there is no disk {path}")
-    if disk is not None and asked.action == "detach-disk" and machine_of(disk, {}) not in ("", row.path):
-        return Unfit("spec.disk", f"{path} is attached to {machine_of(disk, {})}, not to {row.path}")
+    if disk is not None and asked.action == "detach-disk" and machine_of(disk) not in ("", row.path):
+        return Unfit("spec.disk", f"{path} is attached to {machine_of(disk)}, not to {row.path}")
     own = Asked(path, verb, DISK, {**spec_of_disk(asked.spec), MACHINE: row.path}, row.lane)
     return await _rejected(view, disk or new_row(view, DISK, own), own, caller) or asked
 

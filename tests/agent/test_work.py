@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from stead.agent import work
-from stead.agent.work import TRIES, Work
+from stead.agent.work import TRIES, Work, members_of
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import MOVING, Member, Permanent, Result, Seen
 from stead.drivers.sim.driver import SimDriver
@@ -83,6 +83,9 @@ class GettingOn(SimDriver):
         self.made += 1
         return [msgspec.structs.replace(self.left[min(self.made, len(self.left)) - 1], path=m.path) for m in members]
 
+    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+        return [Seen(path=member.path, state="Running") for member in members]
+
 
 ON = Result(path="", ok=True, again=True)
 FULL = Result(path="", ok=False, permanent=False, retry_after=0.01, error="no room")
@@ -103,9 +106,9 @@ async def test_who_gets_on_is_called_for_again_without_end() -> None:
 
 async def test_who_does_not_get_on_is_given_up_all_the_same() -> None:
     made, said = await calls_for(*[ON] * 10, FULL)
-    assert (made, said.kind, said.error) == (10 + TRIES, "failed", "no room")
+    assert (made, said.kind, said.error) == (10 + TRIES, "declined", "no room")
     made, said = await calls_for(FULL, FULL, FULL, ON, FULL)  # who got on begins to count anew
-    assert (made, said.kind) == (4 + TRIES, "failed")
+    assert (made, said.kind) == (4 + TRIES, "declined")
 
 
 async def test_who_gets_on_is_called_for_no_longer_than_custody_lasts() -> None:
@@ -179,3 +182,58 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
 async def test_a_look_at_what_the_driver_never_made_has_an_answer(driver: SimDriver, member: Member) -> None:
     with pytest.raises(Permanent):
         await Work(driver).look([member])
+
+
+async def test_a_provider_that_cannot_be_reached_in_time_declines_the_order(
+    driver: SimDriver, world: SimWorld
+) -> None:
+    member = await made(driver, world)
+    away = world.driver(url="http://127.0.0.1:9")
+    try:
+        (result,) = await said(away, "suspend", member)
+    finally:
+        await away.close()
+    assert (result.kind, result.error) == ("declined", "the provider cannot be reached")
+
+
+async def test_what_may_have_been_done_before_a_rejection_is_left_unsaid(driver: SimDriver, world: SimWorld) -> None:
+    member = await made(driver, world)
+    await world.fault(kind="lost", verb="suspend", times=1)
+    doing = asyncio.create_task(said(driver, "suspend", member))
+    while not await world.calls("suspend"):
+        await asyncio.sleep(0.02)
+    await world.fault(kind="fail", verb="suspend", status=403, code="UnauthorizedOperation")
+    assert await doing == []
+    assert await world.calls("suspend") == 2
+
+
+async def test_a_creation_that_is_rejected_has_not_begun(driver: SimDriver, world: SimWorld) -> None:
+    await world.reject()
+    one = world.member()
+    (result,) = await said(driver, "create", OrderMember(one.path, FENCE, one.token, dict(one.spec)))
+    assert result.kind == "declined"
+
+
+async def test_members_that_are_rejected_are_declined_and_the_others_done(driver: SimDriver, world: SimWorld) -> None:
+    members = [await made(driver, world) for _ in range(2)]
+    await world.fault(
+        kind="fail", verb="suspend", members=True, tokens=[members[0].token], code="Rejected", status=400
+    )
+    order = Order(1, "aws.a", "vm", "suspend", "t.suspend", "op", 1, members, 0.0)
+    fences = {member.path: FENCE for member in members}
+    results = await Work(driver).do(order, fences, lambda: None)
+    assert [result.kind for result in results] == ["declined", "done"]
+
+
+async def test_what_is_on_its_way_after_a_rejection_is_left_unsaid(driver: SimDriver, world: SimWorld) -> None:
+    member = await made(driver, world)
+    await world.fault(kind="slow", seconds=60)
+    await driver.perform("terminate", members_of([member]), "by another")
+    await world.heal()
+    assert await said(driver, "suspend", member) == []
+
+
+async def test_what_is_gone_when_it_is_asked_for_is_left_unsaid(driver: SimDriver, world: SimWorld) -> None:
+    member = await made(driver, world)
+    await world.drift("delete", tokens=[member.token])
+    assert await said(driver, "suspend", member) == []

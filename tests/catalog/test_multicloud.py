@@ -11,6 +11,7 @@ from stead.lifecycle.events import Children, Due, Report, Request
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import OnPartial, Operation, Phase, Snapshot
 from tests.catalog.asking import IDLE, JOIN, NO, ask, ask_meanwhile, misjudged, under_way
+from tests.catalog.declined import DECLINED
 from tests.catalog.tables import (
     coded,
     differences,
@@ -150,6 +151,7 @@ def test_a_vm_has_the_statuses_of_the_table_each_in_its_class() -> None:
 @pytest.mark.req("S0-02", "S0-05", "S0-06")
 def test_a_vm_makes_the_moves_of_the_diagram_and_no_other() -> None:
     assert differences("vm", rows(VM)) == []
+    assert coded("vm", [Trigger.DECLINED]) == rows(DECLINED)
 
 
 @pytest.mark.req("S0-02")

@@ -85,7 +85,10 @@ async def test_an_infrastructure_from_its_file_to_its_end(
         await stead.done("subgroup", "scale", "shop/web/front", "--by", "-3")
         assert (await stead.done("mci", "status", "shop/web")).startswith("shop/web  Running:2 (R:2/2)")
 
-        await stead.worlds["gcp"].fault(kind="fail", verb="reboot", members=True, code="Broken", times=1)
+        gcp = stead.worlds["gcp"]
+        (back,) = (await gcp.get(f"gcp/{gcp.region}/instances"))["instances"]
+        await gcp.drift("break", ids=[back["id"]])
+        await gcp.fault(kind="fail", verb="reboot", members=True, code="Broken", times=1)
         failed = await stead("mci", "reboot", "shop/web")
         assert failed.code == Code.FAILED
         assert "1 failed; see: stead operation members" in failed.err

@@ -94,10 +94,10 @@ async def test_of_whom_nobody_can_say(
     migrated: str, nats_server: Nats, world: SimWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with whole(migrated, nats_server, world, monkeypatch) as w:
-        await world.fault(kind="fail", verb="suspend", status=400)
+        await w.drift("break", PATHS[0])
         await ask(w.one, world, "suspend", PATHS[0])
         await settled(w.one, "Failed", PATHS[0])
-        await world.heal()
+        await w.drift("start", PATHS[0])
         await world.fault(kind="slow", seconds=60)
         await ask(w.one, world, "suspend", PATHS[1])
         await until(partial(w.worked_on, PATHS[1]))

@@ -116,9 +116,10 @@ async def test_a_state_that_says_nothing_of_the_provider(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld
 ) -> None:
     async with several(migrated, nats_server, cell, world, 1) as (one, asked):
-        await world.fault(kind="fail", verb="suspend", status=400)
+        await world.drift("break", tokens=[await token(one, PATH)])
         await ask(one, world, "suspend")
         await settled(one, "Failed")
+        await world.drift("start", tokens=[await token(one, PATH)])
         (found,) = await every(asked)
         assert (found.believed, found.expects, found.seen) == ("Failed", "", "Running")
         assert (found.agrees, found.why) == (None, "unsaid")

@@ -77,6 +77,9 @@ class SimWorld:
     async def lose_reply(self, verb: str) -> None:
         await self.fault(kind="lost", verb=verb, times=1)
 
+    async def reject(self) -> None:
+        await self.fault(kind="fail", status=403, code="UnauthorizedOperation")
+
     async def throttle(self, after: float) -> None:
         await self.fault(kind="throttle", retry_after=after)
 

@@ -8,6 +8,7 @@ provider does not have is left out by overriding its test, with the reason.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,7 +18,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from stead.agent.inventory import Owned, strays
-from stead.bus.messages import OrderMember
+from stead.agent.work import TRIES, Work
+from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.controller.view.adopting import token_of
 from stead.drivers import guard
 from stead.drivers.base import MOVING, PROBE, Driver, Member, Permanent, Result, Seen, Throttled, TryAgain, batches
@@ -73,6 +75,9 @@ class World(Protocol):
     async def lose_reply(self, verb: str) -> None:
         """The next call of that verb is carried out, and its answer gets lost."""
 
+    async def reject(self) -> None:
+        """No call is carried out: who makes it is not allowed to."""
+
     async def throttle(self, after: float) -> None:
         """Every call is turned away, to come again after so many seconds."""
 
@@ -109,6 +114,13 @@ async def perform(driver: Driver, verb: str, members: Sequence[Member], order: s
     for batch in batches(members, driver.batch_limit(verb)):
         results += await driver.perform(verb, batch, order)
     return results
+
+
+async def carried_out(driver: Driver, verb: str, member: Member, within: float = 0.0) -> list[ReportResult]:
+    """What an agent reports of an order whose state times out within so many seconds."""
+    told = OrderMember(member.path, FIRST, member.token, dict(member.spec), dict(member.facts))
+    order = Order(1, "lab.a", "vm", verb, f"order-{verb}", "op", 1, [told], time.time() + within)
+    return await Work(driver).do(order, {member.path: FIRST}, lambda: None)
 
 
 def known(members: list[Member], results: list[Result]) -> list[Member]:
@@ -254,6 +266,36 @@ class Conformance:
             assert not raised.value.unknown
         await world.heal()
         assert await look(driver, new, *made) == [ABSENT, "Running"]
+
+    async def test_what_is_rejected_is_declined_and_leaves_all_as_it_was(self, driver: Driver, world: World) -> None:
+        (made,) = await create(driver, world)
+        await world.reject()
+        for verb in ("suspend", "reboot", "terminate"):
+            (said,) = await carried_out(driver, verb, made)
+            assert (said.kind, bool(said.error)) == ("declined", True)
+        await world.heal()
+        assert await look(driver, made) == ["Running"]
+
+    async def test_throttling_past_the_timeout_is_declined_and_leaves_all_as_it_was(
+        self, driver: Driver, world: World
+    ) -> None:
+        (made,) = await create(driver, world)
+        await world.throttle(0.1)
+        (said,) = await carried_out(driver, "suspend", made)
+        assert (said.kind, bool(said.error)) == ("declined", True)
+        await world.heal()
+        assert await look(driver, made) == ["Running"]
+
+    async def test_throttling_that_ends_in_time_is_outlasted(self, driver: Driver, world: World) -> None:
+        (made,) = await create(driver, world)
+        await world.throttle(0.1)
+        work = asyncio.create_task(carried_out(driver, "suspend", made, within=600))
+        before = await world.calls("suspend")
+        await eventually(lambda: world.calls("suspend"), lambda calls: calls > before + TRIES)
+        await world.heal()
+        (said,) = await work
+        assert said.kind == "done"
+        assert await look(driver, made) == ["Suspended"]
 
     async def test_a_batch_is_one_call(self, driver: Driver, world: World) -> None:
         limit = driver.batch_limit("create")

@@ -131,6 +131,9 @@ class Ec2World:
     async def lose_reply(self, verb: str) -> None:
         await self.fault(verb, do="lose", times=1)
 
+    async def reject(self) -> None:
+        await self.fault("*", do="refuse", status=403, code="UnauthorizedOperation")
+
     async def throttle(self, after: float) -> None:
         await self.fault("*", do="refuse", status=503, code="RequestLimitExceeded", after=math.ceil(after))
 
@@ -173,6 +176,7 @@ class Planned:
         self.world, self.size = world, size
         self.left: list[Member] = []
         self.other_spec, self.made, self.calls, self.stray = world.other_spec, world.made, world.calls, world.stray
+        self.reject = world.reject
         self.lose_reply, self.throttle, self.silence, self.heal = (
             world.lose_reply,
             world.throttle,

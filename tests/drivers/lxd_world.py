@@ -159,6 +159,10 @@ class LxdWorld:
         """A creation ends with a start: with the answer to that one, the answer to the whole call is lost."""
         self.proxy.lost.append(with_verb({"create": "resume"}.get(verb, verb)))
 
+    async def reject(self) -> None:
+        said = '{"type": "error", "error": "not authorized", "error_code": 403}'
+        self.proxy.instead = lambda _: saying("403 Forbidden", f"Content-Length: {len(said)}", body=said)
+
     async def throttle(self, after: float) -> None:
         self.proxy.instead = lambda _: saying("429 Too Many Requests", f"Retry-After: {after}", "Content-Length: 0")
 

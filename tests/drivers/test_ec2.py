@@ -60,6 +60,7 @@ async def driver(world: Ec2World) -> AsyncIterator[Ec2Driver]:
     "test_throttling_slows_the_lane_and_does_nothing",
     "test_inventory_has_what_is_there_with_token_and_path",
     "test_inventory_has_what_was_tagged_by_others_and_each_can_be_removed",
+    "test_what_is_rejected_is_declined_and_leaves_all_as_it_was",
 )
 class TestConformance(Conformance):
     """On a real server."""

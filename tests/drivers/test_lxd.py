@@ -73,6 +73,7 @@ async def driver(world: LxdWorld) -> AsyncIterator[LxdDriver]:
     "test_terminate_may_be_repeated",
     "test_inventory_has_what_is_there_with_token_and_path",
     "test_absent_is_what_is_not_there_and_nothing_else",
+    "test_what_is_rejected_is_declined_and_leaves_all_as_it_was",
 )
 class TestConformance(Conformance):
     """On a real daemon."""

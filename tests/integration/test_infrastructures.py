@@ -220,6 +220,10 @@ async def _is(here: Place, name: str, state: str) -> bool:
     return await here.state(name) == state
 
 
+async def _called(world: SimWorld, verb: str) -> bool:
+    return await world.calls(verb) > 0
+
+
 async def _nothing_shared(here: Place) -> bool:
     return not await here.shared()
 
@@ -314,8 +318,14 @@ async def test_refine_leaves_no_orphan(grounds: Grounds) -> None:
     async with place(grounds) as here:
         world = here.worlds["aws"]
         assert await here.outcome(await here.ask("web", "create", here.file(3, 1))) == "done"
-        await world.fault(kind="fail", verb="suspend", members=True, code="Broken", times=1)
-        assert await here.outcome(await here.ask("web", "suspend")) == "failed"
+        broken, *others = (str(row.token) for row in await here.rows("vm", "web/front"))
+        await world.fault(kind="slow", verb="suspend", seconds=60)
+        suspend = await here.ask("web", "suspend")
+        await until(lambda: _called(world, "suspend"))
+        await world.heal()
+        await world.drift("break", tokens=[broken])
+        await world.drift("stop", tokens=others)
+        assert await here.outcome(suspend) == "failed"
         assert await here.vms("web") == {"Suspended": 3, "Failed": 1}
         assert await here.outcome(await here.ask("web", "refine")) == "done"
         assert await here.vms("web") == {"Suspended": 3}

@@ -132,6 +132,9 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         assert await azure.calls("reboot") == 1
         assert await aws.calls("reboot") == 0
 
+        row = await here.server.controller.store.read("/default/my-mci/front/2")
+        assert row is not None
+        await aws.drift("break", tokens=[str(row.token)])
         await aws.fault(kind="fail", verb="suspend", members=True, code="DiskBroken", times=1)
         await here.done(f'curl -X POST "{MCI}/vm/front-2?action=suspend"')
         broken = await here.settled("Partial-Running:2 (R:2/3)")

@@ -13,11 +13,13 @@ from contextlib import contextmanager
 import msgspec
 
 from stead.agent.inventory import facts_of
+from stead.agent.patience import Patience, latest
 from stead.bus.garbage import Seldom
-from stead.bus.messages import Order, OrderMember, ReportResult
+from stead.bus.messages import Order, OrderMember, ReportKind, ReportResult
 from stead.drivers.base import (
     MOVING,
     PROBE,
+    VM,
     Driver,
     Error,
     Found,
@@ -50,6 +52,9 @@ LOOK = 1.0
 MISSES = 3
 """Looks that have to miss what was to be there, before it counts as gone."""
 
+CREATE = "create"
+"""The verb of which a failure leaves nothing as it was."""
+
 ONCE = ("reboot", "reset")
 """Verbs that are never repeated when nobody knows whether they were done."""
 
@@ -77,11 +82,11 @@ class Results:
             await self._tell(told)
 
     async def fail(self, error: Error, members: Sequence[Member], fences: Fences) -> None:
-        """Those of some members of which nothing is known have failed; or nobody can say, and custody runs out."""
+        """Nothing was done to those members of which nothing is known; or that is unknown, and custody runs out."""
         left = [m.path for m in members if m.path in self._left]
         unknown = isinstance(error, TryAgain) and error.unknown
-        failed = [] if unknown else [ReportResult(p, fences[p], "failed", error=error.message) for p in left]
-        await self.add(left, failed)
+        declined = [] if unknown else [ReportResult(p, fences[p], "declined", error=error.message) for p in left]
+        await self.add(left, declined)
 
 
 class Work:
@@ -179,7 +184,10 @@ class Work:
         async def seen(looked: Sequence[Seen]) -> None:
             await results.add([s.path for s in looked], [_seen(s, fences) for s in looked])
 
-        await self._or_failed(self._look(batch, {}, seen), batch, fences, results)
+        try:
+            await self._look(batch, {}, seen, latest(order))
+        except Error as error:
+            await results.fail(error, batch, fences)
 
     async def _perform(
         self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None], results: Results
@@ -189,23 +197,28 @@ class Work:
         accepted is looked at, and each member's result is known by itself."""
         tries = {m.path: 0 for m in batch}
         """For each of them, calls in a row with which it did not get on."""
+        unsure: set[str] = set()
+        """Those that a call without an answer was for: where it is not done in the end, it may be on its way."""
         again = list(batch)
+        answers: dict[str, Result] = {}
         looks: list[asyncio.Task[None]] = []
         try:
             while again:
                 try:
-                    answers = {r.path: r for r in await self._call(order.verb, again, order.token, may)}
+                    answers = {r.path: r for r in await self._call(order, again, may, unsure)}
                 except Error as error:
-                    await results.fail(error, again, fences)
-                    break
+                    if not answers or (isinstance(error, TryAgain) and error.unknown):
+                        await results.fail(error, again, fences)
+                        break
+                    answers = {m.path: _given_up(answers[m.path], error) for m in again}
                 for path, answer in answers.items():
                     tries[path] = 0 if answer.again else tries[path] + 1
                 ended = [m for m in again if not _goes_on(answers[m.path], tries[m.path])]
                 waiting = [m for m in ended if answers[m.path].ok and answers[m.path].pending]
-                sure = [answers[m.path] for m in ended if m not in waiting]
-                await results.add([r.path for r in sure], [_said(r, None, fences) for r in sure])
+                sure = [m for m in ended if m not in waiting]
+                await self._settle(order, sure, answers, unsure, fences, results)
                 if waiting:
-                    looks.append(asyncio.create_task(self._follow(waiting, answers, fences, results)))
+                    looks.append(asyncio.create_task(self._follow(order, waiting, answers, fences, results)))
                 again = [m for m in again if m not in ended]
                 if again:
                     await asyncio.sleep(max(_pause_before(answers[m.path]) for m in again))
@@ -214,50 +227,93 @@ class Work:
             for look in looks:
                 look.cancel()
 
-    async def _follow(
-        self, waiting: Sequence[Member], answers: Mapping[str, Result], fences: Fences, results: Results
+    async def _settle(
+        self,
+        order: Order,
+        members: Sequence[Member],
+        answers: Mapping[str, Result],
+        unsure: set[str],
+        fences: Fences,
+        results: Results,
     ) -> None:
-        """Look at what was accepted until each has come to its end."""
+        """Say what became of those that nothing is on its way for, where that is certain."""
+        told = [answers[m.path] for m in members]
+        told = [r for r in told if r.ok or r.path not in unsure or order.verb == CREATE]
+        looked = await self._shown(order, _with_facts(members, told), told)
+        certain = [r for r in told if _certain(order, r, looked.get(r.path))]
+        await results.add([m.path for m in members], [_said(r, looked.get(r.path), fences) for r in certain])
+
+    async def _shown(self, order: Order, members: Sequence[Member], told: Sequence[Result]) -> dict[str, Seen]:
+        """What is there of those that it was not done to: only what is broken, or gone, is not as it was before."""
+        failed = {r.path for r in told if not r.ok}
+        asked = [m for m in members if m.path in failed]
+        if not asked or order.verb == CREATE or order.kind != VM:
+            return {}
+        try:
+            return {s.path: s for s in await self._asked(self.driver.describe(asked))}
+        except Error as error:
+            log.info("what is there of %d that it was not done to is unknown: %s", len(asked), error)
+            return {}
+
+    async def _follow(
+        self,
+        order: Order,
+        waiting: Sequence[Member],
+        answers: Mapping[str, Result],
+        fences: Fences,
+        results: Results,
+    ) -> None:
+        """Look at what was accepted until each has come to its end. An error leaves that open, whatever it says."""
 
         async def seen(looked: Sequence[Seen]) -> None:
-            certain = [s for s in looked if _certain(answers[s.path], s)]
+            certain = [s for s in looked if _certain(order, answers[s.path], s)]
             await results.add([s.path for s in looked], [_said(answers[s.path], s, fences) for s in certain])
 
         ends = {m.path: answers[m.path].pending for m in waiting}
         known = _with_facts(waiting, [answers[m.path] for m in waiting])
-        await self._or_failed(self._look(known, ends, seen), waiting, fences, results)
-
-    async def _or_failed(
-        self, work: Awaitable[None], members: Sequence[Member], fences: Fences, results: Results
-    ) -> None:
         try:
-            await work
+            await self._look(known, ends, seen, latest(order))
         except Error as error:
-            await results.fail(error, members, fences)
+            await results.fail(TryAgain(error.message, unknown=True, detail=error.detail), waiting, fences)
 
-    async def _call(self, verb: str, batch: Sequence[Member], token: str, may: Callable[[], None]) -> list[Result]:
-        """One call, made again while that may help."""
-        for attempt in range(1, TRIES + 1):
+    async def _call(
+        self, order: Order, batch: Sequence[Member], may: Callable[[], None], unsure: set[str]
+    ) -> list[Result]:
+        """One call, made again while that may help: for a few times; or, where the provider has too much to do or
+        cannot be reached, until the state times out."""
+        patience = Patience(TRIES, latest(order))
+        while True:
             await self._wait_for_lane()
             may()
             try:
-                with _timed(verb):
-                    return await self.driver.perform(verb, batch, token)
+                with _timed(order.verb):
+                    return await self.driver.perform(order.verb, batch, order.token)
             except TryAgain as error:
-                if attempt == TRIES or (error.unknown and verb in ONCE):
+                once = error.unknown and order.verb in ONCE
+                if error.unknown:
+                    unsure.update(m.path for m in batch)
+                if not patience.left(error) or once:
+                    error.unknown = not unsure.isdisjoint(m.path for m in batch)
                     raise
                 await self._pause(error)
-        raise AssertionError("unreachable")
+            except Permanent as error:
+                if unsure.isdisjoint(m.path for m in batch):
+                    raise
+                raise TryAgain(error.message, unknown=True, detail=error.detail) from error
 
     async def _look(
-        self, members: Sequence[Member], ends: Mapping[str, str], seen: Callable[[Sequence[Seen]], Awaitable[None]]
+        self,
+        members: Sequence[Member],
+        ends: Mapping[str, str],
+        seen: Callable[[Sequence[Seen]], Awaitable[None]],
+        until: float,
     ) -> None:
         """Look until nothing is on its way any more, and say of each what was seen when it has settled; custody ends
         this if nothing else does.
 
         Where something is to be there in the end, a provider may be slow to show it: one miss says nothing.
         """
-        failures = 0
+        patience = Patience(TRIES, until)
         missed = {path: 0 for path, end in ends.items() if end != ABSENT}
         left = list(members)
         while left:
@@ -266,8 +322,7 @@ class Work:
                 with _timed(PROBE):
                     looked = await self.driver.describe(left)
             except TryAgain as error:
-                failures += 1
-                if failures == TRIES:
+                if not patience.left(error):
                     raise
                 await self._pause(error)
                 continue
@@ -333,6 +388,11 @@ def _with_facts(batch: Sequence[Member], results: Sequence[Result]) -> list[Memb
     return [msgspec.structs.replace(m, facts=facts) for m, facts in known]
 
 
+def _given_up(before: Result, error: Error) -> Result:
+    """One that was to be called for again, and could not be."""
+    return msgspec.structs.replace(before, ok=False, again=False, permanent=True, error=error.message)
+
+
 def _goes_on(result: Result, tries: int) -> bool:
     """Whether it is called for again."""
     return result.again or (tries < TRIES and not (result.ok or result.permanent))
@@ -349,21 +409,28 @@ def _seen(seen: Seen, fences: Fences) -> ReportResult:
     )
 
 
-def _certain(result: Result, looked: Seen | None) -> bool:
+def _certain(order: Order, result: Result, looked: Seen | None) -> bool:
     """Whether it can be said what became of one. What was accepted and came to something else is left unsaid, as what
-    nobody knows is: custody runs out, and then somebody looks."""
-    return looked is None or looked.state in (result.pending, BROKEN)
+    nobody knows is: custody runs out, and then somebody looks. So is a VM that is gone, or on its way."""
+    if result.ok:
+        return looked is None or looked.state in (result.pending, BROKEN)
+    if order.verb == CREATE or order.kind != VM:
+        return True
+    return looked is not None and looked.state not in (ABSENT, MOVING)
 
 
 def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
+    """Done; failed, where something is broken or nothing was made; or declined, where all is as it was."""
     facts = {**result.facts, **(looked.facts if looked is not None else {})}
     broken = looked is not None and looked.state == BROKEN
+    as_before = looked is not None and looked.state not in (BROKEN, ABSENT, MOVING)
     why = (looked.error if looked is not None else "") or "the provider accepted it, and it is broken"
+    failed: ReportKind = "declined" if as_before else "failed"
     return ReportResult(
         result.path,
         fences[result.path],
-        "done" if result.ok and not broken else "failed",
+        "done" if result.ok and not broken else failed,
         facts=facts_of(facts),
-        error=why if broken else result.error,
+        error=result.error or (why if broken else ""),
         permanent=result.permanent,
     )

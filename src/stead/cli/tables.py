@@ -94,6 +94,8 @@ def _flags(action: Action) -> Iterator[str]:
         yield f"steers {action.steers}"
     if action.members:
         yield f"members {action.members}"
+    if action.spares:
+        yield f"spares {_many(action.spares)}"
     if action.idle:
         yield f"idle in {_many(action.idle)}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import Context
@@ -20,7 +21,8 @@ from stead.bus import Bus, BusError, NotPublished, TooLarge
 from stead.bus.messages import Order, OrderMember
 from stead.controller.trails import NOWHERE, Trails
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import Trigger
+from stead.lifecycle.observation import PROBE
+from stead.lifecycle.rows import Awaits, Trigger
 from stead.store import Row, Store
 from stead.store.change import Written
 from stead.telemetry import metrics, tracing
@@ -110,11 +112,22 @@ def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Tra
         operation=told["operation"],
         attempt=told["attempt"],
         members=members,
-        deadline=0.0,
+        deadline=time.time() + _allowed(lifecycle, told["verb"]) if lifecycle is not None else 0.0,
         request_id=trail.request_id,
         traceparent=trail.traceparent,
         tell=lifecycle is None or _tells(lifecycle),
     )
+
+
+def _allowed(lifecycle: Lifecycle, verb: str) -> int:
+    """Seconds that an order of a verb has at least: until the state that waits for it times out."""
+    if verb == PROBE:
+        return lifecycle.pace.probe
+    states = [
+        lifecycle.state(name) for action in lifecycle.actions if verb in action.verbs for name in action.through
+    ]
+    limits = [state.deadline for state in states if state.awaits is Awaits.AGENT and state.deadline]
+    return min(limits, default=lifecycle.pace.undo)
 
 
 def _tells(lifecycle: Lifecycle) -> bool:

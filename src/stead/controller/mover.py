@@ -400,6 +400,7 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None, used:
         spec = dict(said.spec or row.spec)
         new = {"fence": row.snapshot.fence.counter, "lane": row.lane, "token": str(row.token), "spec": spec}
         new |= {"instead": row.instead} if row.instead is not None else {}
+    says = template.decision.says
     return Change(
         brief=brief,
         template=template,
@@ -407,7 +408,7 @@ def _change(brief: Brief, template: Template, said: Told, row: Row | None, used:
         begin=said.begin if template.begins else None,
         facts=said.facts if len(brief.facts) <= MOST_FACTS else None,
         spec=said.spec,
-        detail=said.detail,
+        detail=said.detail or ({"error": says} if says else None),
         new=new,
         custody=said.custody,
         around=row.around if row is not None else None,

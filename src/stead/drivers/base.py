@@ -184,6 +184,10 @@ class Throttled(TryAgain):
     """The provider has too much to do, and did nothing: the whole lane is to slow down."""
 
 
+class Unreachable(TryAgain):
+    """The provider could not be reached: this call was not sent."""
+
+
 def batches(members: Sequence[Member], limit: int) -> Iterator[Sequence[Member]]:
     """The members in as few batches as the limit allows."""
     for start in range(0, len(members), limit):

@@ -148,6 +148,8 @@ class Decision:
     """What is claimed below is left out of the claim, and stays with whoever holds it."""
     beside: bool = False
     """An operation begins that the resource does not show: it runs beside others, and asks resources below."""
+    says: str = ""
+    """Why nothing was done, where the agent did not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,6 +209,8 @@ class Action:
     """Takes over from whatever operation is running."""
     checked: bool = False
     """Its work begins with a check that may say no; then nothing has changed and the state is as before."""
+    spares: tuple[str, ...] = ()
+    """It begins with a look, and does nothing to what is seen so."""
     respec: bool = False
     """It brings a new spec, which becomes the resource's when it is done and is dropped when it is undone."""
     amends: bool = False

@@ -83,6 +83,9 @@ class OpenStackWorld:
     async def lose_reply(self, verb: str) -> None:
         self.proxy.lost.append(with_verb(verb))
 
+    async def reject(self) -> None:
+        self.proxy.instead = lambda _: saying("403 Forbidden", "Content-Length: 0")
+
     async def throttle(self, after: float) -> None:
         self.proxy.instead = lambda _: saying("429 Too Many Requests", f"Retry-After: {after}")
 

@@ -11,7 +11,7 @@ import msgspec
 from botocore import exceptions as boto
 from msgspec import Struct
 
-from stead.drivers.base import Error, Permanent, Throttled, TryAgain
+from stead.drivers.base import Error, Permanent, Throttled, TryAgain, Unreachable
 
 THROTTLING = frozenset(
     (
@@ -122,7 +122,7 @@ def meaning(error: Exception) -> Error:
     if isinstance(error, _WRONG):
         return Permanent(f"the provider cannot be asked for this: {error}", detail=repr(error))
     if isinstance(error, _UNSENT):
-        return TryAgain("the provider cannot be reached", detail=repr(error))
+        return Unreachable("the provider cannot be reached", detail=repr(error))
     return TryAgain("the provider's answer did not come", unknown=True, detail=repr(error))
 
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from stead.drivers.base import Permanent, Throttled, TryAgain
+from stead.drivers.base import Permanent, Throttled, TryAgain, Unreachable
 from stead.drivers.lxd.wire import MOVES, STOPPING, UNDER_WAY, Envelope, Instance, Operation
 
 # The request was never sent: nothing can have been done by it.
@@ -133,7 +133,7 @@ class Call:
             )
         except _UNSENT as error:
             self.acted = acted
-            raise TryAgain("LXD cannot be reached", unknown=acted, detail=repr(error)) from error
+            raise Unreachable("LXD cannot be reached", unknown=acted, detail=repr(error)) from error
         except httpx.TransportError as error:
             raise TryAgain("LXD's answer did not come", unknown=self.acted, detail=repr(error)) from error
         self.now = _date(response)

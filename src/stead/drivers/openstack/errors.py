@@ -8,7 +8,7 @@ import msgspec
 from keystoneauth1 import exceptions as auth
 from openstack.exceptions import SDKException
 
-from stead.drivers.base import Error, Permanent, Throttled, TryAgain
+from stead.drivers.base import Error, Permanent, Throttled, TryAgain, Unreachable
 
 REQUEST = "x-openstack-request-id"
 """What every answer carries that is a service's own, and none of somebody in between."""
@@ -42,7 +42,7 @@ def meaning(error: Exception, *, acted: bool) -> Error:
     if isinstance(error, TooLate):
         return TryAgain("there was no time left to ask the provider", unknown=acted, detail=repr(error))
     if isinstance(error, Unsent):
-        return TryAgain("the provider cannot be reached", unknown=acted, detail=repr(error))
+        return Unreachable("the provider cannot be reached", unknown=acted, detail=repr(error))
     if isinstance(error, auth.EndpointNotFound | auth.EmptyCatalog | auth.MissingRequiredOptions):
         return Permanent(f"the provider has no such service here: {error}", detail=repr(error))
     if isinstance(error, auth.Unauthorized):

@@ -30,6 +30,7 @@ from stead.drivers.base import (
     Seen,
     Throttled,
     TryAgain,
+    Unreachable,
     check_batch,
     nearest,
 )
@@ -241,7 +242,7 @@ class SimDriver:
             async with asyncio.timeout(self._config.timeout):
                 response = await self._client.request(method, path, **request)
         except _UNSENT as error:
-            raise TryAgain("the provider cannot be reached", detail=repr(error)) from error
+            raise Unreachable("the provider cannot be reached", detail=repr(error)) from error
         except (httpx.TransportError, TimeoutError) as error:
             raise TryAgain("the provider's answer did not come", unknown=True, detail=repr(error)) from error
         if response.is_success:

@@ -70,6 +70,7 @@ class Draft:
         """An order stands that nobody will wait for any more."""
         self.fired = ""
         """The timer that brought us here: if it still runs afterwards, it starts anew."""
+        self.says = ""
 
     # What is going on
 
@@ -156,7 +157,7 @@ class Draft:
             self.probe()
         elif not action.verbs:
             self.finish(Outcome.DONE)
-        elif self.lc.state(self.op.origin).probe_first and not self.op.attempt:
+        elif (self.lc.state(self.op.origin).probe_first or action.spares) and not self.op.attempt:
             self.probe()
         else:
             self.set_op(phase=Phase.ACTING, attempt=max(self.op.attempt, 1))
@@ -192,6 +193,11 @@ class Draft:
             self.enter()
         else:
             self.finish(outcome)
+
+    def decline(self, actor: Actor) -> None:
+        """Nothing was done: back to where the operation began."""
+        self.drop_spec()
+        self.arrive(Trigger.DECLINED, self.op.action, actor, self.op.origin, Outcome.FAILED)
 
     def fail(self, trigger: Trigger, on: str, actor: Actor, outcome: Outcome = Outcome.FAILED) -> None:
         """Arrive where failure leads, and take back what was done if that is wanted."""
@@ -333,6 +339,7 @@ class Draft:
             members=self.members,
             recount=self.recount,
             step=self.step,
+            says=self.says,
             **extra,
         )
 

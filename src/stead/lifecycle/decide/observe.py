@@ -29,7 +29,9 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
     if not (probing or undoing):
         return refuse(snap, Code.NOT_EXPECTED, f"{op.action} is under way, and nobody asked for a look")
     draft = Draft(lc, snap)
-    if seen == ABSENT and snap.misses + 1 < lc.misses:
+    if probing and not op.attempt and draft.action.spares:
+        _before(draft, seen)
+    elif seen == ABSENT and snap.misses + 1 < lc.misses:
         draft.set(misses=snap.misses + 1)
         draft.withdraw()
     elif undoing:
@@ -87,6 +89,17 @@ def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> 
     draft.move(Trigger.SEEN, seen, Actor.AGENT, target)
     draft.set(misses=0, fence=snap.fence.raised())
     return draft.decision()
+
+
+def _before(draft: Draft, seen: str) -> None:
+    """The observation with which an action begins that spares what is well, or that was cancelled meanwhile."""
+    if draft.op.cancelled or seen in draft.action.spares:
+        if not draft.op.cancelled:
+            draft.says = f"{draft.action.name} spares what is seen as {seen}; {ACCEPT} makes that the recorded state"
+        draft.decline(Actor.AGENT)
+    else:
+        draft.set_op(phase=Phase.ACTING, attempt=1)
+        draft.order(draft.action.verbs[0])
 
 
 def _record(draft: Draft, seen: str, revision: int | None) -> None:

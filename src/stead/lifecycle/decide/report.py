@@ -52,7 +52,10 @@ def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Ref
                 draft.move(row.trigger, row.on, row.actor, row.target)
         return draft.decision()
     if op.phase is Phase.PROBING:  # a look that failed is as good as none
-        draft.silence()
+        if draft.action.checked and not op.attempt:
+            draft.decline(Actor.AGENT)  # it was the look before anything was done
+        else:
+            draft.silence()
     elif op.phase is Phase.UNDOING:
         if report.kind is Trigger.DONE:
             draft.undone()
@@ -62,8 +65,7 @@ def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Ref
     elif report.kind is Trigger.DONE:
         _done(draft)
     elif report.kind is Trigger.DECLINED and draft.action.checked:
-        draft.drop_spec()
-        draft.arrive(Trigger.DECLINED, op.action, Actor.AGENT, op.origin, Outcome.FAILED)
+        draft.decline(Actor.AGENT)
     elif report.kind in (Trigger.FAILED, Trigger.DECLINED):
         draft.fail(Trigger.FAILED, op.action, Actor.AGENT)
     else:
@@ -92,8 +94,7 @@ def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision 
         return refuse(snap, Code.NOT_EXPECTED, "the controller has no step to do")
     draft = Draft(lc, snap)
     if report.kind is Trigger.DECLINED and draft.action.checked:
-        draft.drop_spec()
-        draft.arrive(Trigger.DECLINED, op.action, Actor.CONTROLLER, op.origin, Outcome.FAILED)
+        draft.decline(Actor.CONTROLLER)
     elif report.kind is Trigger.FAILED:
         draft.fail(Trigger.FAILED, op.action, Actor.CONTROLLER)
     elif report.kind is Trigger.DONE and draft.awaits is Awaits.STEP:

@@ -92,7 +92,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
     op = Operation(
         action=action.name,
         origin=snap.state,
-        attempt=0 if lc.state(snap.state).probe_first else 1,
+        attempt=0 if lc.state(snap.state).probe_first or action.spares else 1,
         forced=req.force and snap.state not in action.starts,
         hold=req.hold,
         on_failure=req.on_failure,

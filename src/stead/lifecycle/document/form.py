@@ -179,6 +179,9 @@ class ActionForm(_Form):
     beside: Flag = Field(False, description="Runs beside others, on the path below the resource that it names.")
     outranks: Flag = Field(False, description="Takes over from whatever operation is running.")
     checked: Flag = Field(False, description="Begins with a check that may say no; then nothing has changed.")
+    spares: States = Field(
+        (), description="Begins with a look, and does nothing where the object is seen in one of these states."
+    )
     respec: Flag = Field(
         False,
         description="Brings a new spec, the resource's when it is done and dropped when it is undone.",

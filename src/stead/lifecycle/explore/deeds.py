@@ -27,6 +27,8 @@ class Deed(NamedTuple):
     """What has to be there for it to have an effect."""
     on_the_way: bool
     """Only a step towards something else: where it has nothing to do it is done."""
+    checked: bool = False
+    """It may be declined, and nothing was done."""
 
 
 class Deeds:
@@ -63,6 +65,8 @@ class Deeds:
         becomes = deed.becomes or truth
         yield "done", becomes, revision if deed.respec else now
         yield "failed", truth, now
+        if deed.checked:
+            yield "declined", truth, now
         if becomes != truth:  # done, or half done, and still reported as failed
             yield "failed", BROKEN if becomes == ABSENT else becomes, revision if deed.respec else now
 
@@ -74,4 +78,4 @@ def _deed(lc: Lifecycle, action: Action, on_the_way: bool) -> Deed:
     anywhere = action.forceable or not all(starts)
     works_on = frozenset(observations(lc) if anywhere else starts)
     makes = ABSENT in starts
-    return Deed(becomes, makes, makes or action.respec, works_on, on_the_way)
+    return Deed(becomes, makes, makes or action.respec, works_on, on_the_way, action.checked)

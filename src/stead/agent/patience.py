@@ -1,0 +1,44 @@
+"""How long an agent calls a provider again that does not let it in."""
+
+from __future__ import annotations
+
+import time
+
+from stead.bus.messages import Order
+from stead.drivers.base import Throttled, TryAgain, Unreachable
+
+MAX_PAUSE = 16.0
+"""Seconds between two tries to reach a provider, in the end."""
+
+MARGIN = 5.0
+"""Seconds before a state times out in which it is told that nothing could be done."""
+
+
+class Patience:
+    """Whether a call is made again: a few times; and until a time, while the provider does nothing."""
+
+    def __init__(self, tries: int, until: float) -> None:
+        self._tries = tries
+        self._until = until
+        self._failures = 0
+        self._waits = 0
+        self._pause = 1.0
+
+    def left(self, error: TryAgain) -> bool:
+        """Whether to call again after this error."""
+        if not isinstance(error, Throttled | Unreachable):
+            self._failures += 1
+            return self._failures < self._tries
+        self._waits += 1
+        if isinstance(error, Unreachable):
+            error.after = max(error.after, self._pause)
+        if time.time() + error.after <= self._until:
+            self._pause = min(2 * self._pause, MAX_PAUSE)
+            return True
+        return self._failures + self._waits < self._tries
+
+
+def latest(order: Order) -> float:
+    """When to give up what the provider does not let us do: before the state times out, so that it is told."""
+    left = order.deadline - time.time()
+    return order.deadline - max(MARGIN, left / 10)

@@ -1,0 +1,50 @@
+"""How often a call is made again: a few times, or until a time where the provider did nothing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from stead.agent.patience import MAX_PAUSE, Patience
+from stead.drivers.base import Throttled, TryAgain, Unreachable
+
+TRIES = 6
+
+
+def calls(patience: Patience, error: type[TryAgain], limit: int = 100) -> tuple[int, list[float]]:
+    """How many calls are made in a row that all end in an error, and the pauses between them."""
+    pauses: list[float] = []
+    for made in range(1, limit + 1):
+        failed = error("no", after=1.0)
+        if not patience.left(failed):
+            return made, pauses
+        pauses.append(failed.after)
+    return limit, pauses
+
+
+@pytest.mark.parametrize("error", [Throttled, Unreachable, TryAgain])
+def test_call_without_time_left_is_made_a_few_times_with_short_pauses(error: type[TryAgain]) -> None:
+    made, pauses = calls(Patience(TRIES, 0.0), error)
+    assert made == TRIES
+    assert set(pauses) == {1.0}
+
+
+@pytest.mark.parametrize("error", [Throttled, Unreachable])
+def test_call_that_a_provider_does_not_let_in_is_made_until_the_time(error: type[TryAgain]) -> None:
+    made, pauses = calls(Patience(TRIES, time.time() + 3600), error)
+    assert made == 100
+    assert max(pauses) == (MAX_PAUSE if error is Unreachable else 1.0)
+
+
+def test_call_that_was_made_for_long_is_given_up_at_the_time() -> None:
+    patience = Patience(TRIES, time.time() + 3600)
+    assert calls(patience, Unreachable, 20)[0] == 20
+    patience._until = time.time()
+    assert not patience.left(Unreachable("no"))
+
+
+def test_call_whose_outcome_is_unknown_is_made_a_few_times_however_often_it_was_throttled() -> None:
+    patience = Patience(TRIES, time.time() + 3600)
+    calls(patience, Throttled, 20)
+    assert calls(patience, TryAgain)[0] == TRIES

@@ -118,7 +118,12 @@ def _private_cloud() -> Iterator[tuple[str, Rule]]:
         ("shop", "account", ("disable", "enable", *bins), ()),
         ("shop/space", "cloudspace", ("disable", "enable", *bins), ("pause", "resume", "reset")),
         ("shop/space/m", "machine", ("pause", "resume", "stop", "start", "reboot", "reset", *bins), ()),
-        ("shop/space/d", "disk", ("detach", *bins, "delete-with-machine", "restore-with-machine"), ()),
+        (
+            "shop/space/d",
+            "disk",
+            ("detach", *bins, "delete-with-machine", "restore-with-machine", "restore-after-machine"),
+            (),
+        ),
         ("shop/debian", "image", ("disable", "enable", *bins), ()),
         ("shop/n1", "node", (), ("maintain", "enable", "decommission")),
     ):

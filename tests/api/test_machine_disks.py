@@ -229,7 +229,8 @@ def test_disk_is_attached_to_a_machine_that_is_there(space: Space) -> None:
     gone = problem(space.ask(space.disk, "attach", spec={"machine": f"/{space.ns}/space/none"}), 409, "parent")
     assert "its machine is not there" in gone["detail"]
     space.cell.put(space.machine, "machine", "DELETED")
-    problem(space.ask(space.disk, "attach", spec={"machine": space.machine}), 409, "wrong-state")
+    said = problem(space.ask(space.disk, "attach", spec={"machine": space.machine}), 409, "wrong-state")
+    assert said["detail"].startswith(f"{space.machine}: attach-disk cannot start in DELETED")
 
 
 def test_explain_and_dry_run_tell_what_the_machine_says(space: Space) -> None:
@@ -241,4 +242,20 @@ def test_explain_and_dry_run_tell_what_the_machine_says(space: Space) -> None:
     space.begin(space.machine, "stop")
     told = space.web.get("/v1/explain", params=asked).json()
     assert (told["allowed"], told["path"], told["holders"][0]["action"]) == (False, space.disk, "stop")
-    problem(space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true"), 409, "moving")
+    dry = problem(space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true"), 409, "moving")
+    assert told["reasons"][0]["says"] == dry["detail"]
+    assert dry["detail"].startswith(f"{space.machine}: ")
+
+
+@pytest.mark.req("S2-08")
+def test_disk_in_the_bin_comes_back_after_the_clock_destroyed_its_machine(space: Space) -> None:
+    space.cell.put(space.disk, "disk", "TOBEDELETED", machine=space.machine)
+    for state in ("RUNNING", "DELETED"):
+        space.cell.put(space.machine, "machine", state)
+        problem(space.ask(space.disk, "restore-after-machine"), 409, "parent")
+    space.cell.put(space.machine, "machine", "DESTROYED")
+    explained = space.web.get("/v1/explain", params={"path": space.disk, "action": "restore"}).json()
+    assert "restore-after-machine" in explained["allowed_actions"]
+    operation = space.begin(space.disk, "restore-after-machine")
+    space.reported(machine=None)
+    assert (space.ended(operation)["outcome"], space.state(space.disk)) == ("done", "CREATED")

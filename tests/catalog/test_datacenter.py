@@ -92,6 +92,7 @@ ERROR                    user         delete                 DELETING     DELETE
 ERROR                    user         destroy                DESTROYING   DESTROYED
 DELETED                  user         restore                RESTORING    CREATED       # resolved: the same as before
 ASSIGNED/TOBEDELETED     controller   delete-after-machine   DELETING     DELETED       # resolved: machine destroyed
+TOBEDELETED              user         restore-after-machine  RESTORING    CREATED       # resolved: machine destroyed
 TOBEDELETED              controller   restore-after-machine  RESTORING    CREATED       # resolved: machine destroyed
 TOBEDELETED              user         restore-with-machine   RESTORING    ASSIGNED
 TOBEDELETED              controller   restore-with-machine   RESTORING    ASSIGNED

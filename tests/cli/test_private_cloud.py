@@ -339,6 +339,7 @@ WHOLE = {"cloudspace": "DEPLOYED", "machine": "RUNNING", "disk": "CREATED", "ima
 WITH_MACHINE = {
     ("disk", "delete-with-machine"): ("DELETED", "ASSIGNED"),
     ("disk", "restore-with-machine"): ("HALTED", "TOBEDELETED"),
+    ("disk", "restore-after-machine"): ("DESTROYED", "TOBEDELETED"),
 }
 """What a disk's machine is, and the disk, where the disk follows the machine."""
 

@@ -232,6 +232,7 @@ DISK = Lifecycle(
         Need("cloudspace", ("DEPLOYED",)),
         Need("machine", LIVE, named="machine", only=("assign", "attach", "restore-with-machine")),
         Need("machine", ("DELETED", "DESTROYED"), named="machine", only=("delete-with-machine",)),
+        Need("machine", ("DESTROYED",), named="machine", only=("restore-after-machine",)),
     ),
     states=(
         settled("MODELED", "It exists on paper only.", seen=ABSENT),
@@ -289,7 +290,7 @@ DISK = Lifecycle(
             ("TOBEDELETED",),
             "RESTORING",
             "CREATED",
-            by=(Actor.CONTROLLER,),
+            by=(Actor.USER, Actor.CONTROLLER),
             orders=("restore",),
         ),
         _row(

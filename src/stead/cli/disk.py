@@ -143,6 +143,7 @@ for _action, _says in (
     ("delete-with-machine", "Move a disk to the recycle bin as if its machine were deleted."),
     ("restore", "Take a disk out of the recycle bin."),
     ("restore-with-machine", "Take a disk that went with its machine out of the recycle bin."),
+    ("restore-after-machine", "Take a disk out of the recycle bin whose machine was destroyed meanwhile."),
     ("destroy", "Remove a disk for good."),
 ):
     add_verb(app, KIND, DiskPath, _action, _says, "acme/space/data")

@@ -10,7 +10,7 @@ from stead.access.caller import Caller
 from stead.controller.admission import Accepted, Admission
 from stead.controller.limits import exceeded
 from stead.controller.machine_disks import DISK
-from stead.controller.view.asking import placed, request_of
+from stead.controller.view.asking import placed, request_of, with_path
 from stead.controller.view.reading import View, tag_of
 from stead.controller.view.things import Asked, Missing, Outdated, Unfit
 from stead.controller.wish import Wish
@@ -64,6 +64,8 @@ def answer_of(answer: Accepted | Refusal, wish: Wish) -> Taken | Refusal:
     """What is answered to it."""
     if isinstance(answer, Accepted):
         return taken(answer, wish.request.action, wish.kind, wish.path)
+    if wish.said:
+        answer = replace(answer, reasons=with_path(answer.reasons, wish.path))
     return placed(answer, wish.path)
 
 

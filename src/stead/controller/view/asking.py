@@ -7,7 +7,7 @@ would do, members of a group included.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
@@ -64,6 +64,11 @@ def placed(refusal: Refusal, path: str) -> Refusal:
     """A refusal whose holder has a path: where `decide` names none, it is the resource's own operation."""
     holder = refusal.holder
     return refusal if holder is None or holder.path else replace(refusal, holder=replace(holder, path=path))
+
+
+def with_path(reasons: Sequence[Reason], path: str) -> tuple[Reason, ...]:
+    """Reasons of another resource than the one in the request, each with the path of that resource."""
+    return tuple(replace(reason, says=f"{path}: {reason.says}") for reason in reasons)
 
 
 async def find(view: View, asked: Asked) -> Row | Missing:
@@ -155,7 +160,10 @@ def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
 
 def as_of_disk(disk: Explanation, machine: Explanation) -> Explanation:
     """An explanation of a disk's action that its machine carries out: whether the machine accepts it, and why not."""
-    return replace(machine, path=disk.path, kind=disk.kind, action=disk.action, allowed_actions=disk.allowed_actions)
+    reasons, actions = with_path(machine.reasons, machine.path), disk.allowed_actions
+    return replace(
+        machine, path=disk.path, kind=disk.kind, action=disk.action, allowed_actions=actions, reasons=reasons
+    )
 
 
 def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:

@@ -15,9 +15,9 @@ from stead.access.caller import Caller
 from stead.controller import around
 from stead.controller.machine_disks import ASKS, DESTROYS, DISK, MACHINE, asks_of, machine_of, spec_of_disk
 from stead.controller.view.acceptance import wish_of
-from stead.controller.view.asking import as_of_disk, explain, placed, rejected, request_of
+from stead.controller.view.asking import as_of_disk, explain, placed, rehearse, rejected, request_of, with_path
 from stead.controller.view.reading import View
-from stead.controller.view.things import Asked, Explanation, Missing, Unfit
+from stead.controller.view.things import Asked, Explanation, Missing, Rehearsal, Unfit
 from stead.controller.wish import Wish
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Refusal
@@ -128,6 +128,14 @@ async def wished(
     wish = wish_of(*about)
     same = about[0].path == asked.path
     return wish if same else replace(wish, said=wish_of(asked, caller, DISK).fingerprint())
+
+
+async def rehearsed(view: View, asked: Asked, about: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:
+    """What a request would do, by the request that it becomes."""
+    found = await rehearse(view, about, caller)
+    if isinstance(found, Refusal) and about.path != asked.path:
+        return replace(found, reasons=with_path(found.reasons, about.path))
+    return found
 
 
 async def explain_disks(

@@ -23,9 +23,9 @@ from stead.controller.registering import Registry, Rejected
 from stead.controller.served import ServedLanes
 from stead.controller.view.acceptance import Taken, again, answer_of, grown, mismatch, taken, wish_of
 from stead.controller.view.adopting import REMOVE, adopt, remove
-from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, rehearse, succeeds
+from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, succeeds
 from stead.controller.view.compound import Compound
-from stead.controller.view.disk_requests import explain_disks, onward, wished
+from stead.controller.view.disk_requests import explain_disks, onward, rehearsed, wished
 from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
 from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
@@ -319,7 +319,7 @@ class Service:
         if no := await self._forbidden(fit, caller, row, dry_run=True):
             return no
         about = await onward(self.view, fit, row, caller, self._permitted)
-        found = await rehearse(self.view, *about[:2]) if isinstance(about, tuple) else about
+        found = await rehearsed(self.view, asked, *about[:2]) if isinstance(about, tuple) else about
         if isinstance(found, Rehearsal) and not (found.joins or found.idle):
             return await self.lanes_refused(asked, caller, row) or found
         return self.seen(caller).concealment.refusal(found) if isinstance(found, Refusal) else found

@@ -145,6 +145,9 @@ def test_an_app_is_made_changed_and_deleted(cluster: str, stead: Stead, tmp_path
     assert shown(stead, "app", path)["spec"] == spec
     assert stead("app", "update", path, "-f", "-", stdin="command: [sleep, '1']").code == Code.DONE
     assert shown(stead, "app", path)["spec"] == {"command": ["sleep", "1"]}
+    assert stead("app", "create", f"{cluster}/of-an-image", "--set", "image=nginx").code == Code.DONE
+    assert shown(stead, "app", f"{cluster}/of-an-image")["spec"] == {"image": "nginx"}
+    assert stead("app", "delete", f"{cluster}/of-an-image").code == Code.DONE
     head, row = stead("app", "list", cluster, "-o", "wide").rows
     assert (head[-2:], row[-2:]) == (["COMMAND", "FAILURE"], ["sleep", "1"])
     assert stead("app", "delete", path).code == Code.DONE

@@ -92,8 +92,9 @@ def create(
     """Run an app in a cluster at a site, and follow it until it is up."""
     said = _said(command, env, restart, settings)
     spec = _with(read_spec(file) if file is not None else {}, said)
-    if not spec.get("command"):
-        raise typer.BadParameter("say what it runs, after two dashes or in a file", param_hint="COMMAND, --file")
+    if not (spec.get("command") or spec.get("image")):
+        says = "say what it runs: a command after two dashes or in a file, or an image"
+        raise typer.BadParameter(says, param_hint="COMMAND, --file, --set image=NAME")
     wishes = {"on_failure": on_failure, "reason": reason, "on_conflict": on_conflict(queue)}
     change(server, path, "create", How(output, wait, timeout, dry_run, key), kind=KIND, spec=spec, **wishes)
 

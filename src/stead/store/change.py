@@ -11,6 +11,7 @@ from uuid import UUID
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.origin import Origin
 from stead.store.brief import Brief
+from stead.store.masking import masked
 from stead.store.row import holder_of
 from stead.store.template import Begin, Template
 
@@ -85,7 +86,7 @@ class Change:
             change |= self._learned(self.facts)
         if self.new is not None:
             extra |= {**self.new, "path": self.brief.path}
-            change["spec"] = self.new["spec"]
+            change["spec"] = masked(self.new["spec"])
         if self.uses is not None:
             extra["uses"] = self.uses
         if self.template.respec == "set":
@@ -107,9 +108,9 @@ class Change:
     def _respecified(self) -> dict[str, Any]:
         match self.template.respec:
             case "set":
-                return {"next_spec": dict(self.spec or {})}
+                return {"next_spec": masked(self.spec or {})}
             case "next":
-                return {"next_spec": None, "spec": json.loads(self.brief.next_spec or "{}")}
+                return {"next_spec": None, "spec": masked(json.loads(self.brief.next_spec or "{}"))}
             case "dropped":
                 return {"next_spec": None}
         return {}

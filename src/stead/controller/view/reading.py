@@ -38,6 +38,7 @@ from stead.lifecycle.decision import Code, Outcome, Reason
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import BACK, StateClass, Trigger
 from stead.store import Row, Store
+from stead.store.masking import masked
 from stead.store.pages import MAX_PAGE_BYTES, size_of
 
 THERE = 30.0
@@ -371,7 +372,7 @@ def _operation(record: Mapping[str, Any]) -> Operation:
         "cancelled": cancelled,
         "reasons": reasons,
         "place": asked.get("place"),
-        "request": asked,
+        "request": masked(asked),
     }
     return Operation(**{**record, "id": str(record["id"]), **told})
 

@@ -20,6 +20,14 @@ def duration(value: str | None) -> str | None:
     return value
 
 
+def period(value: str) -> str:
+    """The same time, once it is known to be a second or more, and one that a calendar has."""
+    duration(value)
+    if not 1 <= seconds(value) <= CENTURY:
+        raise typer.BadParameter("must be from a second (1s) to a hundred years (36500d)")
+    return value
+
+
 def days(value: str) -> str:
     """The same time, once it is known to be a day or more, and one that a calendar has."""
     duration(value)

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.times import duration
+from stead.cli.times import period
 
 Retention = Annotated[
     str,
     typer.Option(
         "--retention",
         envvar="STEAD_RETENTION",
-        callback=duration,
+        callback=period,
         help="Time that deleted machines, disks, images, cloudspaces and accounts stay in the recycle bin; the "
         "same for all controllers. What was deleted before keeps its time.",
     ),

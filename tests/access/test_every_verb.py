@@ -300,6 +300,7 @@ RULES: dict[str, Rule | None] = {
     "cloudlet show": Rule(SEE, "shop/site", before=at_a_site),
     "cloudlet upgrade": Rule(ACT, "shop/site --to 2.0 --detach", before=at_a_site),
     "cloudlet resolve": Rule(FORCE, "shop/site --reason mended", seen=True, before=failed_upgrade),
+    "cloudlet forget": Rule(FORCE, "shop/site --reason gone --detach", seen=True, before=failed_upgrade),
     "cloudlet delete": Rule(ACT, "shop/site --detach", before=at_a_site),
     **{
         verb: rule

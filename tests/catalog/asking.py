@@ -31,7 +31,8 @@ def word(answer: Decision | Refusal) -> str:
 
 def ask(kind: str, state: str, action: str, actor: Actor = Actor.USER, *, force: bool = False) -> str:
     """What a request does to a resource that nothing is happening to."""
-    reason = "said to be needed" if force else ""
+    known = KINDS[kind].action(action)
+    reason = "said to be needed" if force or (known is not None and known.needs_reason) else ""
     return word(decide(KINDS[kind], Snapshot(state), Request(action, actor=actor, force=force, reason=reason)))
 
 

@@ -11,7 +11,7 @@ from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision, Refusal
 from stead.lifecycle.events import Connected, Disconnected, Due, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
-from stead.lifecycle.snapshot import Operation, Snapshot, Work
+from stead.lifecycle.snapshot import Holder, Operation, Snapshot, Work
 from tests.catalog.asking import NO, WHO_ASKS, ask, misjudged, word
 from tests.catalog.tables import Row, coded, differences, leads, lines, rows, sights, silences
 
@@ -53,13 +53,21 @@ DeletePrepare        next           delete    controller   NotPresent
 DeletePrepare        failed         delete    controller   Offline/Ready
 """
 
-SITE = rows(SITE_CREATE) | rows(SITE_UPGRADE) | rows(SITE_DELETE)
+# resolved: an admin forgets a site whose agent will never come back, with all that is on record there
+SITE_FORGET = """
+Offline/UpdateError/Init/InitOk/UpdateRequested/Updating/DeletePrepare   request   forget   admin        Forgetting
+Forgetting                                                               next      forget   controller   NotPresent
+Forgetting                                                               failed    forget   controller   Offline
+"""
+
+SITE = rows(SITE_CREATE) | rows(SITE_UPGRADE) | rows(SITE_DELETE) | rows(SITE_FORGET)
 
 SITE_SILENT = """
 Init                       Offline
 InitOk                     Offline/UpdateError   # of a site that comes up; of an upgrade
 UpdateRequested/Updating   UpdateError
 DeletePrepare              Offline/Ready
+Forgetting                 Offline
 """
 
 # The controller's state, what it is about, and where a hello under a new notify-id, or the loss of the last
@@ -77,6 +85,7 @@ UpdateRequested   upgrade     UpdateRequested   UpdateRequested
 Updating          upgrade     Updating          Updating
 UpdateError       -           UpdateError       UpdateError
 DeletePrepare     delete      DeletePrepare     DeletePrepare
+Forgetting        forget      Forgetting        Forgetting
 """
 
 # The new agent of an upgrade says hello, and later that it has taken over.
@@ -98,7 +107,7 @@ def site(state: str, running: str, *, notify: int = 5, successor: int = 0) -> Sn
     snapshot = Snapshot(state, connected=state != "Offline", notify=notify, successor=successor)
     if running == "-":
         return snapshot
-    if running == "delete":
+    if running in ("delete", "forget"):
         return replace(snapshot, operation=Operation(running, "Offline"))
     origin = "Ready" if running == "upgrade" else "Offline"
     verb = "upgrade" if running == "upgrade" else "gather"
@@ -119,7 +128,7 @@ def test_a_cloudlet_at_rest_answers_every_request_of_everyone() -> None:
 def test_no_request_moves_a_cloudlet_that_is_on_its_way() -> None:
     for state, running, _, _ in lines(PRESENCE, 4):
         if running != "-":
-            for action in ("create", "connect", "upgrade", "resolve", "delete"):
+            for action in ("create", "connect", "upgrade", "resolve", "delete", "forget"):
                 for actor in WHO_ASKS:
                     answer = word(decide(KINDS["cloudlet"], site(state, running), Request(action, actor=actor)))
                     assert answer in ("no", "join"), (state, running, action, actor, answer)
@@ -215,12 +224,59 @@ def test_the_old_agent_of_an_upgrade(state: str, started: str, done: str, failed
 @pytest.mark.req("S1-11")
 def test_an_upgrade_error_is_left_by_an_admins_word_alone() -> None:
     assert {(m.trigger, m.on, m.actor) for m in KINDS["cloudlet"].table if m.source == "UpdateError"} == {
-        (Trigger.REQUEST, "resolve", Actor.ADMIN)
+        (Trigger.REQUEST, "resolve", Actor.ADMIN),
+        (Trigger.REQUEST, "forget", Actor.ADMIN),
     }
     assert ask("cloudlet", "UpdateError", "resolve", Actor.ADMIN) == "Ready"
     for actor in WHO_ASKS:
         assert (ask("cloudlet", "UpdateError", "resolve", actor) == "Ready") == (actor is Actor.ADMIN)
         assert isinstance(decide(KINDS["cloudlet"], Snapshot("UpdateError"), Request("undo", actor=actor)), Refusal)
+
+
+FORGETTABLE = """
+# state           under way   may be forgotten while no agent is connected
+Offline           -           yes
+Init              create      yes
+InitOk            create      yes
+InitOk            upgrade     yes
+Ready             -           no
+UpdateRequested   upgrade     yes
+Updating          upgrade     yes
+UpdateError       -           yes
+DeletePrepare     delete      yes
+"""
+
+
+@pytest.mark.req("S1-10")
+@pytest.mark.parametrize(("state", "running", "wanted"), lines(FORGETTABLE, 3))
+def test_site_is_forgotten_by_an_admin_with_a_reason_while_its_agent_is_away(
+    state: str, running: str, wanted: str
+) -> None:
+    cloudlet, there = KINDS["cloudlet"], site(state, running)
+    away = replace(there, connected=False)
+    forget = Request("forget", actor=Actor.ADMIN, reason="the machine burnt down")
+    answer = decide(cloudlet, away, forget)
+    assert isinstance(answer, Decision) == (wanted == "yes")
+    if isinstance(answer, Decision):
+        assert answer.after.state == "Forgetting"
+        assert (answer.orders, answer.step) == ((), True)
+    for changed in ({"reason": ""}, {"actor": Actor.USER}, {"actor": Actor.CONTROLLER}):
+        assert isinstance(decide(cloudlet, away, replace(forget, **changed)), Refusal)
+    connected = decide(cloudlet, replace(there, connected=True), forget)
+    assert isinstance(connected, Refusal)
+    assert "its agent is connected" in str(connected.reasons) or state == "Ready"
+
+
+@pytest.mark.req("S1-10")
+def test_site_with_changes_under_way_on_it_is_forgotten() -> None:
+    holder = Holder("op", "create", "/ns/site/c", "ann", "", below=True)
+    answer = decide(
+        KINDS["cloudlet"],
+        Snapshot("Offline", children=3, blocked=holder),
+        Request("forget", actor=Actor.ADMIN, reason="the machine burnt down"),
+    )
+    assert isinstance(answer, Decision)
+    assert (answer.after.state, answer.cancels) == ("Forgetting", True)
 
 
 SITE_TAKES_CHANGES = """

@@ -62,10 +62,17 @@ Ready/CreateError/UpdateError/DeleteError   request    delete   controller      
 CreateError/UpdateError/DeleteError         request    delete   controller+force   DeletePrepare
 """
 
-TYPED = {
-    "clusterinst": rows(CREATE) | rows(UPDATE) | rows(DELETE) | rows(KEPT),
-    "appinst": rows(CREATE) | rows(UPDATE) | rows(DELETE) | rows(KEPT) | rows(CASCADE),
-}
+# resolved: the records of a site that is forgotten leave, whatever state they are in
+FORGET = """
+Ready/CreateError/UpdateError/DeleteError         request    forget   controller   NotPresent
+CreateRequested/Creating                          request    forget   controller   NotPresent
+UpdateRequested/Updating                          request    forget   controller   NotPresent
+DeletePrepare/DeleteRequested/Deleting            request    forget   controller   NotPresent
+"""
+
+COMMON = rows(CREATE) | rows(UPDATE) | rows(DELETE) | rows(KEPT) | rows(FORGET)
+
+TYPED = {"clusterinst": COMMON, "appinst": COMMON | rows(CASCADE)}
 
 MISSED = """
 # state           said    of       next    the state that nobody heard of
@@ -120,6 +127,19 @@ def test_no_request_moves_an_instance_that_is_on_its_way(kind: str) -> None:
                         answer = ask_meanwhile(kind, state, running, origin, action, actor, force=force)
                         assert answer in ("no", "join"), (state, running, action, actor, answer)
                         assert answer == "no" or action == running
+
+
+@pytest.mark.parametrize("kind", INSTANCES)
+def test_instance_on_its_way_is_forgotten_by_the_controller_alone(kind: str) -> None:
+    for state, running, origin in sorted(ways(TYPED[kind])):
+        if KINDS[kind].state(state).deadline:
+            for actor in WHO_ASKS:
+                snapshot = replace(under_way(state, running, origin), revision=7, previous=6)
+                answer = decide(KINDS[kind], snapshot, Request("forget", actor=actor))
+                assert isinstance(answer, Decision) == (actor is Actor.CONTROLLER), (state, running, actor)
+                if isinstance(answer, Decision):
+                    assert (answer.after.state, answer.after.operation, answer.orders) == ("NotPresent", None, ())
+                    assert answer.after.work is None
 
 
 @pytest.mark.req("S1-04")

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import typer
 
@@ -79,6 +80,26 @@ def test_a_site_on_which_there_is_something_is_not_forgotten(cluster: str, site:
     assert stead("cluster", "delete", cluster).code == Code.DONE
     assert stead("cloudlet", "delete", site, "--detach").code == Code.DONE
     assert shown(stead, "cloudlet", site)["state"] == "DeletePrepare"  # from where a controller's clock leads it on
+
+
+@pytest.mark.req("S1-10")
+def test_site_of_a_lost_agent_is_forgotten_by_an_admin_with_a_reason(
+    cell: Cell, web: httpx.Client, stead: Stead, cluster: str, site: str
+) -> None:
+    cell.state(f"/{site}", "Offline")
+    assert stead("cloudlet", "forget", site).code == Code.USAGE  # it needs a reason
+    rejected = stead("cloudlet", "forget", site, "--reason", "the machine burnt down")
+    assert rejected.code == Code.NOT_ALLOWED
+    assert "forget is for admin, not for user" in rejected.err
+    body = {"kind": "cloudlet", "reason": "the machine burnt down"}
+    accepted = web.post(f"/v1/resources/{site}?action=forget", json=body, headers={"x-actor": "admin"})
+    assert accepted.status_code == 202
+    assert stead("operation", "wait", accepted.json()["operation"]["id"]).code == Code.DONE
+    assert stead("cloudlet", "show", site).code == stead("cluster", "show", cluster).code == Code.NOT_FOUND
+    (left,) = json.loads(stead("orphan", "list", "--lane", f"edge.{site.replace('/', '.')}", "-o", "json").out)
+    assert (left["path"], left["facts"]["kind"], left["state"]) == (f"/{cluster}", "clusterinst", "Ready")
+    assert "the machine burnt down" in stead("journal", site, "-o", "wide").out
+    assert stead("cloudlet", "create", site).code == Code.DONE
 
 
 @pytest.mark.req("S1-11")
@@ -225,7 +246,7 @@ def examples() -> list[str]:
     """The example in the help of every command, but of those that need more than a server."""
     nouns = getattr(typer.main.get_command(app), "commands", {})
     leaves = [leaf for noun in NOUNS for leaf in nouns[noun].commands.values()]
-    return [str(leaf.epilog) for leaf in leaves if leaf.name not in ("invite", "logs", "resolve", "undo")]
+    return [str(leaf.epilog) for leaf in leaves if leaf.name not in ("forget", "invite", "logs", "resolve", "undo")]
 
 
 @pytest.mark.parametrize("example", examples())

@@ -119,6 +119,7 @@ class Agent:
 
     async def _run(self) -> None:
         await self.begin_epoch()
+        self.supersession.check()
         if self.succession is not None and self.succession.succeeds:
             await self.succession.take_over(self)
         self.bus.on_state(self._on_state)
@@ -151,6 +152,8 @@ class Agent:
             self.certain = True
             self.presence = before.every or PRESENCE
             self.epoch = max(self.epoch, before.after + 1)
+            if before.forgotten:
+                self.supersession.forget(before.forgotten)
 
     async def say_hello(self) -> None:
         """Tell controllers that a new epoch has begun."""

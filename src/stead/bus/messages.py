@@ -354,7 +354,8 @@ class Presence(Message, frozen=True, tag="presence"):
 
 
 class Superseded(Message, frozen=True, tag="superseded"):
-    """A controller tells a run of an agent, in answer to its presence, that a newer run has taken its place."""
+    """A controller tells a run of an agent, in answer to its presence, that a newer run has taken its place; or that
+    sites which it serves were forgotten."""
 
     epoch: Number
     """Of the run that stops."""
@@ -362,6 +363,8 @@ class Superseded(Message, frozen=True, tag="superseded"):
     """Epoch of the newer run."""
     now: Moment = 0.0
     """By the cell's clock."""
+    forgotten: list[Name] = []
+    """Lanes of sites that were forgotten; then no newer run is there."""
 
 
 class Greet(Message, frozen=True, tag="greet"):
@@ -388,6 +391,8 @@ class GreetReply(Message, frozen=True, tag="greet-reply"):
     """Seconds between words that it is there; 0 from a controller that does not say."""
     sites: list[SiteKnown] = []
     """Those that the lanes lead to."""
+    forgotten: list[Name] = []
+    """Lanes of sites that were forgotten."""
 
 
 class RenewIdentity(Message, frozen=True, tag="renew-identity"):

@@ -151,7 +151,41 @@ def resolve(
     change(server, path, "resolve", How(output, True, None, dry_run, key), kind=KIND, reason=reason)
 
 
-add_verb(app, KIND, CloudletPath, "delete", "Forget a site on which nothing is left.", "lab/berlin", forceable=False)
+@app.command(
+    short_help="Forget a site whose agent will not come back.",
+    epilog='Example: stead cloudlet forget lab/berlin --reason "the machine burnt down"',
+)
+def forget(
+    path: CloudletPath,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the journal.")],
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Remove the records of a site whose agent will not come back, and of all that is on it. It is for admins.
+
+    Nothing is changed on the site: what may run there is listed as orphans of its lane. The name is free afterwards.
+    An agent that comes back for the site is told that it was forgotten, and ends.
+    """
+    change(server, path, "forget", How(output, wait, timeout, dry_run, key), kind=KIND, reason=reason)
+    if wait and not dry_run:
+        _tell_left_behind(server, lane_of(path))
+
+
+def _tell_left_behind(server: str, lane: str) -> None:
+    """Write what may run on at a site that was forgotten."""
+    with reach(server) as client:
+        left = client.orphans(lane=lane).items
+    for orphan in left:
+        note(f"left behind: {orphan.facts.get('kind', 'object')} {orphan.path}, {orphan.state}")
+    if left:
+        note(f"what may run on there is listed: stead orphan list --lane {lane}")
+
+
+add_verb(app, KIND, CloudletPath, "delete", "Delete a site on which nothing is left.", "lab/berlin", forceable=False)
 add_list(app, KIND, SITES, "Sites", "stead cloudlet list lab --watch")
 add_show(
     app,

@@ -394,7 +394,7 @@ def agent(
         fail(str(error))
     except (process.WrongSettings, process.WrongCell) as error:
         fail(str(error), Code.USAGE)
-    except process.SupersededRun as error:
+    except (process.SupersededRun, process.SiteForgotten) as error:
         fail(str(error), Code.REFUSED)
     except process.SiteFailed as error:
         fail(f"nobody can say what the site has: {error}")

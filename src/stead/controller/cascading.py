@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from stead.catalog.edge import APPINST, CLUSTERINST
 from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.steps import Answer, Done, Failed, Requested, Waits
 from stead.controller.wish import Wish
 from stead.lifecycle.decide.group import asks_as
+from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import Actor
+from stead.lifecycle.rows import Actor, StateClass
 from stead.store import Row
 
 AT_ONCE = 20
@@ -37,6 +39,13 @@ class Plan:
     asks: Mapping[str, Mapping[str, str]]
     back: bool = False
     """Only of those that were brought there in the same way."""
+    forgets: bool = False
+    """Parts are asked also while an agent is to work on them, and what may be left of them is listed as orphans."""
+
+
+def _present(kind: Lifecycle) -> dict[str, str]:
+    """Every state in which there is a record, with the request that removes it."""
+    return {state.name: "forget" for state in kind.states if state.cls is not StateClass.ABSENT}
 
 
 PLANS: Mapping[tuple[str, str], Plan] = {
@@ -61,6 +70,7 @@ PLANS: Mapping[tuple[str, str], Plan] = {
             "disk": dict.fromkeys(("CREATED", "ASSIGNED", "DELETED", "TOBEDELETED", "ERROR"), "destroy"),
         }
     ),
+    ("cloudlet", "Forgetting"): Plan({kind.kind: _present(kind) for kind in (APPINST, CLUSTERINST)}, forgets=True),
     ("account", "DISABLING"): Plan({"cloudspace": {"DEPLOYED": "disable"}}),
     ("account", "ENABLING"): Plan({"cloudspace": {"DISABLED": "enable"}}, back=True),
     ("account", "DELETING"): Plan(
@@ -90,6 +100,7 @@ class Cascading:
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
         plan = PLANS[row.kind, row.snapshot.state]
+        left = await self.store.leave_orphans(row.path) if plan.forgets else {}
         for kind, asks in plan.asks.items():
             parts = await self.store.parts(row.path, kind, list(asks), back=plan.back)
             self._join(asks, parts)
@@ -97,12 +108,17 @@ class Cascading:
             if blocks:
                 return Failed(f"{blocks[0]} is in the way: see to it first")
             failed = await self._failed(asks)
+            if plan.forgets:  # what is under way there does not end by itself
+                parts = [{**part, "busy": False} for part in parts]
             if failed and not any(part["busy"] for part in parts):
                 return Failed(failed)
             if parts:
                 if not failed:
                     await self._ask(row, operation, kind, asks, parts)
                 return Waits(f"{len(parts)} {kind}{'s' if len(parts) > 1 else ''} still to follow")
+        if plan.forgets:
+            await self.store.forget_site(row.path)
+            return Done(detail={"left_behind": left} if left else None)
         return Done()
 
     def _join(self, asks: Mapping[str, str], parts: Sequence[Mapping[str, Any]]) -> None:

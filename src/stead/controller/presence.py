@@ -108,8 +108,9 @@ class Presences:
         """After which epoch a new one has to be."""
         await self.trust.check(asked.agent, asked.lanes)
         lanes = [lane for lane in asked.lanes if lane.startswith(SITES)]
-        after, sites = await self._last((asked.agent, lanes))
-        return GreetReply(after=after, every=self.away / WORDS, sites=[SiteKnown(*site) for site in sites])
+        after, sites, forgotten = await self._last((asked.agent, lanes))
+        known = [SiteKnown(*site) for site in sites]
+        return GreetReply(after=after, every=self.away / WORDS, sites=known, forgotten=forgotten)
 
     async def successors(self, reports: Sequence[Report]) -> list[Told]:
         """What new agents say of upgrades, each under the notify-id that its site knows it by."""
@@ -130,6 +131,8 @@ class Presences:
             for first in range(0, len(heard), MOST):
                 superseded = await self.mover.store.met(heard[first : first + MOST], SITES)
                 await self._stop(superseded, answers)
+            if answers:
+                await self._turn_away(answers)
             for lane, calls in throttled.items():
                 await self.mover.store.throttled(lane, calls)
             told = await self._tell()
@@ -143,10 +146,21 @@ class Presences:
         for (agent, epoch), by in superseded.items():
             log.warning("agent.superseded agent=%s epoch=%d by=%d", agent, epoch, by)
             if where := answers.get((agent, epoch)):
-                try:
-                    await self.bus.tell_superseded(where, Superseded(epoch=epoch, by=by, now=self.mover.clock()))
-                except BusError as error:
-                    log.debug("agent.superseded_not_told agent=%s error=%s", agent, error)
+                await self._answer(where, agent, Superseded(epoch=epoch, by=by, now=self.mover.clock()))
+
+    async def _turn_away(self, answers: Mapping[tuple[str, int], str]) -> None:
+        """Tell agents that have come back for sites that were forgotten."""
+        for (agent, epoch), lanes in (await self.mover.store.forgotten_runs(self.away)).items():
+            if where := answers.get((agent, epoch)):
+                log.warning("agent.site_forgotten agent=%s epoch=%d lanes=%s", agent, epoch, ",".join(lanes))
+                word = Superseded(epoch=epoch, by=epoch, now=self.mover.clock(), forgotten=lanes)
+                await self._answer(where, agent, word)
+
+    async def _answer(self, where: str, agent: str, word: Superseded) -> None:
+        try:
+            await self.bus.tell_superseded(where, word)
+        except BusError as error:
+            log.debug("agent.superseded_not_told agent=%s error=%s", agent, error)
 
     async def _tell(self) -> int:
         """Tell sites who has connected."""

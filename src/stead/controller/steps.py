@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from stead.controller.errands import Errands
@@ -34,6 +35,8 @@ class Done:
 
     events: tuple[tuple[str, str], ...] = ()
     """Of a lease: its timed events by kind, each with its status."""
+    detail: Mapping[str, Any] | None = None
+    """What the journal keeps of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class Steps:
             pause = min(pause * 2, LATER)
 
     async def _report(self, path: str, fence: Fence, answer: Done | Declined | Failed) -> None:
-        detail = None if isinstance(answer, Done) else {"error": answer.says}
+        detail = answer.detail if isinstance(answer, Done) else {"error": answer.says}
         events = answer.events if isinstance(answer, Done) else ()
         event = Report(KINDS[type(answer)], fence, actor=Actor.CONTROLLER, events=events)
         await self.mover.move([Told(path, event, principal=CONTROLLER, detail=detail)])

@@ -64,10 +64,26 @@ class Sites(Statements):
         rows = await self.fetch("notify_ids", list(lanes), list(epochs))
         return {(r["lane"], r["epoch"]): r["notify"] for r in rows}
 
-    async def last_epochs(self, asked: Sequence[tuple[str, Sequence[str]]]) -> list[tuple[int, list[list[str]]]]:
+    async def leave_orphans(self, site: str) -> dict[str, int]:
+        """What is on record below a site becomes orphans; how many of each kind its lane has."""
+        rows = await self.fetch("leave_orphans", site, ["NotPresent"])
+        return {r["kind"]: r["count"] for r in rows}
+
+    async def forget_site(self, site: str) -> None:
+        """A site is forgotten, and agents that come back for it are told so."""
+        await self.fetch("forget_site", site)
+
+    async def forgotten_runs(self, away: float) -> dict[tuple[str, int], list[str]]:
+        """Runs of agents, by name and epoch, that are there for sites that were forgotten: the lanes of these."""
+        rows = await self.fetch("forgotten_runs", away)
+        return {(r["name"], r["epoch"]): list(r["lanes"]) for r in rows}
+
+    async def last_epochs(
+        self, asked: Sequence[tuple[str, Sequence[str]]]
+    ) -> list[tuple[int, list[list[str]], list[str]]]:
         """Of agents and the lanes of sites that each serves: the latest epoch that was heard of, of the agent or from
-        there, 0 where there was none; and the sites, each with lane, path and state."""
+        there, 0 where there was none; the sites, each with lane, path and state; and the lanes of forgotten sites."""
         serves = [(n, lane) for n, (_, lanes) in enumerate(asked, 1) for lane in lanes]
         numbers, lanes = zip(*serves, strict=True) if serves else ((), ())
         rows = await self.fetch("last_epochs", [agent for agent, _ in asked], list(numbers), list(lanes))
-        return [(r["epoch"], r["sites"]) for r in rows]
+        return [(r["epoch"], r["sites"], list(r["forgotten"])) for r in rows]

@@ -15,12 +15,12 @@ from stead.agent import entry
 from stead.agent.agent import SiteFailed
 from stead.agent.entry import WrongCell, WrongSettings
 from stead.agent.succession import Succession
-from stead.agent.supersession import SupersededRun
+from stead.agent.supersession import SiteForgotten, SupersededRun
 from stead.cli.processes import running
 from stead.cli.processes.running import Metrics
 from stead.pki.identity import Identity
 
-__all__ = ["SiteFailed", "SupersededRun", "WrongCell", "WrongSettings", "run"]
+__all__ = ["SiteFailed", "SiteForgotten", "SupersededRun", "WrongCell", "WrongSettings", "run"]
 
 GRACE = 5.0
 """Seconds that it has to end in order when it is told to."""
@@ -44,7 +44,7 @@ def run(
     """An agent for some lanes; one of another version can replace it where `versions` has one.
 
     Raises `SiteFailed` where it cannot be said what a site has, `SupersededRun` where a newer run of the agent has
-    taken the place of this one.
+    taken the place of this one, `SiteForgotten` where the site was forgotten.
     """
     running.expose(metrics, wait=bool(succeeds))
     config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
@@ -52,6 +52,9 @@ def run(
     try:
         running.run(_until_told(entry.run(nats, cell, name, config, identity, succession, domain, leaf)))
     except BaseExceptionGroup as group:
+        forgotten = group.subgroup(SiteForgotten)
+        if forgotten is not None:
+            raise SiteForgotten(str(next(_each(forgotten)))) from None
         superseded = group.subgroup(SupersededRun)
         if superseded is not None:
             raise SupersededRun(str(next(_each(superseded)))) from None

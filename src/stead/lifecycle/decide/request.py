@@ -159,6 +159,8 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Ref
         reasons.append(Reason(Code.NEEDS_REASON, f"{action.name} needs a reason"))
     if action.empty_only and snap.children:
         reasons.append(Reason(Code.NOT_EMPTY, _remain(lc, snap.children)))
+    if lc.presence and action.outranks and snap.connected:  # what it would take over from is not over
+        reasons.append(Reason(Code.WRONG_STATE, f"its agent is connected; {action.name} is for one that is away"))
     if snap.over:
         reasons.append(Reason(Code.QUOTA, snap.over))
     unmet = _needs(lc, snap, req)
@@ -215,6 +217,11 @@ def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action
             draft.ended.append(Ended(gone.action, Outcome.DISPLACED, gone.id))
     if snap.revision != snap.previous:
         draft.set(revision=snap.previous)
+    if not (action.through or action.verbs or action.members):
+        draft.set(operation=None, hidden=None)
+        draft.withdraw()
+        draft.claims.append(ClaimChange.RELEASE)
+        return _at_once(draft, action, req)
     origin = running.origin if lc.state(snap.state).cls is StateClass.MOVING else snap.state
     op = Operation(
         action=action.name,

@@ -164,12 +164,20 @@ class Judge:
     def truth(self, answer: Decision, truth: str, revision: int) -> None:
         """What is believed is true, as long as nobody acted too late: absence is observed, and done means done."""
         state = self.law.state(answer.after.state)
-        if answer.moves and state.seen == ABSENT != truth:
+        if answer.moves and state.seen == ABSENT != truth and not self.abandons(answer):
             raise Wrong(f"it is {state.name}, and at the provider it is {truth}")
         for e in answer.ended:
             action = self.law.action(e.action)
             if e.outcome is Outcome.DONE and action is not None and action.verbs and not action.hidden:
                 self._done(action, state.seen, answer.after, truth, revision)
+
+    def abandons(self, answer: Decision) -> bool:
+        """Whether the controller drops a record whatever is at the provider, because no agent is left to tell."""
+        for move in answer.moves:
+            action = self.law.action(move.on) if move.trigger is Trigger.REQUEST else None
+            if action is not None and self.law.state(move.target).cls is StateClass.ABSENT:
+                return action.by == (Actor.CONTROLLER,) and action.outranks
+        return False
 
     def _done(self, action: Action, seen: str, after: Snapshot, truth: str, revision: int) -> None:
         if seen and seen != truth:

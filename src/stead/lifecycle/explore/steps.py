@@ -75,6 +75,8 @@ class Steps:
             raise Wrong("two operations claim it at once" if claimed > 1 else "a claim was released twice")
         if self.machine.judge.wants_claim(snap) != bool(claimed):
             raise Wrong("an operation acts without its claim" if not claimed else "a claim outlives its operation")
+        if self.machine.judge.abandons(decision):  # what is made under its name later has a token of its own
+            return World(self.machine.number(Snapshot(snap.state)), ABSENT, 0, (), (), False, world.site, claimed)
         asked = decision.recount or (world.asked and snap.operation is not None)
         return World(answer.snap, world.truth, world.revision, channel, jobs, asked, world.site, claimed, disturbed)
 

@@ -1,4 +1,7 @@
--- Sites have heard of agents that have connected, each under its notify-id.
-UPDATE connections c SET told = true, notify = t.notify
-  FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (lane, epoch, notify)
- WHERE c.lane = t.lane AND c.epoch = t.epoch
+-- Sites have heard of agents that have connected, each under its notify-id; so none of them is forgotten.
+WITH told AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS t (lane, epoch, notify)
+), known AS (
+    DELETE FROM forgotten_sites f USING told WHERE f.lane = told.lane
+)
+UPDATE connections c SET told = true, notify = t.notify FROM told t WHERE c.lane = t.lane AND c.epoch = t.epoch

@@ -42,7 +42,7 @@ from stead.bus.messages import (
     Take,
     TakeReply,
 )
-from stead.drivers.base import Driver, Error
+from stead.drivers.base import Driver, Error, Permanent
 from stead.lifecycle.snapshot import Fence
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import about
@@ -257,13 +257,20 @@ class Lane:
                 await Resync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
                 self.told_at, pause = began, PAUSE
                 self.told.set()
+            except Permanent as error:
+                log.error("observe.failed lane=%s error=%r", self.name, error.message)
+                pause = await self._pause_before_next(pause)
             except Exception as error:  # whatever a provider returns, the agent goes on
                 expected = isinstance(error, BusError | Error)
                 level = logging.INFO if expected else logging.ERROR
                 log.log(level, "%s: the full state could not be told: %s", self.name, error, exc_info=not expected)
-                await asyncio.sleep(random.uniform(pause / 2, pause))
-                pause = min(pause * 2, LONGEST_PAUSE)
-                self.wanted.set()
+                pause = await self._pause_before_next(pause)
+
+    async def _pause_before_next(self, pause: float) -> float:
+        """Wait before the full state is told once more; returns the pause after that."""
+        await asyncio.sleep(random.uniform(pause / 2, pause))
+        self.wanted.set()
+        return min(pause * 2, LONGEST_PAUSE)
 
     async def _look(self, look: Look) -> LookReply:
         fences = {member.path: member.fence for member in look.members}

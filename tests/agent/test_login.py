@@ -1,0 +1,42 @@
+"""An agent that its provider rejects says so where an operator reads it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from stead.dev.engines import Nats
+from tests.drivers.cloud import SimWorld
+from tests.integration.whole import agent, controller, until
+
+
+async def test_agent_that_cannot_log_in_to_its_provider_logs_an_error_with_the_reason(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "stead.agent")
+    await world.reject()
+    async with controller(migrated, nats_server, cell), agent(nats_server, cell, world):
+
+        async def logged() -> bool:
+            return any("UnauthorizedOperation" in record.getMessage() for record in caplog.records)
+
+        await until(logged)
+    (level, says) = next((r.levelno, r.getMessage()) for r in caplog.records if "UnauthorizedOp" in r.getMessage())
+    assert level == logging.ERROR
+    assert f"lane={world.provider}.{world.region}" in says
+    assert "observe.failed" in says
+
+
+async def test_agent_whose_provider_is_away_for_a_moment_logs_no_error(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "stead.agent")
+    await world.throttle(0.05)
+    async with controller(migrated, nats_server, cell), agent(nats_server, cell, world):
+
+        async def logged() -> bool:
+            return any("full state" in record.getMessage() for record in caplog.records)
+
+        await until(logged)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

@@ -226,6 +226,8 @@ def test_request_without_a_fitting_disk_is_rejected(
 
 def test_disk_is_attached_to_a_machine_that_is_there(space: Space) -> None:
     space.cell.put(space.disk, "disk", "CREATED")
+    there = problem(space.ask(space.machine, "add-disk", spec={"disk": "data"}), 409, "wrong-state")
+    assert there["detail"] == f"{space.disk}: assign cannot start in CREATED"
     gone = problem(space.ask(space.disk, "attach", spec={"machine": f"/{space.ns}/space/none"}), 409, "parent")
     assert "its machine is not there" in gone["detail"]
     space.cell.put(space.machine, "machine", "DELETED")
@@ -239,9 +241,11 @@ def test_explain_and_dry_run_tell_what_the_machine_says(space: Space) -> None:
     assert space.web.get("/v1/explain", params=asked).json()["allowed"] is True
     dry = space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true").json()
     assert dry["way"] == ["RUNNING", "DETACHING_DISK", "RUNNING"]
+    assert [claim["path"] for claim in dry["claims"]] == [space.machine, space.disk]
     space.begin(space.machine, "stop")
     told = space.web.get("/v1/explain", params=asked).json()
     assert (told["allowed"], told["path"], told["holders"][0]["action"]) == (False, space.disk, "stop")
+    assert told["state"] == "ASSIGNED"
     dry = problem(space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true"), 409, "moving")
     assert told["reasons"][0]["says"] == dry["detail"]
     assert dry["detail"].startswith(f"{space.machine}: ")

@@ -42,6 +42,7 @@ from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
+from stead.store.change import claimed
 
 
 def request_of(asked: Asked, caller: Caller) -> Request:
@@ -161,9 +162,8 @@ def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
 def as_of_disk(disk: Explanation, machine: Explanation) -> Explanation:
     """An explanation of a disk's action that its machine carries out: whether the machine accepts it, and why not."""
     reasons, actions = with_path(machine.reasons, machine.path), disk.allowed_actions
-    return replace(
-        machine, path=disk.path, kind=disk.kind, action=disk.action, allowed_actions=actions, reasons=reasons
-    )
+    found = replace(machine, path=disk.path, kind=disk.kind, action=disk.action, state=disk.state)
+    return replace(found, allowed_actions=actions, reasons=reasons)
 
 
 def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:
@@ -197,7 +197,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
             orders.update({(order.verb, where): count for order in _orders(group, cls)})
     action = lifecycle.action(asked.action)
     goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
-    place = (row.around or {}).get("place", row.path)
+    places = claimed(row.path, row.around)
     return Rehearsal(
         path=row.path,
         kind=row.kind,
@@ -207,7 +207,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
         idle=_idle(decision),
         waits=decision.queued,
         moves=tuple(PlannedMove(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
-        claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims),
+        claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims for place in places),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
         calls=_calls(view, lifecycle, decision, action) if goes else tuple(order.verb for order in decision.orders),

@@ -91,7 +91,8 @@ async def of_machine(view: View, asked: Asked, row: Row | None, caller: Caller) 
     if disk is not None and asked.action == "detach-disk" and machine_of(disk) not in ("", row.path):
         return Unfit("spec.disk", f"{path} is attached to {machine_of(disk)}, not to {row.path}")
     own = Asked(path, verb, DISK, {**spec_of_disk(asked.spec), MACHINE: row.path}, row.lane)
-    return await _rejected(view, disk or new_row(view, DISK, own), own, caller) or asked
+    answer = await _rejected(view, disk or new_row(view, DISK, own), own, caller)
+    return asked if answer is None else replace(answer, reasons=with_path(answer.reasons, path))
 
 
 type Permitted = Callable[[Asked, Caller, Row | None], Awaitable[Caller | Refusal | Missing]]

@@ -162,3 +162,23 @@ def test_pages_and_what_is_no_cursor(cell: Cell, web: httpx.Client, ns: str) -> 
         problem(web.get("/v1/stuck", params={"cursor": cursor}), 422, "invalid")
     for wrong in ({"lately": -1}, {"below": "x"}, {"limit": 0}):
         problem(web.get("/v1/stuck", params=wrong), 422, "invalid")
+
+
+@pytest.mark.req("S1-11")
+def test_site_in_update_error_whose_agent_is_away_is_listed_with_what_to_do(
+    cell: Cell, web: httpx.Client, ns: str
+) -> None:
+    for site, condition in (("away", {"notify": 5}), ("there", {"notify": 5, "connected": True})):
+        cell.put(f"/{ns}/{site}", "cloudlet", "UpdateError")
+        change = "UPDATE resources SET condition = $2, facts = $3, lane = $4 WHERE path = $1"
+        words = (json.dumps(condition), json.dumps({"agent": f"{ns}-{site}"}), f"edge.{ns}.{site}")
+        cell.run(cell._hand.execute(change, f"/{ns}/{site}", *words))
+    (found,) = web.get("/v1/stuck", params={"below": f"/{ns}"}).json()["items"]
+    assert (found["path"], found["kind"], found["state"]) == (f"/{ns}/away", "cloudlet", "UpdateError")
+    assert found["why"] == [
+        {"code": "no-agent", "says": f"its agent {ns}-away is not connected, and the upgrade has failed"}
+    ]
+    (step,) = found["steps"]
+    assert step["what"] == "agent"
+    for words in ("start the agent", f"stead cloudlet resolve {ns}/away", f"stead cloudlet forget {ns}/away"):
+        assert words in step["says"]

@@ -64,6 +64,10 @@ class Sites(Statements):
         rows = await self.fetch("notify_ids", list(lanes), list(epochs))
         return {(r["lane"], r["epoch"]): r["notify"] for r in rows}
 
+    async def lost_sites(self, below: str, limit: int) -> list[Mapping[str, Any]]:
+        """Sites whose upgrade has failed and whose agent is not connected: path, state, lane, time and agent."""
+        return [dict(r) for r in await self.fetch("list_lost_sites", below, limit)]
+
     async def leave_orphans(self, site: str) -> dict[str, int]:
         """What is on record below a site becomes orphans; how many of each kind its lane has."""
         rows = await self.fetch("leave_orphans", site, ["NotPresent"])

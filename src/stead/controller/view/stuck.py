@@ -96,6 +96,7 @@ async def stuck(view: View, below: str, since: datetime, after: str | None, limi
         first = (_time(place[0]) or datetime.fromtimestamp(0, UTC), place[1])
         if place[0] is None:
             items = await _waiting_leases(view, below, limit - 1)
+            items += await _lost_sites(view, below, limit - 1 - len(items))
         room = limit - len(items)
         records = await view.store.stuck(below, first, room + 1, _declared(view), GRACE, THERE)
         items += await _under_way(view, [record["path"] for record in records[:room]])
@@ -145,6 +146,38 @@ async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
         )
         for one in found
     ]
+
+
+async def _lost_sites(view: View, below: str, limit: int) -> list[Stuck]:
+    """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress there, nor can it be."""
+    return [
+        Stuck(
+            path=one["path"],
+            kind="cloudlet",
+            state=one["state"],
+            lane=one["lane"],
+            operation="",
+            action="upgrade",
+            by=Actor.CONTROLLER,
+            phase=None,
+            outcome=None,
+            since=one["at"],
+            lasts=None,
+            why=(Cause("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
+            probed=(),
+            misses=0,
+            decided="",
+            steps=(Step("agent", _leads_out(one["path"].removeprefix("/"))),),
+        )
+        for one in await view.store.lost_sites(below, limit)
+    ]
+
+
+def _leads_out(site: str) -> str:
+    return (
+        f"start the agent at the site, then stead cloudlet resolve {site} --reason TEXT; "
+        f"if the agent will not come back: stead cloudlet forget {site} --reason TEXT"
+    )
 
 
 # What is under way

@@ -171,8 +171,8 @@ def test_site_in_update_error_whose_agent_is_away_is_listed_with_what_to_do(
     for site, condition in (("away", {"notify": 5}), ("there", {"notify": 5, "connected": True})):
         cell.put(f"/{ns}/{site}", "cloudlet", "UpdateError")
         change = "UPDATE resources SET condition = $2, facts = $3, lane = $4 WHERE path = $1"
-        words = (json.dumps(condition), json.dumps({"agent": f"{ns}-{site}"}), f"edge.{ns}.{site}")
-        cell.run(cell._hand.execute(change, f"/{ns}/{site}", *words))
+        values = (json.dumps(condition), json.dumps({"agent": f"{ns}-{site}"}), f"edge.{ns}.{site}")
+        cell.run(cell._hand.execute(change, f"/{ns}/{site}", *values))
     (found,) = web.get("/v1/stuck", params={"below": f"/{ns}"}).json()["items"]
     assert (found["path"], found["kind"], found["state"]) == (f"/{ns}/away", "cloudlet", "UpdateError")
     assert found["why"] == [

@@ -149,7 +149,7 @@ async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
 
 
 async def _lost_sites(view: View, below: str, limit: int) -> list[Stuck]:
-    """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress there, nor can it be."""
+    """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress or can be."""
     return [
         Stuck(
             path=one["path"],

@@ -207,6 +207,21 @@ async def test_health_is_checked_by_whoever_looks(driver: PodmanDriver, world: P
     assert f"/stead/{world.root.mark}/" in Path(f"/proc/{pid}/cgroup").read_text()
 
 
+async def test_app_that_runs_out_of_memory_says_so(driver: PodmanDriver, world: PodmanWorld) -> None:
+    (cluster,) = await make(driver, world.cluster())
+    app = world.app(
+        cluster,
+        command=["sh", "-c", "sleep 1; x=more; while :; do x=$x$x; done"],
+        memory="16M",
+        restart="never",
+        settle=60,
+    )
+    await driver.perform("create", [app], "order")
+    await eventually(lambda: look(driver, app), lambda states: states == [BROKEN])
+    (seen,) = await driver.describe([app])
+    assert "ran out of memory" in seen.error
+
+
 async def test_an_image_that_is_not_there(driver: PodmanDriver, world: PodmanWorld) -> None:
     (cluster,) = await make(driver, world.cluster())
     (refused,) = await driver.perform("create", [world.app(cluster, image="none-such")], "order")

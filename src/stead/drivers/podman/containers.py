@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Mapping
 from itertools import pairwise
@@ -33,6 +34,10 @@ BLOCK = 65_536
 """User ids of each namespace: as many as images use."""
 
 _RESTART = {"always": "always", "on-failure": "on-failure", "never": "no"}
+
+
+KILLED = 128 + signal.SIGKILL
+"""The exit code of a container that was killed."""
 
 
 class Asked(spec.App, frozen=True, kw_only=True):
@@ -232,7 +237,7 @@ class Containers:
         recent = time.time() - found.state.finished_at.timestamp() < SOON
         if restart != "never" and recent and self._proven(place, found):
             return Sight(state=MOVING, alive=True)
-        return self._failed(place, f"it ended with exit code {code}")
+        return self._failed(place, f"it ended with exit code {code}{_killed(wanted, found)}")
 
     def _failed(self, place: App, why: str) -> Sight:
         return Sight(state=BROKEN, failed=True, error=f"{why}{self._last_lines(place)}")
@@ -278,3 +283,13 @@ class Containers:
         """Follows from its folder, so that no path can have two."""
         whole = os.fspath(place.folder.relative_to(self._root.folder))
         return f"stead-{self._root.mark}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+
+
+def _killed(wanted: Wanted, found: Container) -> str:
+    """Why a container was killed. Not every kernel and runtime tell podman that it ran out of memory."""
+    if found.state.oom_killed:
+        return ": it ran out of memory"
+    limit = wanted.spec.get("memory")
+    if found.state.exit_code != KILLED or limit is None:
+        return ""
+    return f": it was killed, and probably ran out of memory; its limit is {limit}"

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from stead.drivers.base import Permanent, TryAgain
 
@@ -24,6 +24,7 @@ class State(Struct, rename="pascal", frozen=True):
     exit_code: int
     started_at: datetime
     finished_at: datetime
+    oom_killed: bool = field(name="OOMKilled", default=False)
 
 
 class Config(Struct, rename="pascal", frozen=True):

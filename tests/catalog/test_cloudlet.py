@@ -279,6 +279,13 @@ def test_site_with_changes_under_way_on_it_is_forgotten() -> None:
     assert (answer.after.state, answer.cancels) == ("Forgetting", True)
 
 
+@pytest.mark.parametrize(("count", "says"), [(1, "1 resource remains below it"), (8, "8 resources remain below it")])
+def test_site_that_is_not_empty_says_how_many_resources_are_below_it_at_any_depth(count: int, says: str) -> None:
+    answer = decide(KINDS["cloudlet"], Snapshot("Ready", children=count), Request("delete"))
+    assert isinstance(answer, Refusal)
+    assert answer.reasons[0].says == says
+
+
 SITE_TAKES_CHANGES = """
 # the site is in   its instances may be changed
 Ready              yes

@@ -76,7 +76,7 @@ def test_sites_are_listed_with_their_agents(cell: Cell, ns: str, stead: Stead, s
 
 def test_a_site_on_which_there_is_something_is_not_forgotten(cluster: str, site: str, stead: Stead) -> None:
     refused = stead("cloudlet", "delete", site)
-    assert (refused.code, "remain below it" in refused.err) == (Code.REFUSED, True)
+    assert (refused.code, "1 resource remains below it" in refused.err) == (Code.REFUSED, True)
     assert stead("cluster", "delete", cluster).code == Code.DONE
     assert stead("cloudlet", "delete", site, "--detach").code == Code.DONE
     assert shown(stead, "cloudlet", site)["state"] == "DeletePrepare"  # from where a controller's clock leads it on

@@ -173,7 +173,7 @@ def _remain(lc: Lifecycle, count: int) -> str:
     """What is still in something, or on it."""
     if lc.holds:
         return f"{count} {lc.holds}{'s' if count != 1 else ''} remain on it"
-    return f"{count} {lc.members or 'children'} remain below it"
+    return f"{count} resource{'s remain' if count != 1 else ' remains'} below it"
 
 
 def _needs(lc: Lifecycle, snap: Snapshot, req: Request) -> list[Reason]:

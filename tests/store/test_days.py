@@ -138,6 +138,19 @@ async def test_who_reads_operations_is_not_waited_for_long(database: Connection,
     assert await known(store, id) == [False]
 
 
+async def test_partition_of_a_new_day_is_made_later_where_a_statement_reads_for_long(
+    database: Connection, store: Store
+) -> None:
+    name = f"ended_operations_{day(-7):%Y%m%d}"
+    await database.execute(f"DROP TABLE {name}")  # as if the day had just begun
+    async with database.transaction():
+        await database.fetch("SELECT FROM ended_operations")
+        async with asyncio.timeout(30):  # deadline: it waits for a lock, of which the limit is half a second
+            assert await store.make_partitions(7) == 0
+    assert await store.make_partitions(7) == 1
+    assert await database.fetchval("SELECT to_regclass($1) IS NOT NULL", name)
+
+
 async def test_of_two_that_forget_one_has_nothing_to_do(database: Connection, store: Store) -> None:
     name = await partition(database, 100)
     async with database.transaction():

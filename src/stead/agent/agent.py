@@ -303,7 +303,10 @@ class Lane:
         except Error as error:
             log.info("%s: nobody can say what %s wrote: %s", self.name, member.path, error)
             return LogsReply(why=error.message)
-        return LogsReply(known=False) if tail is None else LogsReply(within(tail.lines), tail.position)
+        if tail is None:
+            return LogsReply(known=False)
+        lines = within(tail.lines)
+        return LogsReply(lines, tail.position, omitted=len(tail.lines) - len(lines))
 
     async def _survey(self, survey: Survey) -> SurveyReply:
         self.wanted.set()

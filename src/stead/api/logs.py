@@ -22,6 +22,8 @@ class Log(Wire):
     """The oldest first."""
     position: str
     """For `since`, to go on from here."""
+    omitted: int
+    """Older lines among those requested that have no room in the answer."""
 
 
 routes = router("resources")

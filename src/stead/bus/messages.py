@@ -316,6 +316,8 @@ class LogsReply(Message, frozen=True, tag="logs-reply"):
     """Why nobody can say, where that is so."""
     known: bool = True
     """Whether logs are to be had on the lane at all."""
+    omitted: Count = 0
+    """Older lines that were asked for and have no room in a message."""
 
 
 class Survey(Message, frozen=True, tag="survey"):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.output import note
 from stead.cli.remote import Server, reach
 from stead.client import DEFAULT_SERVER
 
@@ -28,7 +29,10 @@ def add_logs(app: typer.Typer, path_type: Any, what: str, example: str) -> None:
     ) -> None:
         with reach(server) as client:
             if not follow:
-                _write(client.logs(path, lines=lines).lines)
+                found = client.logs(path, lines=lines)
+                _write(found.lines)
+                if found.omitted:
+                    note(f"{found.omitted:,} older lines left out: an answer has room for {len(found.lines):,}")
                 return
             for line in client.follow_logs(path, lines=lines):
                 _write([line])

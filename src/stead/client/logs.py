@@ -25,6 +25,8 @@ class Log(Struct, frozen=True, kw_only=True):
     """The oldest first."""
     position: str = ""
     """For `since`, to go on from here."""
+    omitted: int = 0
+    """Older lines among those requested that have no room in the answer."""
 
 
 class Written:

@@ -20,6 +20,8 @@ class Written:
     """The oldest first."""
     position: str
     """From where to go on."""
+    omitted: int = 0
+    """Older lines that have no room in an answer."""
 
 
 @dataclass(frozen=True)
@@ -45,4 +47,4 @@ async def written(view: View, looks: Looks | None, path: str, lines: int, since:
         return Silent(f"on the lane {row.lane} nobody keeps what is written")
     if told.why:
         return Silent(told.why, away=True)
-    return Written(path, tuple(told.lines), told.position)
+    return Written(path, tuple(told.lines), told.position, told.omitted)

@@ -333,6 +333,7 @@ def test_group_has_one_state_word_everywhere_after_every_change(cell: Cell, web:
     assert (words(path), words(f"{path}/back")) == ({"Running"}, {"Failed"})
     asked(web, path, "refine")
     cell.run(cell.idle())
+    cell.look(f"{path}/back/1", "broken")  # refine observes before it removes
     cell.settle(f"{path}/back/1")
     assert (words(path), words(f"{path}/back")) == ({"Running"}, {"Running"})
     asked(web, path, "terminate")

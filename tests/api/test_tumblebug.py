@@ -343,6 +343,7 @@ def test_the_command_of_the_document_works_as_it_stands_there(cell: Cell, web: h
     under = stands(cell, web, mci)
     assert targets(under) == ("Partial-Running:2 (R:2/3)", "Refine", "None")
     assert targets(under["vm"][1]) == ("Terminating", "Refine", "None")
+    cell.look("/default/my-mci/g/2", "broken")  # refine observes before it removes
     cell.settle("/default/my-mci/g/2")
     after = stands(cell, web, mci)
     assert targets(after) == ("Running:2 (R:2/2)", "None", "None")

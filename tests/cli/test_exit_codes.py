@@ -114,6 +114,7 @@ def test_group_action_with_a_member_that_cannot_act_ends_with_6(
     (operation,) = json.loads(again.out)
     assert list(operation["skipped"].values()) == [1]
     cell.rest(path, "Running")
+    cell.shows(ns, "broken")
     refined = stead("mci", "refine", path)  # it is about members that failed, and about no others
     assert (refined.code, "skipped" in refined.err) == (Code.DONE, False)
 

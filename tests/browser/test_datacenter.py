@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import expect
 
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 @pytest.fixture
 def datacenter(cell: Trial, tmp_path: Path) -> Iterator[Stead]:
     """Two nodes with a machine and a disk, and their agent."""
-    bus = re.search(r"nats://\S+", cell.said())
+    bus = re.search(r"nats://[\d.:]+", cell.said())
     assert bus is not None
     for node in ("n1", "n2"):
         (tmp_path / f"{node}.xml").write_text("<node/>")
@@ -28,6 +29,7 @@ def datacenter(cell: Trial, tmp_path: Path) -> Iterator[Stead]:
     settings = (f"nodes={nodes}", f"pool={tmp_path / 'pool'}", "hypervisor=test")
     words = ("--nats", bus[0], "--cell", "dev", "--lane", "libvirt.dc", "--name", "dc-1", "--driver", "libvirt")
     with Stead("agent", "run", *words, *(word for one in settings for word in ("--set", one))) as agent:
+        cell.until(lambda: _served(cell), "the datacenter to be served")
         for made in (
             "lane allow libvirt.dc dc",
             "lane allow libvirt.dc acme",
@@ -41,6 +43,11 @@ def datacenter(cell: Trial, tmp_path: Path) -> Iterator[Stead]:
             answer = cell.stead(made)
             assert answer.returncode == 0, answer.stderr
         yield agent
+
+
+def _served(cell: Trial) -> bool:
+    items = httpx.get(f"{cell.url}/v1/lanes", params={"limit": 500}, trust_env=False, timeout=60).json()["items"]
+    return any(item["lane"] == "libvirt.dc" and any(agent["there"] for agent in item["agents"]) for item in items)
 
 
 @pytest.mark.req("S2-08", "S2-11")

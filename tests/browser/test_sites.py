@@ -24,7 +24,7 @@ pytestmark = [
 @pytest.fixture
 def site(cell: Trial, tmp_path: Path) -> Iterator[Stead]:
     """A site with a cluster and an app, and its agent."""
-    bus = re.search(r"nats://\S+", cell.said())
+    bus = re.search(r"nats://[\d.:]+", cell.said())
     assert bus is not None
     words = ("--nats", bus[0], "--cell", "dev", "--lane", "edge.lab.berlin", "--name", "lab-berlin")
     with Stead("agent", "run", *words, "--driver", "process", "--set", f"root={tmp_path / 'site'}") as agent:

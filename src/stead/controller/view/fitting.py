@@ -12,6 +12,7 @@ from stead.catalog.infrastructure import RESERVED
 from stead.controller import terms
 from stead.controller.limits import exceeded
 from stead.controller.view import systems
+from stead.controller.view.spec_fields import misspelled
 from stead.controller.view.things import Asked, Missing, Unfit
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.files.decoded import Wrong
@@ -33,6 +34,9 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     deploys = asked.action == systems.DEPLOY and asked.kind in ("", systems.SYSTEM) and "definition" in asked.spec
     if found := tuple(exceeded(asked.path, {} if deploys else asked.spec)):  # each part of a deploy is checked below
         (field, says), *more = found
+        return Unfit(field, says, tuple(more))
+    if asked.spec and (slips := await _misspelled(store, kinds, asked)):
+        (field, says), *more = slips
         return Unfit(field, says, tuple(more))
     if asked.kind in EDGE:
         return _at_site(asked)
@@ -58,6 +62,20 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     if not asked.lane and action.verbs:
         return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
     return asked
+
+
+async def _misspelled(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> tuple[tuple[str, str], ...]:
+    """Fields of what is made, or updated, that are nearly those that its kind has."""
+    kind = asked.kind or (await store.states([asked.path])).get(asked.path, ("", ""))[0]
+    lifecycle = kinds.get(kind)
+    action = lifecycle.action(asked.action) if lifecycle is not None else None
+    if (
+        lifecycle is None
+        or action is None
+        or not (lifecycle.initial.name in action.starts or action.name == "update")
+    ):
+        return ()
+    return tuple(misspelled(kind, asked.spec))
 
 
 def _at_site(asked: Asked) -> Asked | Unfit:

@@ -14,7 +14,7 @@ from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.paths import CloudletPath
 from stead.cli.remote import Output, Server, Timeout, clock, reach
-from stead.cli.settings import Settings, set_fields
+from stead.cli.settings import Settings, spec_of
 from stead.cli.times import duration
 from stead.cli.verbs import add_verb
 from stead.client import DEFAULT_SERVER, NotFound, ProblemError, Resource
@@ -61,7 +61,7 @@ def create(
 ) -> None:
     """Make a site. It is ready when its agent has connected; without --wait the command returns before that."""
     how = How(output, wait, timeout, dry_run, key)
-    change(server, path, "create", how, kind=KIND, spec=set_fields(settings), reason=reason)
+    change(server, path, "create", how, kind=KIND, spec=spec_of(None, settings), reason=reason)
     if not wait and not dry_run:
         note(f"It waits for its agent: stead cloudlet invite {path.removeprefix('/')}")
 

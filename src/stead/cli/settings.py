@@ -18,8 +18,14 @@ File = Annotated[
     str | None, typer.Option("--file", "-f", help="Its spec, in YAML or JSON; - is stdin.", metavar="FILE")
 ]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="One field of the spec. May be repeated.", metavar="NAME=VALUE")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="One field of the spec; labels.NAME for a label, a.b for b within a. May be repeated.",
+        metavar="NAME=VALUE",
+    ),
 ]
+LABEL = "labels."
 
 
 def read_text(file: str) -> str:
@@ -44,22 +50,40 @@ def read_spec(file: str) -> Spec:
 
 
 def set_fields(settings: list[str] | None) -> Spec:
-    """Fields that are given one by one."""
+    """Fields that are given one by one, by their names; `a.b` is the field b within a. `merged` puts them in."""
     fields = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
         if not (name and equals):
             fail(f"--set takes NAME=VALUE, not {setting!r}", Code.USAGE)
+        if "" in name.split("."):
+            fail(f"--set {name}: a part of the name is empty", Code.USAGE)
         try:
-            fields[name] = read_yaml(value)
+            said = read_yaml(value)
         except NotYaml as error:
             fail(f"--set {name}: {error}", Code.USAGE)
+        fields[name] = value if name.startswith(LABEL) and said is not None else said
     return fields
 
 
 def merged(spec: Mapping[str, Any], fields: Mapping[str, Any]) -> Spec:
     """A spec with some fields set; what is set to nothing is left out."""
-    return {name: value for name, value in {**spec, **fields}.items() if value is not None}
+    whole = dict(spec)
+    for name, value in fields.items():
+        outer, _, inner = name.partition(".")
+        whole[outer] = _within(whole.get(outer), name, value) if inner else value
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _within(there: Any, name: str, value: Any) -> Spec | None:
+    """What a field holds once a field within it is set; nothing where nothing is left. Labels may have dots."""
+    outer, _, inner = name.partition(".")
+    if not isinstance(there, Mapping | None):
+        fail(f"--set {name}: {outer} has no fields: it is {there!r}", Code.USAGE)
+    if name.startswith(LABEL):
+        left = {**(there or {}), inner: value}
+        return {label: said for label, said in left.items() if said is not None} or None
+    return merged(there or {}, {inner: value}) or None
 
 
 def spec_of(file: str | None, settings: list[str] | None, /, **options: Any) -> Spec:

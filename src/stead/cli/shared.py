@@ -19,7 +19,7 @@ from stead.cli.looking import add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import Under, argument
 from stead.cli.remote import Output, Server, Timeout, reach
-from stead.cli.settings import Settings, set_fields
+from stead.cli.settings import Settings, merged, set_fields
 from stead.cli.verbs import add_observing
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -109,7 +109,7 @@ def _spec(path: str, settings: list[str] | None) -> dict[str, Any]:
     region = rest.partition(".")[0]
     if not region or not rest.partition(".")[2]:
         fail(f"{name} says no place: name it provider.region.name", Code.USAGE)
-    return {"provider": provider, "region": region, "name": name} | set_fields(settings)
+    return merged({"provider": provider, "region": region, "name": name}, set_fields(settings))
 
 
 network, securitygroup, sshkey = (commands(kind) for kind in KINDS)

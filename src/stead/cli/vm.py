@@ -23,7 +23,7 @@ from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import Under, VmPath
 from stead.cli.remote import Output, Server, Timeout
-from stead.cli.settings import Settings, read_spec, set_fields
+from stead.cli.settings import Settings, merged, read_spec, set_fields
 from stead.cli.truth import compare
 from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
@@ -70,7 +70,7 @@ def create(
 ) -> None:
     """Make a VM, and follow it until it runs."""
     place = {name: value for name, value in (("provider", provider), ("region", region)) if value is not None}
-    whole = (read_spec(spec) if spec is not None else {}) | set_fields(settings) | place
+    whole = merged(read_spec(spec) if spec is not None else {}, set_fields(settings) | place)
     how = How(output, wait, timeout, dry_run, key, expect_agent)
     conflict = on_conflict(queue)
     change(server, path, "create", how, kind=KIND, spec=whole, lane=lane, reason=reason, on_conflict=conflict)

@@ -16,21 +16,21 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "43c8c9737aa9babb763d8c355463e7d0f8a054b71d7780399fa986291beb31b5"
+DIGEST = "56ccc858f9cb07e64381f0ebc5339779b976a9e3ca8f9c4c636522be8f4c7def"
 EXPLORED = {
-    "vm": Size(148_327, 1_183_531),
+    "vm": Size(159_638, 1_312_476),
     "subgroup": Size(382, 34_738),
     "mci": Size(466, 46_946),
     "network": Size(29_820, 246_609),
     "securitygroup": Size(29_820, 246_609),
     "sshkey": Size(29_820, 246_609),
-    "clusterinst": Size(169_912, 1_312_119),
-    "appinst": Size(168_787, 1_306_265),
-    "cloudlet": Size(141_534, 2_273_784),
-    "machine": Size(443_838, 3_186_329),
+    "clusterinst": Size(169_912, 1_328_409),
+    "appinst": Size(168_787, 1_322_555),
+    "cloudlet": Size(215_754, 3_459_024),
+    "machine": Size(348_675, 2_518_418),
     "cloudspace": Size(48_703, 422_435),
     "account": Size(45, 154),
-    "disk": Size(173_952, 1_435_221),
+    "disk": Size(198_925, 1_607_265),
     "image": Size(107_950, 913_835),
     "node": Size(20_418, 189_576),
     "lease": Size(40, 141),

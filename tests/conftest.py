@@ -18,7 +18,7 @@ from stead.dev.engines import Nats, Postgres
 from stead.drivers.process import user_ids
 from tests.databases import Databases
 from tests.drivers.cloud import SimCloud, SimWorld
-from tests.plugins import optional, tiers
+from tests.plugins import collection, optional, tiers
 from tests.plugins.alone import Alone
 from tests.plugins.budget import Budget
 from tests.plugins.leftovers import Leftovers
@@ -52,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Budget(config, enforced=tier == tiers.FAST))
     config.pluginmanager.register(Leftovers(config), "leftovers")
     config.pluginmanager.register(optional)
+    config.pluginmanager.register(collection)
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Alone())
 

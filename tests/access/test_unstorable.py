@@ -9,14 +9,13 @@ from urllib.parse import quote
 
 import pytest
 
-from stead.api.app import openapi
 from tests.access.house import House
 from tests.access.test_every_endpoint import RULES, Rule
+from tests.description import OPENAPI
 
 NUL = "a\x00b"
-SAID = openapi()
 OPERATIONS = {
-    f"{method.upper()} {path}": said for path, methods in SAID["paths"].items() for method, said in methods.items()
+    f"{method.upper()} {path}": said for path, methods in OPENAPI["paths"].items() for method, said in methods.items()
 }
 
 type Place = tuple[str | int, ...]
@@ -27,7 +26,7 @@ def texts(schema: dict[str, Any], seen: frozenset[str] = frozenset()) -> Iterato
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         if name not in seen:
-            yield from texts(SAID["components"]["schemas"][name], seen | {name})
+            yield from texts(OPENAPI["components"]["schemas"][name], seen | {name})
     for way in ("anyOf", "oneOf", "allOf"):
         for one in schema.get(way, ()):
             yield from texts(one, seen)

@@ -27,8 +27,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from stead.access.direct import create_token
-from stead.api import openapi
 from stead.dev.engines import Nats, Postgres
+from tests.description import ENDPOINTS, OPENAPI
 from tests.drivers.cloud import SimCloud
 from tests.integration.test_processes import Stead
 from tests.lanes import every_lane
@@ -47,8 +47,7 @@ CHECKS = [
     response_schema_conformance,
     status_code_conformance,
 ]
-SCHEMA = schemathesis.openapi.from_dict(openapi())
-ENDPOINTS = [(method.upper(), path) for path, methods in openapi()["paths"].items() for method in methods]
+SCHEMA = schemathesis.openapi.from_dict(OPENAPI)
 STREAM = "/v1/events"
 DAY = timedelta(days=1)
 
@@ -120,5 +119,5 @@ def test_any_request_has_an_answer(server: Served, method: str, path: str, mode:
 
 
 def may_be_wrong(method: str, path: str) -> bool:
-    operation = openapi()["paths"][path][method.lower()]
+    operation = OPENAPI["paths"][path][method.lower()]
     return bool(operation.get("parameters") or operation.get("requestBody"))

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from stead.api.app import openapi
 from stead.catalog import KINDS, infrastructure, scaling, tree
 from stead.controller import terms
 from stead.controller.admission import Accepted, Admission
@@ -29,6 +28,7 @@ from stead.lifecycle.document import load
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Store
+from tests.description import OPENAPI
 
 OTHERS = "edge.b.berlin"
 MINE = "edge.a.one"
@@ -160,7 +160,7 @@ def test_every_schema_field_like_a_lane_is_guarded() -> None:
 
 
 def test_every_request_body_field_like_a_lane_is_guarded() -> None:
-    described = openapi()
+    described = OPENAPI
     schemas, found, known = described["components"]["schemas"], set[str](), set[str]()
 
     def walk(node: Any, name: str) -> None:

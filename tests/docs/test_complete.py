@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from stead.api import openapi
 from stead.api.codes import HELP, TITLES
 from stead.cli.output import Code as Exit
 from stead.drivers import registry
 from stead.lifecycle.decision import Code
+from tests.description import OPENAPI
 from tests.docs.blocks import DOCS, ROOT, fenced, pages, steps
 from tools.docs import API, CLI, CONFIGURATION, ERRORS, configuration
 from tools.docs.attributes import sentences
@@ -121,13 +121,13 @@ def test_commands_are_typed_in_blocks_that_say_so() -> None:
 # The HTTP interface
 
 
-@pytest.mark.parametrize("endpoint", [endpoint for endpoint, _ in endpoints(openapi())])
+@pytest.mark.parametrize("endpoint", [endpoint for endpoint, _ in endpoints(OPENAPI)])
 def test_an_endpoint_is_in_the_reference(endpoint: str) -> None:
     assert f"### `{endpoint}`\n" in text(API)
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "does"), list(endpoints(openapi())), ids=lambda one: one if isinstance(one, str) else ""
+    ("endpoint", "does"), list(endpoints(OPENAPI)), ids=lambda one: one if isinstance(one, str) else ""
 )
 def test_an_endpoint_says_what_it_does_and_takes(endpoint: str, does: dict[str, Any]) -> None:
     assert does["description"]

@@ -58,10 +58,11 @@ def follow(cell: Cell, ns: str, clock: Callable[[], float] = time.time) -> None:
     heal = Scaling(Admission(mover))
     cell.numbered()
     while cell.run(heal()):
-        for path in cell.run(cell.store.paths("appinst", f"/{ns}/", "", 100)):
-            row = cell.run(cell.store.read(path))
-            if row is not None and row.snapshot.state == "DeletePrepare" and ns in cell.obeyed:
-                cell.childless(path)  # an app has nothing that depends on it
+        for kind in ("appinst", "clusterinst"):
+            for path in cell.run(cell.store.paths(kind, f"/{ns}/", "", 100)):
+                row = cell.run(cell.store.read(path))
+                if row is not None and row.snapshot.state == "DeletePrepare" and ns in cell.obeyed:
+                    cell.childless(path)  # an app has nothing that depends on it, and a cluster that goes no app
         cell.run(cell.idle())
         cell.numbered()
 

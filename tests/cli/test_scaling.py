@@ -21,7 +21,7 @@ def test_a_policy_from_a_file_to_its_end(cell: Cell, web: httpx.Client, ns: str,
     text = yaml.safe_dump(policy(f"/{ns}/s/c"))
     assert stead("scaling", "put", f"{ns}/web", "-f", "-", stdin=text).out == f"{ns}/web is in force\n"
     assert stead("scaling", "list", "-n", ns).rows == [
-        ["POLICY", "APP", "PLACES", "BOUNDS", "VERDICT"],
+        ["POLICY", "INSTANCES", "PLACES", "BOUNDS", "VERDICT"],
         [f"{ns}/web", "web", "1", "0-3", "new"],
     ]
     assert stead("scaling", "demand", f"{ns}/web", "50").out == f"{ns}/web knows the demand\n"

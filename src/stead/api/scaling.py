@@ -23,19 +23,24 @@ Where = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, descriptio
 Which = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The name of the policy.")]
 Amount = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0, le=WEEK, allow_inf_nan=False)]
+Instances = Annotated[str, StringConstraints(pattern=f"^({SEGMENT})?$", max_length=63)]
+Place = Annotated[str, StringConstraints(pattern=rf"^(/{SEGMENT})+(-\*)?$", max_length=1000)]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Most = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class ScalingPolicy(Wire):
-    """How many instances of an app there are to be, and where, as demand has it."""
+    """How many instances of an app there are to be, or clusters, and where, as demand has it."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True, use_attribute_docstrings=True)
 
-    app: Annotated[str, StringConstraints(pattern=f"^{SEGMENT}$", max_length=63)]
-    """Instances are called this, with a number behind it."""
-    places: Annotated[list[Path], Field(min_length=1, max_length=PLACES)]
-    """Clusters of the namespace in which they may be, as paths."""
+    app: Instances = ""
+    """Instances are apps that are called this, with a number behind it."""
+    cluster: Instances = ""
+    """Instances are clusters that are called this, with a number behind it. Either this or `app`."""
+    places: Annotated[list[Place], Field(min_length=1, max_length=PLACES)]
+    """Clusters of the namespace in which apps may be, as paths, or the sites on which clusters may be.
+    `/shop/berlin/k-*` is every cluster of that site that is called `k-1`, `k-2` and so on."""
     up_above: Amount
     """One more is wanted where the demand for each instance is above this."""
     down_below: Amount

@@ -345,7 +345,7 @@ class _Desk:
     def _make(self, place: str, says: str) -> Deed:
         """One more at a place, under the first name that is free."""
         taken = {instance.path for instance in self.here[place]}
-        path = next(path for path in _names(f"{place}/{self.policy.app}") if path not in taken)
+        path = next(path for path in _names(f"{place}/{self.policy.name}") if path not in taken)
         self.here[place].append(Instance(path, How.COMING, own=True))
         return Deed(True, path, says)
 

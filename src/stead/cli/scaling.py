@@ -1,9 +1,10 @@
-"""`stead scaling`: policies that make and delete instances of an app as demand has it."""
+"""`stead scaling`: policies that make and delete instances of an app, or clusters, as demand has it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +20,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Policies th
 POLICIES: Columns[Scaling] = Columns(
     narrow=(
         ("POLICY", lambda one: f"{one.namespace}/{one.name}"),
-        ("APP", lambda one: str(one.policy.get("app", ""))),
+        ("INSTANCES", lambda one: _instances(one.policy)),
         ("PLACES", lambda one: str(len(one.policy.get("places", ())))),
         ("BOUNDS", lambda one: f"{one.policy.get('minimum', 0)}-{one.policy.get('maximum', '')}"),
         ("VERDICT", lambda one: one.code),
@@ -72,8 +73,8 @@ def put(
 ) -> None:
     """Put a policy in force, in the place of the one of that name.
 
-    The file says `app`, `places` (clusters), `up_above` and `down_below` (demand for each instance), `maximum`, and
-    whatever else is to be otherwise than usual.
+    The file says `app` and `places` (clusters), or `cluster` and `places` (sites), then `up_above` and `down_below`
+    (demand for each instance), `maximum`, and any field that is to differ from its default.
     """
     with reach(server) as client:
         client.put_scaling(*_names(policy), read_spec(file))
@@ -155,6 +156,11 @@ def _names(policy: str) -> tuple[str, str]:
     return namespace, name
 
 
+def _instances(policy: Mapping[str, Any]) -> str:
+    """What a policy makes, by name."""
+    return str(policy.get("app") or f"cluster {policy.get('cluster')}")
+
+
 def _time(at: str | None) -> datetime | None:
     if at is None:
         return None
@@ -179,7 +185,7 @@ def _sentences(found: Scaling) -> list[str]:
     said = [
         f"{found.namespace}/{found.name}: {found.code}, {clock(found.judged_at) or 'not looked at yet'}",
         f"because: {found.says}",
-        f"instances of {policy.get('app')}: {serving}, of {bounds}, at {places}",
+        f"instances of {_instances(policy)}: {serving}, of {bounds}, at {places}",
     ]
     for figure in found.demand:
         where = f"at {figure.place}" if figure.place else "over all places"

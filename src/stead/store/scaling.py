@@ -91,9 +91,9 @@ class Scalings(Statements):
         values = [dict(act) for act in acts], [dict(deed) for deed in deeds], dict(verdict), look_at
         return bool(await self.fetch("write_scaling", read.namespace, read.name, read.turn, read.woken, *values))
 
-    async def scaled(self, places: Sequence[str], app: str) -> list[Mapping[str, Any]]:
-        """Instances of an app at some places, with the clusters and sites themselves."""
-        return [dict(r) for r in await self.fetch("scaled_instances", list(places), app)]
+    async def scaled(self, places: Sequence[str], name: str) -> list[Mapping[str, Any]]:
+        """Instances of a name at some places, with the clusters and sites themselves; a cluster with apps is busy."""
+        return [dict(r) for r in await self.fetch("scaled_instances", list(places), name)]
 
     async def outcomes(self, ids: Sequence[str]) -> dict[str, tuple[str, float | None]]:
         """What became of operations, and when they ended."""

@@ -73,10 +73,11 @@ class Scaling:
             await self._do(kept)
             return
         policy, now = scaling.read(kept.policy), self.admission.mover.clock()
-        rows = await self.store.scaled(policy.places, policy.app)
+        rows = await self.store.scaled(policy.places, policy.name)
+        policy = scaling.spelled_out(policy, [row["path"] for row in rows if row["kind"] == CLUSTERINST.kind])
         verdict = judge(policy, _standing(policy, kept, rows), now)
         told = {"code": verdict.code, "says": verdict.says, "at": now}
-        deeds = _written(kept, policy, verdict, rows)
+        deeds = _written(kept, policy, verdict)
         again = now + LEASE if deeds else verdict.again
         if await self.store.write_scaling(kept, kept.acts, deeds, told, again):
             await self._tell(kept, verdict.code)
@@ -109,9 +110,10 @@ class Scaling:
     async def _ask(self, kept: Kept, deed: Mapping[str, Any]) -> Accepted | str:
         """Ask for an instance, or for its end: let in, or why not; no word where nothing is to be done."""
         maker, path = scaling.principal(kept.namespace, kept.name), deed["path"]
+        kind = deed.get("kind", APPINST.kind)
         request = Request("create" if deed["more"] else "delete", Actor.USER, reason=deed["says"])
         spec: dict[str, Any] = deed.get("spec") or {}
-        wish = Wish(APPINST.kind, path, request, maker, spec, deed.get("lane", ""), deed["key"])
+        wish = Wish(kind, path, request, maker, spec, deed.get("lane", ""), deed["key"])
         known = await self.admission.answered(wish)
         if isinstance(known, Accepted):
             return known
@@ -119,8 +121,10 @@ class Scaling:
             row = await self.store.read(path)
             if row is None or scaling.made_by(row.spec) != maker:
                 return ""  # it is gone already, or somebody has made it theirs
+            if kind == CLUSTERINST.kind and await self.store.paths(APPINST.kind, f"{path}/", "", 1):
+                return ""  # an app has come meanwhile
             spec = dict(row.spec)
-        thing = Thing(path, APPINST.kind, labels_of(spec), (lane_of(path),))
+        thing = Thing(path, kind, labels_of(spec), (lane_of(path),))
         refusal = await self._forbidden(kept, request.action, thing)
         answer = refusal or await self.admission.ask(wish)
         if isinstance(answer, Refusal):
@@ -152,37 +156,35 @@ def _standing(policy: scaling.Policy, kept: Kept, rows: Sequence[Mapping[str, An
     maker = scaling.principal(kept.namespace, kept.name)
     instances = []
     for row in rows:
-        how = scaling.how(row["state"], row["busy"]) if row["kind"] == APPINST.kind else None
+        how = scaling.how(row["state"], row["busy"]) if row["kind"] == policy.kind else None
         if how is not None and scaling.is_instance(policy, row["path"].rpartition("/")[2]):
             instances.append(Instance(row["path"], how, scaling.made_by(row["spec"]) == maker))
     states = {row["path"]: row["state"] for row in rows if row["kind"] in (CLUSTERINST.kind, CLOUDLET.kind)}
-    closed = {place: why for place in policy.places if (why := _closed(place, states))}
+    closed = {place: why for place in policy.places if (why := _closed(policy, place, states))}
     figures = {place: Figure(said["value"], float(said["at"])) for place, said in kept.demand.items()}
     acts = [Act(a["place"], a["more"], a["at"], a["ended"], a["failed"]) for a in kept.acts]
     return Standing(figures, instances, acts, closed)
 
 
-def _closed(place: str, states: Mapping[str, str]) -> str:
-    """Why nothing can be done at a place: only on a site that is ready, in a cluster that is."""
-    for path, what in ((place.rpartition("/")[0], "site"), (place, "cluster")):
+def _closed(policy: scaling.Policy, place: str, states: Mapping[str, str]) -> str:
+    """Why nothing can be done at a place: only on a site that is ready, and for an app in a cluster that is."""
+    cluster = [(place.rpartition("/")[0], "site"), (place, "cluster")]
+    for path, what in cluster if policy.kind == APPINST.kind else [(place, "site")]:
         state = states.get(path)
         if state != "Ready":
             return f"the {what} {path} is {state}" if state is not None else f"there is no {what} {path}"
     return ""
 
 
-def _written(
-    kept: Kept, policy: scaling.Policy, verdict: Verdict, rows: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """What is to be asked for, so that anybody can ask for it, any number of times."""
-    lanes = {row["path"]: row["lane"] for row in rows if row["kind"] == CLUSTERINST.kind}
+def _written(kept: Kept, policy: scaling.Policy, verdict: Verdict) -> list[dict[str, Any]]:
+    """What is to be asked for, so that any controller can ask for it, any number of times."""
     spec = scaling.spec_of(policy, scaling.principal(kept.namespace, kept.name))
     deeds = []
     for n, deed in enumerate(verdict.deeds):
         key = f"{kept.id}/{kept.turn}/{n}"
-        written = {"more": deed.more, "path": deed.path, "says": deed.says, "key": key}
+        written = {"more": deed.more, "path": deed.path, "kind": policy.kind, "says": deed.says, "key": key}
         if deed.more:
-            written |= {"spec": spec, "lane": lanes[deed.path.rpartition("/")[0]]}
+            written |= {"spec": spec, "lane": lane_of(deed.path)}
         deeds.append(written)
     return deeds
 

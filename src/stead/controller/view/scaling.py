@@ -12,7 +12,7 @@ from typing import Any
 from stead.access.caller import Caller
 from stead.access.policies import DEMAND, NAMESPACE, SCALING, Thing, labels_of
 from stead.catalog import scaling
-from stead.catalog.edge import APPINST, lane_of
+from stead.catalog.edge import lane_of
 from stead.catalog.scaling import Told
 from stead.controller.lanes import LaneUse, not_allowed
 from stead.controller.limits import exceeded
@@ -111,14 +111,15 @@ class Followers:
         labels = labels_of(scaling.spec_of(policy, maker))
         for place in policy.places:
             for number in range(1, most + 1):
-                thing = Thing(f"{place}/{policy.app}-{number}", APPINST.kind, labels, (lane_of(place),))
+                where = place.replace("*", str(number)) if scaling.is_series(place) else place
+                thing = Thing(f"{where}/{policy.name}-{number}", policy.kind, labels, (lane_of(place),))
                 yield "create", thing
                 yield "delete", thing
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
-        for row in await self.service.view.store.scaled(policy.places, policy.app):
-            if row["kind"] == APPINST.kind and scaling.made_by(row["spec"]) == maker:
-                yield "delete", Thing(row["path"], APPINST.kind, labels_of(row["spec"]), (lane_of(row["path"]),))
+        for row in await self.service.view.store.scaled(policy.places, policy.name):
+            if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:
+                yield "delete", Thing(row["path"], policy.kind, labels_of(row["spec"]), (lane_of(row["path"]),))
 
     async def read(self, namespace: str, name: str, caller: Caller) -> Follower | Missing:
         """A policy as it stands."""
@@ -127,12 +128,12 @@ class Followers:
         if kept is None:
             return _missing(namespace, name)
         policy = scaling.read(kept.policy)
-        rows = await self.service.view.store.scaled(policy.places, policy.app)
+        rows = await self.service.view.store.scaled(policy.places, policy.name)
         maker = scaling.principal(namespace, name)
         instances = [
             ScaledInstance(row["path"], row["state"], scaling.made_by(row["spec"]) == maker)
             for row in sorted(rows, key=lambda row: str(row["path"]))
-            if row["kind"] == APPINST.kind and scaling.is_instance(policy, row["path"].rpartition("/")[2])
+            if row["kind"] == policy.kind and scaling.is_instance(policy, row["path"].rpartition("/")[2])
         ]
         return _follower(kept, instances)
 

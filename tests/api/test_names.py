@@ -69,6 +69,18 @@ def test_name_of_object_that_is_gone_is_free_again(
     problem(make(web, path, kind, again=True), 409, "moving" if now.snapshot.operation else "wrong-state")
 
 
+@pytest.mark.parametrize(("kind", "state"), ENDS)
+def test_request_without_a_kind_is_about_the_object_that_is_gone(
+    cell: Cell, web: httpx.Client, ns: str, kind: str, state: str
+) -> None:
+    path = f"/{ns}" if kind == "account" else f"/{ns}/x"
+    cell.put(path, kind, state, old=True)
+    before = cell.run(cell.store.read(path))
+    answer = web.post(f"/v1/resources{path}?action={making(KINDS[kind])}", json={}, headers=ADMIN)
+    assert problem(answer, 409, "wrong-state")["allowed_actions"] == []
+    assert cell.run(cell.store.read(path)) == before
+
+
 def test_name_of_one_kind_is_free_for_another(cell: Cell, web: httpx.Client, ns: str) -> None:
     path = f"/{ns}/x"
     cell.put(path, "machine", "DESTROYED")

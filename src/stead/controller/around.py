@@ -123,6 +123,10 @@ class New(Protocol):
         """As what it begins."""
 
     @property
+    def read(self) -> Row | None:
+        """The object that it is about, where it was read for the request."""
+
+    @property
     def spec(self) -> Spec | None:
         """What it brings."""
 
@@ -130,9 +134,12 @@ class New(Protocol):
 async def succeed(
     store: Store, kinds: Mapping[str, Lifecycle], rows: dict[str, Row], briefs: dict[str, Brief], told: Sequence[New]
 ) -> None:
-    """A name is free when its object is gone for good: what is made there takes the place of the record."""
+    """A name is free when its object is gone for good: what is made there takes the place of the record.
+
+    A request that names no kind is about the object that is gone, and makes nothing.
+    """
     for said in told:
-        old, new = briefs.get(said.path), said.new
+        old, new = briefs.get(said.path), said.new if said.read is None else None
         if new is None or old is None or not isinstance(said.event, Request) or not old.id:
             continue
         if await is_free(store, kinds, old) and makes(kinds, new.kind, said.event.action):

@@ -82,6 +82,8 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
             reached[cls] = answer
         else:
             acting[cls] = answer
+    if lc.fold is Fold.EVENTS and not group.classes and asks is not None and _stays(lc, asks.ends):
+        return _nobody(group, {})  # a lease without reservations is in error until it is updated or deleted
     if lc.fold is Fold.DOMINANT and not acting:
         instead = _without_acting(lc, group, req, parent.members, reached, skipped)
         if isinstance(instead, Refusal):
@@ -156,13 +158,18 @@ def _without_acting(
         return _nobody(group, skipped)
     if makes(group.member, asks):
         return None
-    if lc.state(action.ends).cls not in (StateClass.ABSENT, StateClass.FINAL):
+    if _stays(lc, action.ends):
         return _nobody(group, skipped)
     if snap.state == action.ends:
         return nothing
     if action.forceable and not req.force and lc.state(snap.state).cls is StateClass.FINAL:
         return wrong_state(lc, snap, req, could_be_forced=True)
     return None
+
+
+def _stays(lc: Lifecycle, ends: str) -> bool:
+    """Whether a group is still of use when it has come to the state in which an action ends."""
+    return ends != BACK and lc.state(ends).cls not in (StateClass.ABSENT, StateClass.FINAL)
 
 
 def _nobody(group: Group, skipped: Mapping[Snapshot, Refusal]) -> Refusal:

@@ -6,6 +6,8 @@ import logging
 
 import pytest
 
+from stead.controller.doctor import Grade, rejected
+from stead.controller.view import View
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, controller, until
@@ -26,6 +28,31 @@ async def test_agent_that_cannot_log_in_to_its_provider_logs_an_error_with_the_r
     assert level == logging.ERROR
     assert f"lane={world.provider}.{world.region}" in says
     assert "observe.failed" in says
+
+
+async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
+    migrated: str, nats_server: Nats, cell: str, world: SimWorld
+) -> None:
+    await world.reject()
+    lane = f"{world.provider}.{world.region}"
+    async with controller(migrated, nats_server, cell) as one, agent(nats_server, cell, world) as runs:
+        view = View(one.store, one.mover.kinds)
+
+        async def says(wanted: str) -> bool:
+            runs.lanes[lane].wanted.set()
+            page = await view.lanes("", 10)
+            (found,) = [each.agents for each in page.items if each.lane == lane]
+            return (
+                bool(found) and found[0].there and (wanted in found[0].rejected if wanted else not found[0].rejected)
+            )
+
+        await until(lambda: says("UnauthorizedOperation"))
+        finding = rejected([dict(each) for each in await one.store.agents()])
+        assert (finding.grade, lane in finding.says) == (Grade.BAD, True)
+        assert "UnauthorizedOperation" in finding.says
+        await world.heal()
+        await until(lambda: says(""))
+        assert rejected([dict(each) for each in await one.store.agents()]).grade is Grade.OK
 
 
 async def test_agent_whose_provider_is_away_for_a_moment_logs_no_error(

@@ -11,6 +11,7 @@ import logging
 import random
 import time
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -58,6 +59,8 @@ MOST_MET = 2_000
 IDLE = 60.0
 """Seconds that a request for orders stands: with thousands of lanes, what is asked for in vain adds up."""
 
+MAX_REASON = 500
+"""Characters of the reason for which a provider rejects the agent."""
 PAUSE, LONGEST_PAUSE = 2.0, 16.0
 """Seconds before another try to tell a full state: at first, and in the end. All may have come back at once."""
 
@@ -92,6 +95,8 @@ class Agent:
         """A controller has said which epochs there were before."""
         self.began = time.monotonic()
         self.presence = PRESENCE
+        self.news = asyncio.Event()
+        """Whether it is there for its lanes has changed: this is announced at once."""
         self.at_once = at_once
         self.succession = succession
         self.supersession = Supersession(self)
@@ -165,13 +170,19 @@ class Agent:
         while True:
             slowed = {name: lane.work.throttled for name, lane in self.lanes.items() if lane.work.throttled}
             try:
-                await self.bus.announce(Presence(self.name, self.epoch, names, __version__, slowed, now=time.time()))
+                await self.bus.announce(self._presence(names, slowed))
             except BusError as error:
                 log.debug("nobody hears that %s is there: %s", self.name, error)
             else:
                 for name, calls in slowed.items():
                     self.lanes[name].work.throttled -= calls
-            await asyncio.sleep(self.presence)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.news.wait(), self.presence)
+            self.news.clear()
+
+    def _presence(self, names: list[str], slowed: dict[str, int]) -> Presence:
+        rejected = {name: lane.rejected for name, lane in self.lanes.items() if lane.rejected}
+        return Presence(self.name, self.epoch, names, __version__, slowed, now=time.time(), rejected=rejected)
 
 
 class Lane:
@@ -195,6 +206,8 @@ class Lane:
         """This run has told its full state once. Before that it carries out no order for clusters and apps."""
         if not lane.startswith(LANES):
             self.told.set()
+        self.rejected = ""
+        """Why the provider rejects the agent; empty while it does not."""
         self.told_at = float("-inf")
         """When the last full state was begun that was told to its end."""
         self.site = Site(agent, self.work)
@@ -257,14 +270,22 @@ class Lane:
                 await Resync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
                 self.told_at, pause = began, PAUSE
                 self.told.set()
+                self._is_rejected("")
             except Permanent as error:
                 log.error("observe.failed lane=%s error=%r", self.name, error.message)
+                self._is_rejected(error.message or type(error).__name__)
                 pause = await self._pause_before_next(pause)
             except Exception as error:  # whatever a provider returns, the agent goes on
                 expected = isinstance(error, BusError | Error)
                 level = logging.INFO if expected else logging.ERROR
                 log.log(level, "%s: the full state could not be told: %s", self.name, error, exc_info=not expected)
                 pause = await self._pause_before_next(pause)
+
+    def _is_rejected(self, why: str) -> None:
+        """Why the provider rejects the agent now, or that it does not."""
+        if self.rejected != (why := why[:MAX_REASON]):
+            self.rejected = why
+            self.agent.news.set()
 
     async def _pause_before_next(self, pause: float) -> float:
         """Wait before the full state is told once more; returns the pause after that."""

@@ -32,6 +32,8 @@ class Agent(Wire):
     last_seen: datetime | None
     there: bool
     version: str
+    rejected: dict[str, str]
+    """By lane, why its provider rejects the agent, as with wrong credentials."""
 
 
 class Agents(Wire):

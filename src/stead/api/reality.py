@@ -79,6 +79,8 @@ class Serving(Wire):
     there: bool
     """It was heard of in the last 30 seconds; otherwise it is away."""
     last_seen: datetime
+    rejected: str
+    """Why the provider rejects the agent, as with wrong credentials; empty where it does not."""
 
 
 class Lane(Wire):

@@ -353,6 +353,8 @@ class Presence(Message, frozen=True, tag="presence"):
     successor: bool = False
     now: Moment = 0.0
     """By the agent's own clock; 0 from an agent that does not say."""
+    rejected: dict[Name, Word] = {}
+    """By lane, why the provider rejects the agent, as with wrong credentials."""
 
 
 class Superseded(Message, frozen=True, tag="superseded"):

@@ -24,7 +24,7 @@ def _standing(agent: AgentIdentity) -> str:
     if agent.revoked_at is not None:
         return "revoked"
     if agent.there:
-        return "there"
+        return "rejected" if agent.rejected else "there"
     return "away" if agent.last_seen is not None else "never seen"
 
 
@@ -39,6 +39,7 @@ AGENTS: Columns[AgentIdentity] = Columns(
         ("JOINED", lambda agent: clock(agent.joined_at) or "-"),
         ("LAST SEEN", lambda agent: clock(agent.last_seen) or "-"),
         ("VERSION", lambda agent: agent.version or "-"),
+        ("REJECTED", lambda agent: "; ".join(f"{lane}: {why}" for lane, why in agent.rejected.items()) or "-"),
     ),
     name=lambda agent: agent.name,
 )

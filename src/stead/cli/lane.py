@@ -9,13 +9,19 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, fail, line
 from stead.cli.remote import Output, Server, clock, reach
-from stead.client import DEFAULT_SERVER, Lane, LaneGrant
+from stead.client import DEFAULT_SERVER, Lane, LaneGrant, Serving
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The ways to providers, and who serves them.")
 
 
 def _agents(lane: Lane) -> str:
-    return ", ".join(agent.name if agent.there else f"{agent.name} (away)" for agent in lane.agents)
+    return ", ".join(f"{agent.name}{_unwell(agent)}" for agent in lane.agents)
+
+
+def _unwell(agent: Serving) -> str:
+    if not agent.there:
+        return " (away)"
+    return " (rejected by the provider)" if agent.rejected else ""
 
 
 LANES: Columns[Lane] = Columns(
@@ -82,7 +88,7 @@ def list_(output: Output = ListFormat.TABLE, server: Server = DEFAULT_SERVER) ->
     wait for room. THROTTLED counts the calls that the provider refused because there were too many. REGIONS is how
     many regions the provider bears at once, UNTAKEN counts orders that were sent and that no agent has taken.
     NAMESPACES are those that may use the lane; * is every namespace. An agent that was not heard of for 30 seconds is
-    away.
+    away; `stead doctor` gives the reason of a provider that rejects its agent.
     """
     with reach(server) as client:
         write(client.lanes(), LANES, output)

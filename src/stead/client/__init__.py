@@ -37,6 +37,7 @@ from stead.client.models import (
     Problem,
     Rehearsal,
     Resource,
+    Serving,
     Truth,
 )
 from stead.client.overview import Overview, Timeline, TreeNode
@@ -104,6 +105,7 @@ __all__ = [
     "Resource",
     "RunningDeploy",
     "Scaling",
+    "Serving",
     "Standing",
     "StandingObserved",
     "StandingPart",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from urllib.parse import quote
 
@@ -22,6 +22,8 @@ class AgentIdentity(Struct, frozen=True, kw_only=True):
     last_seen: datetime | None = None
     there: bool = False
     version: str = ""
+    rejected: Mapping[str, str] = {}
+    """By lane, why its provider rejects the agent, as with wrong credentials."""
 
 
 class AgentList(Struct, frozen=True, kw_only=True):

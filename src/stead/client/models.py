@@ -350,6 +350,8 @@ class Serving(Struct, frozen=True, kw_only=True):
     there: bool
     version: str = ""
     last_seen: datetime | None = None
+    rejected: str = ""
+    """Why the provider rejects the agent, as with wrong credentials; empty where it does not."""
 
 
 class Lane(Struct, frozen=True, kw_only=True):

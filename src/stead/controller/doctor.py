@@ -143,7 +143,7 @@ class Doctor:
 
     async def _agents(self) -> list[Finding]:
         agents = [dict(agent) for agent in await self.store.agents()]
-        return [silent(agents), expiring(agents, datetime.now(UTC))]
+        return [silent(agents), rejected(agents), expiring(agents, datetime.now(UTC))]
 
     async def _certificates(self) -> list[Finding]:
         if self.expires is None:
@@ -303,6 +303,16 @@ def silent(agents: Sequence[Mapping[str, Any]]) -> Finding:
     if not there:
         return warn("agents", "there is none", "start one: stead agent run --lane …")
     return ok("agents", f"all {there} are there")
+
+
+def rejected(agents: Sequence[Mapping[str, Any]]) -> Finding:
+    """Whether every agent may use its provider."""
+    found = [f"{a['name']} on {lane}: {why}" for a in agents if a["there"] for lane, why in a["rejected"].items()]
+    if found:
+        more = f"; and {len(found) - FEW} more" if len(found) > FEW else ""
+        do = "give the agent credentials that the provider accepts, and start it again"
+        return bad("providers", f"providers reject {'; '.join(found[:FEW])}{more}", do)
+    return ok("providers", "no provider rejects its agent")
 
 
 def expiring(agents: Sequence[Mapping[str, Any]], now: datetime) -> Finding:

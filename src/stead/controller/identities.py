@@ -10,7 +10,7 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +70,8 @@ class Member:
     last_seen: datetime | None = None
     there: bool = False
     version: str = ""
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    """By lane, why its provider rejects the agent, as with wrong credentials."""
 
 
 @dataclass(frozen=True)

@@ -214,4 +214,5 @@ def _taken_over(result: ReportResult, notify: int) -> events.Report:
 
 
 def _there(said: Hello | Presence) -> There:
-    return There(said.agent, said.epoch, said.lanes, said.version, said.successor)
+    rejected = said.rejected if isinstance(said, Presence) else {}
+    return There(said.agent, said.epoch, said.lanes, said.version, said.successor, rejected)

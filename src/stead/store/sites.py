@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stead.store.statements import Statements
@@ -18,6 +19,8 @@ class There:
     lanes: Sequence[str]
     version: str = ""
     successor: bool = False
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    """By lane, why the provider rejects the agent."""
 
 
 class Sites(Statements):
@@ -29,7 +32,8 @@ class Sites(Statements):
         names, epochs = [each.agent for each in said], [each.epoch for each in said]
         about = [each.version for each in said], [each.successor for each in said]
         lanes = ["\n".join(each.lanes) for each in said]
-        rows = await self.fetch("meet_agents", names, epochs, *about, lanes, sites)
+        rejected = [json.dumps(dict(each.rejected)) for each in said]
+        rows = await self.fetch("meet_agents", names, epochs, *about, lanes, sites, rejected)
         return {(r["name"], r["epoch"]): r["by"] for r in rows}
 
     async def superseded(self, runs: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:

@@ -428,7 +428,8 @@ def _orphan(record: Mapping[str, Any]) -> Orphan:
 
 def _lane(record: Mapping[str, Any]) -> Lane:
     agents = tuple(
-        Serving(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"])) for a in record["agents"]
+        Serving(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"]), a["rejected"])
+        for a in record["agents"]
     )
     plain = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at", "survey_at")
     namespaces = tuple(record["namespaces"])

@@ -255,6 +255,8 @@ class Serving:
     there: bool
     """It was heard of in the last seconds; otherwise it is away."""
     last_seen: datetime
+    rejected: str = ""
+    """Why the provider rejects the agent, as with wrong credentials; empty where it does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ WITH page AS (
      WHERE name > $1 ORDER BY name LIMIT $2
 ), served AS (
     SELECT lane, jsonb_agg(jsonb_build_object('name', a.name, 'version', a.version, 'last_seen', a.last_seen,
-                                              'there', a.last_seen > now() - make_interval(secs => $3))
+                                              'there', a.last_seen > now() - make_interval(secs => $3),
+                                              'rejected', coalesce(a.rejected ->> lane, ''))
                            ORDER BY a.name) AS agents
       FROM agents a, unnest(a.lanes) lane GROUP BY lane
 )

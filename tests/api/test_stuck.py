@@ -135,6 +135,20 @@ def test_what_is_looked_at_and_settled_is_told_with_why(cell: Cell, web: httpx.C
     assert stuck(web, below=path) == []
 
 
+def test_creation_that_an_observation_found_done_is_not_stuck(cell: Cell, web: httpx.Client, ns: str) -> None:
+    path = f"/{ns}/m/g/1"
+    make(web, path)
+    deadline = KINDS["vm"].state("Creating").deadline
+    assert deadline is not None
+    aged(cell, path, deadline + 1)
+    ticked(cell)
+    assert [item["path"] for item in stuck(web, below=f"/{ns}")] == [path]
+    cell.look(path, "Running")
+    (ended,) = web.get("/v1/operations", params={"below": path}).json()["items"]
+    assert (ended["action"], ended["outcome"]) == ("create", "done")
+    assert stuck(web, below=f"/{ns}") == []
+
+
 def test_pages_and_what_is_no_cursor(cell: Cell, web: httpx.Client, ns: str) -> None:
     paths = [f"/{ns}/m/g/{i}" for i in range(5)]
     for path in paths:

@@ -91,7 +91,7 @@ async def test_an_infrastructure_from_its_file_to_its_end(
         await gcp.fault(kind="fail", verb="reboot", members=True, code="Broken", times=1)
         failed = await stead("mci", "reboot", "shop/web")
         assert failed.code == Code.FAILED
-        assert "1 failed; see: stead operation members" in failed.err
+        assert "1 member did not do it; see: stead operation members" in failed.err
         told = await stead.done("mci", "tree", "shop/web")
         assert "worst: shop/web/back/1 is Failed since" in told
         assert "Broken" in told.splitlines()[-1]

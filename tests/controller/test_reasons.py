@@ -138,6 +138,23 @@ async def test_every_outcome_but_done_has_a_plain_reason(house: House, outcome: 
     assert said != outcome
 
 
+async def test_reason_of_a_group_tells_members_that_failed_from_those_of_which_nothing_is_known(house: House) -> None:
+    insert = "INSERT INTO operation_members (operation, path, outcome, says) VALUES ($1, $2, $3, $4)"
+    for outcomes, reason in (
+        (["failed", "failed", "skipped"], "2 of 5 members failed; /g/0: lost"),
+        (
+            ["unknown", "unknown", "failed"],
+            "3 of 5 members did not do it (2 unknown, 1 failed); /g/0: the host is gone",
+        ),
+    ):
+        operation = uuid4()
+        for n, outcome in enumerate(outcomes):
+            await house.store._pool.execute(insert, operation, f"/g/{n}", outcome, "" if n else "lost")
+        count = len(outcomes) - outcomes.count("skipped")
+        said = await house.store._pool.fetchval("SELECT reason_of($1, 'failed', 5, $2)", operation, count)
+        assert said == reason
+
+
 async def test_operation_that_is_preempted_names_what_took_over(house: House) -> None:
     outranks = [(k.kind, a) for k in KINDS.values() for a in k.actions if a.outranks and k.kind not in BOOKED]
     assert outranks

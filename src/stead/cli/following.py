@@ -170,7 +170,8 @@ def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence
             note(f"  because: {printable(ended.says)}")
         if ended.kind in (*GROUPS, "system") and ended.failed:
             members = command_line(client.server, "operation", "members", ended.id)
-            note(f"  {ended.failed} failed; see: {members}")
+            count = f"{ended.failed} member{'s' if ended.failed > 1 else ''}"
+            note(f"  {count} did not do it; see: {members}")
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
         _tell_skipped(client, ended)

@@ -86,7 +86,7 @@ def observed(found: StandingObserved) -> list[str]:
 
 
 def under_way(standing: Standing) -> str:
-    """What is being done, how far it has come, and how many calls that takes."""
+    """What is being done, how far it has come, and how many orders that takes."""
     op = standing.operation
     assert op is not None
     done = f", {op.total - op.remaining:,} of {op.total:,}" if op.total > 1 else ""
@@ -95,10 +95,11 @@ def under_way(standing: Standing) -> str:
 
 
 def saved(members: int, orders: int) -> str:
-    """How many calls to providers it takes, where that is fewer than one for each member."""
-    if not 0 < orders < members:
-        return ""
-    return f", in {orders:,} call{'s' if orders > 1 else ''} ({members - orders:,} saved)"
+    """How many orders it takes, where that is fewer than one for each member.
+
+    An order is one call of its action to the provider, beside those that observe.
+    """
+    return f", in {orders:,} order{'s' if orders > 1 else ''} instead of {members:,}" if 0 < orders < members else ""
 
 
 def bars(standing: Standing) -> list[str]:

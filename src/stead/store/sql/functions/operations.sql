@@ -95,17 +95,24 @@ CREATE OR REPLACE FUNCTION plain_reason(outcome text) RETURNS text LANGUAGE sql 
            ELSE outcome END
 $$;
 
--- The same of an operation that is known by more: of a group, how many members failed, and why one of them did.
+-- The same of an operation that is known by more: of a group, how many members failed or ended otherwise, and why one of
+-- them did.
 CREATE OR REPLACE FUNCTION reason_of(op uuid, outcome text, members bigint, failures bigint) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
     first record;
+    ends  text;
 BEGIN
     IF outcome <> 'done' AND failures > 0 AND members > 0 THEN
-        SELECT m.path, m.says INTO first FROM operation_members m
+        SELECT m.path, m.outcome, m.says INTO first FROM operation_members m
          WHERE m.operation = op AND m.outcome NOT IN ('skipped', 'unchanged') ORDER BY m.says = '', m.path LIMIT 1;
         IF FOUND THEN
-            RETURN format('%s of %s members failed; %s: %s', failures, members, first.path,
-                          coalesce(nullif(first.says, ''), plain_reason('failed')));
+            SELECT string_agg(format('%s %s', c.number, c.outcome), ', ' ORDER BY c.number DESC, c.outcome) INTO ends
+              FROM (SELECT m.outcome, count(*) AS number FROM operation_members m
+                     WHERE m.operation = op AND m.outcome NOT IN ('skipped', 'unchanged') GROUP BY m.outcome) c
+            HAVING bool_or(c.outcome <> 'failed');
+            RETURN format('%s of %s members %s; %s: %s', failures, members,
+                          coalesce(format('did not do it (%s)', ends), 'failed'), first.path,
+                          coalesce(nullif(first.says, ''), plain_reason(first.outcome)));
         END IF;
     END IF;
     RETURN plain_reason(outcome);

@@ -158,6 +158,7 @@ NEW = {
     "name": "new",
     "subGroups": [{"name": "g", "specId": "sim+a+small", "imageId": "debian-12", "subGroupSize": 1}],
 }
+MORE = {"name": "more", "specId": "sim+a+small", "imageId": "debian-12"}
 RULES = {
     "GET /livez": Rule(EVERYBODY),
     "GET /readyz": Rule(EVERYBODY),
@@ -291,6 +292,10 @@ RULES = {
     ),
     "GET /tumblebug/ns/{nsId}/mci/{mciId}/subgroup": Rule(SEE, fills=MCI),
     "GET /tumblebug/ns/{nsId}/mci/{mciId}/subgroup/{subgroupId}": Rule(SEE, fills=GROUP),
+    **{
+        f"POST /tumblebug/ns/{{nsId}}/mci/{{mciId}}/{word}": Rule(ACT, body=MORE, fills=MCI)
+        for word in ("subgroup", "subgroupDynamic", "vm", "vmDynamic")
+    },
     "POST /tumblebug/ns/{nsId}/mci/{mciId}/subgroup/{subgroupId}": Rule(ACT, body={"numVMsToAdd": 1}, fills=GROUP),
     "GET /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(SEE, fills=VM),
     "POST /tumblebug/ns/{nsId}/mci/{mciId}/vm/{vmId}": Rule(ACT, query={"action": "reboot"}, fills=VM),

@@ -59,6 +59,9 @@ subgroups:
 """
 
 
+SUBGROUP = {"provider": "sim", "region": "a", "spec": "small", "image": "debian-12"}
+
+
 def there(kind: str, folder: str) -> Callable[[House], None]:
     """It is made first."""
 
@@ -232,6 +235,7 @@ RULES: dict[str, Rule | None] = {
     },
     "subgroup list": Rule(KNOWN),
     "subgroup show": Rule(SEE, "shop/web/g"),
+    "subgroup add": Rule(ACT, "shop/web/more -f - --detach", stdin=json.dumps(SUBGROUP)),
     "subgroup scale": Rule(ACT, "shop/web/g --by 1 --detach"),
     "vm create": Rule(ACT, "shop/web/g/7 --lane sim.a --set spec=small --detach"),
     "vm list": Rule(KNOWN),

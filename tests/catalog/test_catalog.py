@@ -27,7 +27,7 @@ vm              settled   Running/Suspended/Undefined
 vm              final     Terminated/Failed
 
 subgroup        absent    Absent
-subgroup        moving    ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
+subgroup        moving    Preparing/ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
 subgroup        settled   Running/Suspended/Undefined
 subgroup        final     Terminated/Failed
 
@@ -62,7 +62,7 @@ appinst         settled   Ready/CreateError/UpdateError/DeleteError
 appinst         final     -
 
 cloudlet        absent    NotPresent
-cloudlet        moving    Init/InitOk/UpdateRequested/Updating/DeletePrepare
+cloudlet        moving    Init/InitOk/UpdateRequested/Updating/DeletePrepare/Forgetting
 cloudlet        settled   Offline/Ready/UpdateError
 cloudlet        final     -
 

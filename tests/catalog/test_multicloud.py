@@ -294,6 +294,10 @@ Running/Suspended/Undefined/Failed/Terminated   request  remove      controller 
 Running/Suspended/Undefined/Failed/Terminated   request  scale-out   user         ScalingOut
 Running/Suspended/Undefined/Failed/Terminated   request  scale-in    user         ScalingIn
 ScalingOut    children  scale-out   controller   Running/Suspended/Undefined/Failed/Terminated
+Absent        request   add         user         Preparing                    # resolved: one more
+Preparing     next      add         controller   ScalingOut
+Preparing     failed    add         controller   Absent                       # resolved: nothing was made
+ScalingOut    children  add         controller   Running/Suspended/Undefined/Failed/Terminated
 ScalingIn     children  scale-in    controller   Running/Suspended/Undefined/Failed/Terminated
 """
 
@@ -313,7 +317,7 @@ Terminating   children  delete      controller   Absent/Running/Suspended/Undefi
 """
 
 GROUP_ACTIONS = {
-    "subgroup": ["suspend", "resume", "reboot", "terminate", "refine", "scale-out", "scale-in"],
+    "subgroup": ["suspend", "resume", "reboot", "terminate", "refine", "add", "scale-out", "scale-in"],
     "mci": ["create", "suspend", "resume", "reboot", "terminate", "refine", "continue", "withdraw", "delete"],
     "vm": ["create", "suspend", "resume", "reboot", "terminate"],
 }

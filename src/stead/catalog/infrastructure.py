@@ -187,6 +187,15 @@ def parts(infrastructure: Infrastructure) -> list[Part]:
     ]
 
 
+def with_subgroup(spec: Mapping[str, Any], name: str, subgroup: Mapping[str, Any]) -> Infrastructure:
+    """A subgroup that is added to an infrastructure, as an infrastructure of it alone; raises `Wrong`.
+
+    The defaults, labels, networks, security groups and keys are those of the infrastructure.
+    """
+    kept = {field: value for field, value in spec.items() if field not in ("subgroups", "description")}
+    return read({**kept, "subgroups": [{**subgroup, "name": name}]})
+
+
 def shared_by(path: str, infrastructure: Infrastructure) -> dict[str, Shared]:
     """By path, all that has to be there before the VMs of the infrastructure at a path can be made."""
     networks = {thing.name: {"cidr": thing.cidr} for thing in infrastructure.networks if thing.cidr}

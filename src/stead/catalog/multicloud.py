@@ -12,6 +12,7 @@ from stead.lifecycle.rows import (
     Awaits,
     Fold,
     Move,
+    Need,
     Trigger,
     absent,
     final,
@@ -243,8 +244,15 @@ SUBGROUP = Lifecycle(
     says="VMs alike in provider, region, spec and image, which scale together.",
     parent="mci",
     members="vm",
+    needs=(Need("mci", RESTING, there=True, only=("add",)),),
     states=(
         absent("Absent", "There is no such subgroup."),
+        moving(
+            "Preparing",
+            "Spec and image are checked; network, security group and key are made or found.",
+            30 * MINUTE,
+            Awaits.STEP,
+        ),
         moving("ScalingOut", "More VMs are being made.", 60 * MINUTE, Awaits.CHILDREN),
         moving("ScalingIn", "VMs that are too many are being removed.", 60 * MINUTE, Awaits.CHILDREN),
         *_BY_MEMBERS,
@@ -258,6 +266,18 @@ SUBGROUP = Lifecycle(
             "Running",
             by=(Actor.CONTROLLER,),
             orders=(),
+            joins=False,
+        ),
+        Action(
+            "add",
+            "Add a subgroup to an infrastructure: prepare what its VMs share, then make them.",
+            ("Absent",),
+            ("Preparing", "ScalingOut"),
+            "Running",
+            fails="Failed",
+            orders=(),
+            undo="leave",
+            members="create",
             joins=False,
         ),
         Action(
@@ -294,6 +314,15 @@ SUBGROUP = Lifecycle(
             members="remove",
             joins=False,
         ),
+    ),
+    # Where it could not be prepared there is nothing of it.
+    moves=(
+        Move("Preparing", Trigger.FAILED, "add", Actor.CONTROLLER, "Absent"),
+        Move("Preparing", Trigger.SILENT, "add", Actor.CLOCK, "Absent"),
+    ),
+    without=(
+        Move("Preparing", Trigger.FAILED, "add", Actor.CONTROLLER, "Failed"),
+        Move("Preparing", Trigger.SILENT, "add", Actor.CLOCK, "Failed"),
     ),
     fold=Fold.DOMINANT,
     order=tuple(state for state in TIES if state != "Creating"),  # its members are created, and it is there already

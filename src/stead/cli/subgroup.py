@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from stead.cli.columns import CHANGED, PATH
-from stead.cli.following import DryRun, How, Key, Wait, Why, change
+from stead.cli.following import DryRun, ExpectAgent, How, Key, Wait, Why, change
 from stead.cli.listing import Columns, counts
 from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import SubgroupPath
 from stead.cli.remote import Output, Server, Timeout, reach
+from stead.cli.settings import read_spec
 from stead.cli.verbs import add_observing
 from stead.client import DEFAULT_SERVER, Resource
 
@@ -50,6 +51,30 @@ add_show(
     "A subgroup: what is going on, its spec, and how many VMs are in which state.",
     "stead subgroup show shop/web/front -o yaml",
 )
+
+
+@app.command(short_help="Add a subgroup.", epilog="Example: stead subgroup add shop/web/cache -f cache.yaml")
+def add(
+    path: SubgroupPath,
+    file: Annotated[
+        str,
+        typer.Option("--file", "-f", help="An entry of `subgroups`, in YAML or JSON; - is stdin.", metavar="FILE"),
+    ],
+    reason: Why = "",
+    wait: Wait = True,
+    timeout: Timeout = None,
+    dry_run: DryRun = False,
+    expect_agent: ExpectAgent = False,
+    key: Key = None,
+    output: Output = ListFormat.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Add a subgroup to an infrastructure, and follow it until its VMs run.
+
+    What its VMs share is made first, or found. Where that is not possible, nothing of the subgroup is left.
+    """
+    how = How(output, wait, timeout, dry_run, key, expect_agent)
+    change(server, path, "add", how, kind=KIND, spec=read_spec(file), reason=reason)
 
 
 @app.command(short_help="More VMs, or fewer.", epilog="Example: stead subgroup scale shop/web/front --to 5")

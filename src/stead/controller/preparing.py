@@ -1,4 +1,4 @@
-"""Prepares an infrastructure: what its subgroups name is checked, and what their VMs share is made, before any VM is.
+"""Prepares an infrastructure, or one more subgroup: what it names is checked, and what its VMs share is made first.
 
 Every part of it may be done again. Specs and images are asked for first, so that a misspelled name costs nothing.
 Then come networks and keys, then security groups, which lie in networks; where somebody else is making the same one,
@@ -20,6 +20,7 @@ from stead.bus import Bus, BusError
 from stead.bus.messages import Offers, OffersReply, Want
 from stead.catalog import infrastructure
 from stead.catalog.infrastructure import Infrastructure, Part, Shared
+from stead.catalog.multicloud import MCI
 from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.lanes import LaneUse, named, not_allowed
 from stead.controller.mover import Mover, Told
@@ -59,20 +60,30 @@ class Preparing:
         """The kinds that can be made on each lane, once the names were checked."""
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
-        """Do what is missing."""
+        """Do what is missing: for an infrastructure, or for a subgroup that is added to one."""
         try:
-            wanted = infrastructure.read(row.spec)
+            wanted = await self._wanted(row)
             await self._allowed(row)
             if not self.kinds:
                 self.kinds = await self._check(infrastructure.parts(wanted))
             needs = infrastructure.shared_by(row.path, wanted).values()
             await self._share(row, operation, [need for need in needs if need.kind in self.kinds[need.lane]])
-            await self._hold_subgroups(row, operation, wanted)
+            if row.kind == MCI.kind:
+                await self._hold_subgroups(row, operation, wanted)
         except Stop as stop:
             return stop.answer
         except Gone:
             return Waits("nobody waits for it any more")
         return Done()
+
+    async def _wanted(self, row: Row) -> Infrastructure:
+        if row.kind == MCI.kind:
+            return infrastructure.read(row.spec)
+        above, _, name = row.path.rpartition("/")
+        parent = await self.mover.store.read(above)
+        if parent is None:
+            raise Stop(Failed(f"there is no infrastructure {above} any more"))
+        return infrastructure.with_subgroup(parent.spec, name, row.spec)
 
     async def _allowed(self, row: Row) -> None:
         """Stop where a lane was denied since it was asked for: its agent is asked nothing."""

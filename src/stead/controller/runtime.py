@@ -83,7 +83,7 @@ class Controller(Door):
         mover = self.mover
         self.groups = Groups(mover)
         works: dict[tuple[str, str], Callable[[], Work]] = {
-            ("mci", "Preparing"): partial(Preparing, self.admission, bus),
+            **{(kind, "Preparing"): partial(Preparing, self.admission, bus) for kind in ("mci", "subgroup")},
             ("node", "PUTTING_IN_MAINTENANCE"): partial(Draining, self.admission),
             ("lease", "CREATING"): partial(Booking, mover),
             ("lease", "UPDATING"): partial(Rebooking, self.admission),

@@ -26,6 +26,8 @@ from stead.controller.view import Asked, Unfit
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
+NOT_HERE = ("root_disk_type", "root_disk_size", "vm_user_password")
+"""What a subgroup cannot have."""
 
 Hold = Annotated[
     Literal["hold"] | None, Query(description="`hold`: prepare all, and wait for the action continue or withdraw.")
@@ -57,9 +59,33 @@ async def tumblebug_create_mci(
         on_partial=body.policy_on_partial_failure,
         key=key,
     )
-    taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "vm" if body.vm else "subGroups"))
+    groups = f"body.{'vm' if body.vm else 'subGroups'}"
+    taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "spec.subgroups", groups))
     response.headers["Location"] = f"/v1/operations/{taken.operation}"
     shown = status(await standing_of(service.seen(caller), path), ())
+    return MadeMci(**shown.model_dump(), operation=taken.operation)
+
+
+@routes.post("/mci/{mciId}/vmDynamic", name="tumblebug_create_vm_dynamic")
+@routes.post("/mci/{mciId}/vm", name="tumblebug_create_vm")
+@routes.post("/mci/{mciId}/subgroupDynamic", name="tumblebug_create_subgroup_dynamic")
+@routes.post("/mci/{mciId}/subgroup")
+async def tumblebug_create_subgroup(
+    service: ServiceDep,
+    nsId: Id,  # noqa: N803
+    mciId: Id,  # noqa: N803
+    body: SubGroupRequest,
+    caller: Who,
+    response: Response,
+    key: Key = "",
+) -> MadeMci:
+    """Add VMs to an MCI, as a subgroup of their own. All four paths do the same."""
+    mci = (await standing_of(service.seen(caller), f"/{nsId}/{mciId}")).resource.path
+    spec = added(body)
+    asked = Asked(path=f"{mci}/{body.name}", action="add", kind="subgroup", spec=spec, key=key)
+    taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "spec", "body"))
+    response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    shown = status(await standing_of(service.seen(caller), mci), ())
     return MadeMci(**shown.model_dump(), operation=taken.operation)
 
 
@@ -105,7 +131,7 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
     subgroups = []
     for place, group in enumerate(groups):
         where = f"body.{name}.{place}"
-        errors += _unwanted(group, ("root_disk_type", "root_disk_size", "vm_user_password"), where)
+        errors += _unwanted(group, NOT_HERE, where)
         try:
             subgroups.append(_subgroup(group, where))
         except Trouble as trouble:
@@ -114,6 +140,16 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
         raise Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
     said = {"description": body.description, "labels": body.label}
     return {"subgroups": subgroups} | {name: value for name, value in said.items() if value}
+
+
+def added(body: SubGroupRequest) -> dict[str, Any]:
+    """What is asked for as the spec of a subgroup of ours; raises `Trouble` with all that is wrong."""
+    errors = list(_unwanted(body, NOT_HERE, "body"))
+    if errors:
+        raise Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+    spec = _subgroup(body, "body")
+    del spec["name"]
+    return spec
 
 
 def _unwanted(body: MciRequest | SubGroupRequest, fields: tuple[str, ...], where: str) -> Iterator[FieldError]:
@@ -152,11 +188,14 @@ NAMES = {"spec": "specId", "image": "imageId", "provider": "specId", "region": "
 """What a subgroup lacks, and the field of the dialect that says it."""
 
 
-def _in_its_words(unfit: Unfit, groups: str) -> Unfit:
-    """What is wrong with an infrastructure, each problem once, by the fields of the request that it was made from."""
+def _in_its_words(unfit: Unfit, ours: str, its: str) -> Unfit:
+    """What is wrong with an infrastructure, each problem once, by the fields of the request that it was made from.
+
+    What is called `ours` here is `its` there.
+    """
 
     def told(field: str, says: str) -> tuple[str, str]:
-        field = field.replace("spec.subgroups", f"body.{groups}", 1)
+        field = f"{its}{field.removeprefix(ours)}" if field.startswith(ours) else field
         if field.endswith(".size"):
             field = f"{field.removesuffix('.size')}.subGroupSize"
         field = re.sub(r"\.labels(?=\.|$)", ".label", field.replace("spec.labels", "body.labels", 1))

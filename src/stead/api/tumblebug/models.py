@@ -108,10 +108,10 @@ class MciStatus(Said):
 
 
 class MadeMci(MciStatus):
-    """An MCI whose creation was let in."""
+    """An MCI whose creation was accepted, or that gets one more subgroup."""
 
     operation: str
-    """Under which it is made."""
+    """Under which it is made, or the subgroup."""
 
 
 class SubGroupInfo(Said):

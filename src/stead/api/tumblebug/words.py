@@ -19,7 +19,13 @@ VmId = Annotated[
 NONE = "None"
 """A target that is reached, or that there is none of."""
 
-_ACTIONS = {"delete": "Terminate", "remove": "Terminate", "scale-out": "ScaleOut", "scale-in": "ScaleIn"}
+_ACTIONS = {
+    "add": "Create",
+    "delete": "Terminate",
+    "remove": "Terminate",
+    "scale-out": "ScaleOut",
+    "scale-in": "ScaleIn",
+}
 _TARGETS = {"Absent": "Terminated"}
 
 

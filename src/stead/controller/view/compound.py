@@ -222,8 +222,11 @@ class Compound:
             if kind != "subgroup":
                 wanted = infrastructure.read(spec)
                 yield asks, await self._shared(path, wanted)
-            elif row is None or "count" not in asked.plan:
+            elif "count" not in asked.plan:
                 return
+            elif row is None:
+                name = path.rpartition("/")[2]
+                yield asks, await self._shared(path, infrastructure.with_subgroup({}, name, spec))
             there = row or Row(path, kind, Snapshot(""), "", UUID(int=0), spec)
             for segment in segments(there, {"plan": asked.plan}):
                 group = Thing(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stead.catalog import edge, infrastructure
@@ -45,6 +45,8 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
         return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
     if asked.action in SCALES and asked.kind in ("", "subgroup"):
         return await _scaled(store, asked)
+    if asked.action == "add" and asked.kind == "subgroup":
+        return await _added(store, asked)
     if asked.action == systems.DEPLOY and asked.kind in ("", systems.SYSTEM):
         return await systems.fit(store, asked)
     if asked.action == systems.TEARDOWN and asked.spec:
@@ -133,6 +135,29 @@ def _infrastructure(asked: Asked) -> Asked | Unfit:
         (field, says), *more = said
         return Unfit(field, says, tuple(more))
     return asked
+
+
+async def _added(store: Store, asked: Asked) -> Asked | Unfit:
+    """A subgroup that is added to an infrastructure, with what it has of its defaults, and how many VMs it gets."""
+    above, _, name = asked.path.rpartition("/")
+    parent = await store.read(above)
+    if asked.path.count("/") != 3:
+        return Unfit("path", "a subgroup lies right below its infrastructure, as in /shop/web/front")
+    if parent is None or parent.kind != "mci":
+        return asked  # there is nothing that it could be added to, which is said elsewhere
+    try:
+        (part,) = infrastructure.parts(infrastructure.with_subgroup(parent.spec, name, asked.spec))
+    except Wrong as wrong:
+        said = [(_of_subgroup(problem.path), problem.says) for problem in wrong.problems]
+        (field, says), *more = said
+        return Unfit(field, says, tuple(more))
+    return replace(asked, lane="", spec=part.written(), plan={"first": 1, "count": part.size})
+
+
+def _of_subgroup(path: Sequence[str | int]) -> str:
+    """The field of a request for a subgroup, from the one of the infrastructure that it was read as."""
+    own = path[2:] if path[:1] == ("subgroups",) else path
+    return "path" if own == ("name",) else ".".join(map(str, ("spec", *own)))
 
 
 async def _scaled(store: Store, asked: Asked) -> Asked | Unfit:

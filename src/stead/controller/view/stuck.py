@@ -198,7 +198,7 @@ def _waits_on(row: Row) -> set[str]:
     """The lanes whose agents have to do something before it goes on."""
     if row.snapshot.work is not None:
         return {row.lane} - {""}
-    return named(row.kind, row.spec) if (row.kind, row.snapshot.state) == ("mci", "Preparing") else set()
+    return named(row.kind, row.spec) if row.snapshot.state == "Preparing" else set()
 
 
 async def _absent(view: View, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:

@@ -7,10 +7,21 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.lifecycle.rows import Trigger
+from stead.controller.mover import Told
+from stead.lifecycle.events import Report
+from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import Cell
 from tests.api.test_resources import problem
 from tests.api.test_tumblebug import group, stands
+
+
+async def unprepared(cell: Cell, path: str) -> None:
+    """The controller could not prepare a subgroup."""
+    row = await cell.store.read(path)
+    assert row is not None
+    said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
+    await cell.mover.move([Told(path, said, principal="controller", detail={"error": "sim.a has no spec large"})])
+
 
 PATHS = {"subgroup": 3, "subgroupDynamic": 2, "vm": 1, "vmDynamic": 1}
 """By path, how many VMs are asked for; none said is one."""
@@ -45,9 +56,11 @@ def test_posted_subgroup_or_vm_is_added_to_the_mci(cell: Cell, web: httpx.Client
 def test_subgroup_that_could_not_be_prepared_is_gone_again(cell: Cell, web: httpx.Client, ns: str) -> None:
     mci = group(cell, web, ns, "web", front=1)
     before = stands(cell, web, mci)
-    assert web.post(f"{mci}/subgroup", json=body(2)).status_code == 200
-    cell.settle(f"/{ns}/web/cache", Trigger.FAILED)
+    operation = web.post(f"{mci}/subgroup", json=body(2)).json()["operation"]
+    cell.run(unprepared(cell, f"/{ns}/web/cache"))
     assert stands(cell, web, mci) == before
+    ended = web.get(f"/v1/operations/{operation}").json()
+    assert (ended["outcome"], ended["says"]) == ("failed", "sim.a has no spec large")
     assert web.get(f"{mci}/subgroup").json() == {"output": ["front"]}
 
 

@@ -88,6 +88,28 @@ def test_members_that_failed_are_tried_again_by_force(looking: Looking, cell: Tr
     looking.picture("act-retried")
 
 
+def test_vm_that_failed_shows_why_and_has_the_buttons_of_what_is_allowed(looking: Looking, cell: Trial) -> None:
+    made(cell, "acting/broken")
+    cell.fault(kind="fail", **AWS, verb="terminate", members=True, times=1, code="HostBroken")
+    assert cell.stead("mci terminate acting/broken").returncode != 0
+    states = {vm["state"]: vm["path"] for vm in json.loads(cell.stead("vm list acting/broken -o json").stdout)}
+    assert set(states) == {"Failed", "Terminated"}
+    for path in (*states.values(), "/acting/broken/front", "/acting/broken"):
+        explained = json.loads(cell.stead(f"explain {path} suspend -o json").stdout)
+        looking.go(f"/r{path}")
+        if path == states["Failed"]:
+            looking.sees("failure", "HostBroken")
+        buttons = looking.the("actions").locator("[data-action]")
+        for name in explained["allowed_actions"]:
+            if looking.action(name).count():
+                expect(looking.action(name)).to_have_attribute("data-allowed", "true", timeout=PATIENCE)
+        expect(buttons.first).to_be_enabled(timeout=PATIENCE)
+        enabled = buttons.and_(looking.page.locator("[data-allowed=true]")).evaluate_all(
+            "found => found.map(one => one.dataset.action)"
+        )
+        assert set(enabled) <= set(explained["allowed_actions"]), path
+
+
 def test_an_action_that_is_refused_is_forced_with_a_reason(looking: Looking, cell: Trial) -> None:
     made(cell, "acting/force")
     shown = json.loads(cell.stead("vm show acting/force/front/1 -o json").stdout)

@@ -297,7 +297,7 @@ ScalingOut    children  scale-out   controller   Running/Suspended/Undefined/Fai
 Absent        request   add         user         Preparing                    # resolved: one more
 Preparing     next      add         controller   ScalingOut
 Preparing     failed    add         controller   Absent                       # resolved: nothing was made
-ScalingOut    children  add         controller   Running/Suspended/Undefined/Failed/Terminated
+ScalingOut    children  add         controller   Absent/Running/Suspended/Undefined/Failed/Terminated
 ScalingIn     children  scale-in    controller   Running/Suspended/Undefined/Failed/Terminated
 """
 

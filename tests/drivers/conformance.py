@@ -297,6 +297,14 @@ class Conformance:
         assert said.kind == "done"
         assert await look(driver, made) == ["Suspended"]
 
+    async def test_change_whose_reply_is_lost_is_never_declined(self, driver: Driver, world: World) -> None:
+        (made,) = await create(driver, world)
+        for verb, state in (("suspend", "Suspended"), ("resume", "Running"), ("terminate", ABSENT)):
+            await world.lose_reply(verb)
+            said = await carried_out(driver, verb, made)
+            assert [result.kind for result in said] in ([], ["done"]), (verb, said)  # nothing said: it is probed
+            await until(driver, state, made)
+
     async def test_a_batch_is_one_call(self, driver: Driver, world: World) -> None:
         limit = driver.batch_limit("create")
         members = [world.member() for _ in range(2 * limit + 1)]

@@ -274,7 +274,7 @@ SUBGROUP = Lifecycle(
             ("Absent",),
             ("Preparing", "ScalingOut"),
             "Running",
-            fails="Failed",
+            fails="Absent",
             orders=(),
             undo="leave",
             members="create",
@@ -314,15 +314,6 @@ SUBGROUP = Lifecycle(
             members="remove",
             joins=False,
         ),
-    ),
-    # Where it could not be prepared there is nothing of it.
-    moves=(
-        Move("Preparing", Trigger.FAILED, "add", Actor.CONTROLLER, "Absent"),
-        Move("Preparing", Trigger.SILENT, "add", Actor.CLOCK, "Absent"),
-    ),
-    without=(
-        Move("Preparing", Trigger.FAILED, "add", Actor.CONTROLLER, "Failed"),
-        Move("Preparing", Trigger.SILENT, "add", Actor.CLOCK, "Failed"),
     ),
     fold=Fold.DOMINANT,
     order=tuple(state for state in TIES if state != "Creating"),  # its members are created, and it is there already

@@ -144,7 +144,7 @@ async def test_reason_of_a_group_tells_members_that_failed_from_those_of_which_n
         (["failed", "failed", "skipped"], "2 of 5 members failed; /g/0: lost"),
         (
             ["unknown", "unknown", "failed"],
-            "3 of 5 members did not do it (2 unknown, 1 failed); /g/0: the host is gone",
+            "3 of 5 members did not do it (2 unknown, 1 failed); /g/0: lost",
         ),
     ):
         operation = uuid4()

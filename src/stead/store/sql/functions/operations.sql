@@ -111,7 +111,7 @@ BEGIN
                      WHERE m.operation = op AND m.outcome NOT IN ('skipped', 'unchanged') GROUP BY m.outcome) c
             HAVING bool_or(c.outcome <> 'failed');
             RETURN format('%s of %s members %s; %s: %s', failures, members,
-                          coalesce(format('did not do it (%s)', ends), 'failed'), first.path,
+                          coalesce('did not do it (' || ends || ')', 'failed'), first.path,
                           coalesce(nullif(first.says, ''), plain_reason(first.outcome)));
         END IF;
     END IF;

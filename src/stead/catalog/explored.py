@@ -16,10 +16,10 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "56ccc858f9cb07e64381f0ebc5339779b976a9e3ca8f9c4c636522be8f4c7def"
+DIGEST = "7b0310825cbd38d05beb55643336424317308d7d431c2d2112bb2b4d0819f5d5"
 EXPLORED = {
     "vm": Size(159_638, 1_312_476),
-    "subgroup": Size(382, 34_738),
+    "subgroup": Size(394, 35_496),
     "mci": Size(466, 46_946),
     "network": Size(29_820, 246_609),
     "securitygroup": Size(29_820, 246_609),

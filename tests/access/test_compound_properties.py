@@ -165,8 +165,8 @@ def accounts(draw: st.DrawFn) -> Case:
 
 @st.composite
 def others(draw: st.DrawFn) -> Case:
-    """A cluster with its instances, a machine with its disks, a node with its machines, a lease with its hosts."""
-    which = draw(st.sampled_from(["cluster", "machine", "node", "lease"]))
+    """A site, a cluster, a machine with its disks, a node with its machines, a lease with its hosts."""
+    which = draw(st.sampled_from(["site", "cluster", "machine", "node", "lease"]))
     many = draw(st.integers(0, 3))
     if which == "cluster":
         tree = [Thing("/s/berlin", "cloudlet", "Ready", {}, {}, "edge.s.berlin")]
@@ -175,6 +175,14 @@ def others(draw: st.DrawFn) -> Case:
             Thing(f"/s/berlin/c/{n}", "appinst", "Ready", draw(labels), {}, "edge.s.berlin") for n in range(many)
         ]
         return Case(tree + parts, Asked("/s/berlin/c", "delete"), [({"delete"}, one) for one in parts])
+    if which == "site":
+        tree = [Thing("/s/berlin", "cloudlet", "Offline", draw(labels), {}, "edge.s.berlin")]
+        parts = [Thing("/s/berlin/c", "clusterinst", "Ready", draw(labels), {}, "edge.s.berlin")]
+        parts += [
+            Thing(f"/s/berlin/c/{n}", "appinst", "Ready", draw(labels), {}, "edge.s.berlin") for n in range(many)
+        ]
+        asked = Asked("/s/berlin", "forget", reason="the machine burnt down")
+        return Case(tree + parts, asked, [({"forget"}, one) for one in parts])
     if which == "lease":
         tree = [Thing("/s/lab", "lease", "ERROR", draw(labels), {})]
         parts = [Thing(f"/s/lab/r{n}", "reservation", "error", draw(labels), {}, draw(lanes)) for n in range(many)]
@@ -333,6 +341,7 @@ def test_every_compound_action_of_the_catalog_is_generated() -> None:
         "subgroup",
         "cloudspace",
         "account",
+        "cloudlet",
         "clusterinst",
         "lease",
         "system",

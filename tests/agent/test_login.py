@@ -41,7 +41,7 @@ async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
         async def says(wanted: str) -> bool:
             runs.lanes[lane].wanted.set()
             page = await view.lanes("", 10)
-            (found,) = [each.agents for each in page.items if each.lane == lane]
+            found = next((each.agents for each in page.items if each.lane == lane), ())
             return (
                 bool(found) and found[0].there and (wanted in found[0].rejected if wanted else not found[0].rejected)
             )

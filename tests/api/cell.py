@@ -247,6 +247,12 @@ class Cell:
         self.run(self._put(path, kind, state, spec))
 
     async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
+        try:
+            await self._put_all(path, kind, state, spec)
+        except asyncpg.DeadlockDetectedError:  # the clock was settling it: now it has
+            await self._put_all(path, kind, state, spec)
+
+    async def _put_all(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
         async with self._hand.acquire() as hand, hand.transaction():
             part = RESERVATIONS.get(state) if kind == "lease" else None
             if part is not None:  # first, as whatever settles it locks it before its lease

@@ -120,7 +120,7 @@ def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> N
     a, b, c = (found[f"{ns}.{name}"] for name in "abc")
     (serving,) = a["agents"]
     assert serving.pop("last_seen")
-    assert serving == {"name": f"{ns}-agent", "version": "0.1.0", "there": True}
+    assert serving == {"name": f"{ns}-agent", "version": "0.1.0", "there": True, "rejected": ""}
     assert (a["waiting"], a["in_flight"], bool(a["survey_at"])) == (0, 0, True)
     assert (len(b["agents"]), b["in_flight"], b["untaken"]) == (1, 1, 1)
     assert (c["agents"], c["untaken"], c["survey_at"]) == ([], 1, None)

@@ -131,7 +131,8 @@ def test_what_a_newer_sender_adds_is_ignored(message: Message) -> None:
     fields = json.loads(encode(message))
     # Maps by path or by name are data, in which every key counts.
     newer = {
-        key: value if key in ("fences", "throttled") else with_unknown_fields(value) for key, value in fields.items()
+        key: value if key in ("fences", "throttled", "rejected") else with_unknown_fields(value)
+        for key, value in fields.items()
     }
     newer |= {"v": [1, 9], "from_the_future": 1}
     back = json.loads(encode(decode(message, json.dumps(newer).encode())))

@@ -47,7 +47,7 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
         return await _scaled(store, asked)
     if asked.action == "add" and asked.kind == "subgroup":
         return await _added(store, asked)
-    if asked.action == systems.DEPLOY and asked.kind in ("", systems.SYSTEM):
+    if asked.action == systems.DEPLOY and await _kind(store, asked) in ("", systems.SYSTEM):
         return await systems.fit(store, asked)
     if asked.action == systems.TEARDOWN and asked.spec:
         return Unfit("spec", "a teardown is of the whole system: it brings nothing")
@@ -66,9 +66,14 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     return asked
 
 
+async def _kind(store: Store, asked: Asked) -> str:
+    """The kind that is asked for, or that is there; nothing where there is neither."""
+    return asked.kind or (await store.states([asked.path])).get(asked.path, ("", ""))[0]
+
+
 async def _misspelled(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> tuple[tuple[str, str], ...]:
     """Fields of what is made, or updated, that are nearly those that its kind has."""
-    kind = asked.kind or (await store.states([asked.path])).get(asked.path, ("", ""))[0]
+    kind = await _kind(store, asked)
     lifecycle = kinds.get(kind)
     action = lifecycle.action(asked.action) if lifecycle is not None else None
     if (

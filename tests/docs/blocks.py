@@ -47,6 +47,16 @@ def steps(text: str) -> Iterator[Step]:
         yield Step(command, tuple(output))
 
 
+def commands(text: str) -> Iterator[Step]:
+    """The commands of a block that does not show what they print. A comment behind one is for people."""
+    command = ""
+    for line in text.splitlines():
+        command += f"\n{line}" if command else re.sub(r" {2,}# .*", "", line)
+        if command and not _goes_on(command):
+            yield Step(command, ("...",))
+            command = ""
+
+
 def _goes_on(command: str) -> bool:
     """Whether the next line belongs to a command: after a backslash, within quotes, or in a document of its own."""
     if document := re.search(r"<<'(\w+)'\n?", command):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stead.cli.output import Code
 from stead.dev.children import alive, free_port
-from tests.docs.blocks import Step, fenced, steps
+from tests.docs.blocks import Step, commands, fenced, steps
 from tests.terminal.progress import PROGRESS, waits
 from tests.terminal.pseudo import PseudoTerminal, Typed, with_stead
 
@@ -36,7 +36,7 @@ FAILURE = re.compile(
     r"^error: |^\S+ of \S+: failed$|would be refused$|: the shortest story$|checked, [1-9]\d* findings?\.$"
 )
 """How commands say that something failed."""
-FILE = re.compile(r"# ([\w-]+\.yaml)\n")
+FILE = re.compile(r"(?:#|//) ([\w-]+\.\w+)\n")
 """How a block begins that is a file."""
 
 
@@ -130,31 +130,47 @@ class Terminal:
         if self._shell is not None:
             self._shell.close()
 
-    def follow(self, page: Path, codes: Mapping[str, int] | None = None) -> None:
+    def follow(
+        self,
+        page: Path,
+        codes: Mapping[str, int] | None = None,
+        *,
+        follows: tuple[str, ...] = (),
+        skipped: tuple[str, ...] = (),
+    ) -> None:
         """Do what a page says, block by block. A command fails where the page shows a failure, and nowhere else;
-        `codes` has exact exit codes, also of commands that fail in silence."""
+        `codes` has exact exit codes, also of commands that fail in silence. What begins as one of `follows` shows
+        something that comes to be as the page says a moment later; what begins as one of `skipped` is not typed.
+        Blocks of `console` show what is printed; those of `sh` do not, and their commands succeed."""
         expected, typed = dict(codes or {}), set[str]()
         for language, text in fenced(page):
             match language:
-                case "console":
-                    for step in steps(text):
-                        if not step.command.startswith(NOT_TYPED):
-                            self._do(step, expected.get(step.command))
+                case "console" | "sh":
+                    for step in steps(text) if language == "console" else commands(text):
+                        if not step.command.startswith((*NOT_TYPED, *skipped)):
+                            self._do(step, expected.get(step.command), later=step.command.startswith(follows))
                             typed.add(step.command)
-                case "yaml" if named := FILE.match(text):
+                case _ if named := FILE.match(text):
                     (self.folder / named[1]).write_text(self.said.as_is(text) + "\n", encoding="utf-8")
                 case "python":
-                    program = self.said.as_is(text)
-                    done = subprocess.run([sys.executable, "-c", program], env=self.env, timeout=60, check=False)
-                    assert done.returncode == 0, text
+                    self._run_program(self.said.as_is(text))
                 case "text":
                     self.elsewhere(text.splitlines())
         assert {*expected} <= typed, "the page has no such commands"
 
-    def _do(self, step: Step, expected: int | None) -> None:
+    def _run_program(self, program: str) -> None:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, cwd=self.folder, env=self.env, timeout=60, check=False)
+        assert done.returncode == 0, program
+
+    def _do(self, step: Step, expected: int | None, *, later: bool) -> None:
         """Type a command of a page, and compare what it prints and its exit code."""
+        end = time.monotonic() + self.patience
         self._code = 0
         differs = self.said.compare(step.output, self.step(step.command, step.output))
+        while differs and later and time.monotonic() < end:
+            time.sleep(0.2)
+            differs = self.said.compare(step.output, self.step(step.command, step.output))
         assert not differs, f"$ {step.command}\n{differs}"
         right = fails(step) == (self._code > 0) if expected is None else self._code == expected
         assert right, f"$ {step.command}\nexit code {self._code}"
@@ -175,7 +191,8 @@ class Beside(Terminal):
     def __init__(self, folder: Path) -> None:
         port, cloud = str(free_port()), str(free_port())
         super().__init__(folder, STEAD_SERVER=f"http://127.0.0.1:{port}")
-        self.said = Said({"7770": port, "7780": cloud})
+        self.ports = {"7770": port, "7780": cloud}
+        self.said = Said(self.ports)
         self.out, self.seen = folder / "other", 0
         with self.out.open("wb") as out:
             ports = ("--port", port, "--cloud-port", cloud)

@@ -1,0 +1,143 @@
+"""Every page with commands is typed: by the table here, or by a test of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import DOCS, ROOT, fenced, pages
+from tests.docs.terminal import Beside, Said, Terminal, beside
+
+type Place = Callable[[Path], AbstractContextManager[Terminal]]
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[Terminal]:
+    """A terminal with nothing beside it."""
+    one = Terminal(folder)
+    try:
+        yield one
+    finally:
+        one.end()
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a page is typed."""
+
+    place: Place | None = None
+    """What is there; by default the `stead dev` that pages share. A page that shares deletes what it makes."""
+    codes: Mapping[str, int] = field(default_factory=dict)
+    """Exit codes of commands whose failure the page does not show."""
+    follows: tuple[str, ...] = ()
+    """How commands begin that show something which comes to be as the page says a moment later."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """How commands begin that another test runs, and the place of that test."""
+
+
+TABLE: dict[str, Page] = {
+    "groups.md": Page(place=beside),
+    "infrastructures.md": Page(place=beside),
+}
+"""The pages that the test below types."""
+
+OWN = {
+    "../README.md": "tests/docs/test_quickstart.py::test_readme_commands_in_a_terminal_end_as_it_says",
+    "quickstart.md": "tests/docs/test_quickstart.py::test_the_quickstart_is_true",
+    "scripts.md": "tests/docs/test_quickstart.py::test_scripts_are_true",
+    "own-lifecycles.md": "tests/docs/test_quickstart.py::test_own_lifecycles_are_true",
+    "blazar.md": "tests/docs/test_leases.py::test_the_page_about_blazars_clients_is_true",
+    "how-to/agents-safely.md": "tests/docs/test_agents_safely.py::test_agents_safely_is_true",
+    "how-to/edge.md": "tests/docs/test_edge.py::test_a_page_about_sites_is_true",
+    "how-to/leaf.md": "tests/docs/test_edge.py::test_a_page_about_sites_is_true",
+    "how-to/leases.md": "tests/docs/test_leases.py::test_the_page_about_booking_hosts_is_true",
+    "how-to/private-cloud.md": "tests/docs/test_private_cloud.py::test_the_page_about_the_private_cloud_is_true",
+    "how-to/systems.md": "tests/docs/test_systems.py::test_the_page_about_systems_is_true",
+    "how-to/your-own-kind.md": "tests/docs/test_your_own_kind.py::test_the_page_about_a_kind_of_ones_own_is_true",
+}
+"""Pages that a test of their own types."""
+
+MISSING = {
+    "access.md",
+    "audit.md",
+    "backup.md",
+    "console.md",
+    "drivers.md",
+    "ec2.md",
+    "how-to/credentials.md",
+    "how-to/stuck.md",
+    "index.md",
+    "install.md",
+    "observing.md",
+    "queues.md",
+    "scaling.md",
+    "sites.md",
+    "tumblebug.md",
+    *(f"runbooks/{path.name}" for path in (DOCS / "runbooks").glob("Stead*.md")),
+}
+"""Pages that are not typed yet. Nothing is added here."""
+
+COMMANDS = {"console", "python", "sh"}
+"""Languages of blocks in which something is done."""
+GENERATED = ("adr/", "reference/")
+"""Where pages have no commands of their own to be typed."""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+    """A terminal beside a `stead dev` that several pages share."""
+    with beside(tmp_path_factory.mktemp("shared")) as one:
+        yield one
+
+
+@pytest.fixture
+def terminal(request: pytest.FixtureRequest, page: str, tmp_path: Path) -> Iterator[Terminal]:
+    """Where a page is typed."""
+    place = TABLE[page].place
+    if place is None:
+        one = request.getfixturevalue("shared")
+        one.said = Said(one.ports)
+        yield one
+    else:
+        with place(tmp_path) as one:
+            yield one
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("page", TABLE)
+def test_the_commands_of_a_page_work_as_printed(terminal: Terminal, page: str) -> None:
+    entry = TABLE[page]
+    terminal.follow(DOCS / page, entry.codes, follows=entry.follows, skipped=tuple(entry.elsewhere))
+
+
+def relative(page: Path) -> str:
+    return str(page.relative_to(DOCS, walk_up=True))
+
+
+def with_commands() -> set[str]:
+    """The pages on which something is done."""
+    found = {relative(page) for page in pages() if COMMANDS & {language for language, _ in fenced(page)}}
+    return {page for page in found if not page.startswith(GENERATED)}
+
+
+def test_every_page_with_commands_is_typed_by_one_test() -> None:
+    known = [*TABLE, *OWN, *MISSING]
+    assert sorted(with_commands()) == sorted(known), "a page belongs into TABLE, or into OWN with its test"
+
+
+def test_the_tests_that_are_named_are_there() -> None:
+    for named in {*OWN.values(), *(test for page in TABLE.values() for test in page.elsewhere.values())}:
+        module, _, name = named.partition("::")
+        assert re.search(rf"^(?:async )?def {name}\(", (ROOT / module).read_text(encoding="utf-8"), re.M), named
+
+
+def test_commands_that_another_test_runs_are_on_their_page() -> None:
+    for page, entry in TABLE.items():
+        text = (DOCS / page).read_text(encoding="utf-8")
+        assert [command for command in (*entry.elsewhere, *entry.follows) if command not in text] == [], page

@@ -241,6 +241,8 @@ RULES = {
     "PUT /v1/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, body={}, fills=GRANTED),
     "DELETE /v1/lane-grants/{lane}/{namespace}": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills=GRANTED),
     "POST /v1/lanes/{lane}/survey": Rule(ADMIN, hidden=False, seen_by=KNOWN, fills={"lane": lambda _: "sim.a"}),
+    "GET /v1/recovery": Rule(ADMIN, hidden=False, seen_by=KNOWN),
+    "POST /v1/recovery/release": Rule(ADMIN, hidden=False, seen_by=KNOWN),
     "PUT /v1/lanes/{lane}/limit": Rule(
         ADMIN, hidden=False, seen_by=KNOWN, body={"members": 9}, fills={"lane": lambda _: "sim.a"}
     ),

@@ -344,6 +344,7 @@ RULES: dict[str, Rule | None] = {
     "backup restore": LOCAL,
     "backup raise": LOCAL,
     "backup compare": Rule(CELL, hidden=False),
+    "backup release": Rule(ADMIN, hidden=False),
     "lane limit": Rule(ADMIN, "sim.a --members 9", hidden=False),
 }
 

@@ -26,6 +26,7 @@ from stead.bus.subjects import Subjects
 from stead.cli.output import Code
 from stead.client import Client, ProblemError
 from stead.dev.engines import Nats, Postgres
+from stead.lifecycle.pace import DEFAULT
 from tests.cli.remote import Answer, Nowhere, command
 from tests.drivers.cloud import SimWorld
 from tests.integration.doomed import PACE
@@ -98,11 +99,11 @@ class Life:
         finally:
             await connection.close()
 
-    async def back(self, file: Path) -> backup.Restored:
+    async def back(self, file: Path, *, hold: bool = False, custody: float = DEFAULT.custody) -> backup.Restored:
         """From now on it lives in a new database."""
         self.databases.append(f"life_{secrets.token_hex(6)}")
         self.dsn = await asyncio.to_thread(self.postgres.create_database, self.databases[-1])
-        return await backup.restore(self.dsn, file)
+        return await backup.restore(self.dsn, file, hold=hold, custody=custody)
 
     async def silent(self) -> None:
         """Until all that was said has been heard."""
@@ -188,7 +189,7 @@ async def round_(life: Life, monkeypatch: pytest.MonkeyPatch, *, members: int, n
             tokens = await life.fetch("SELECT token::text FROM resources WHERE path = ANY ($1)", late)
         reports = list(said)
     await life.world.heal()
-    restored = await life.back(file)
+    restored = await life.back(file, custody=PACE.custody)
     assert restored.incarnation > manifest.incarnation
     known = {r["id"] for r in await life.fetch(KNOWN)}
     assert set(accepted) <= known, "nothing that was accepted before is missing"

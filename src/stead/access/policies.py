@@ -29,12 +29,15 @@ LIFECYCLES, EXAMINE, LANES = "lifecycles", "examine", "lanes"
 """To say what lanes bear; to adopt and remove what nobody owns; to let agents in; to say who may what; to say which
 hosts can be booked; to register kinds; to examine the cell itself; to say which namespaces may use which lanes."""
 
+RELEASE = "release"
+"""To let a restored cell act."""
+
 SCALING, DEMAND = "scaling", "demand"
 """To put a policy in force that follows demand; to tell it the demand."""
 
-OWN_ACTIONS = (VIEW, QUEUE, LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, LANES, SCALING, DEMAND)
-FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, LANES)
-"""Those of them that are an admin's."""
+FOR_ADMINS = (LIMIT, ORPHANS, AGENTS, ACCESS, HOSTS, LIFECYCLES, EXAMINE, LANES, RELEASE)
+"""Those of Stead's own actions that are an admin's."""
+OWN_ACTIONS = (VIEW, QUEUE, *FOR_ADMINS, SCALING, DEMAND)
 
 CELL, NAMESPACE = "cell", "namespace"
 """The kinds of what is no resource, and may be seen and managed all the same: `/`, and the first part of a path."""

@@ -36,6 +36,9 @@ class Truth(Wire):
     could not ask the provider. `unsaid`: the state says nothing of the provider."""
     seen_at: datetime | None
     """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
+    would: str
+    """What the cell would do next: the order that waits, such as `suspend`; the action in progress; or `record STATE`.
+    Empty for nothing. A cell that was restored does the first two only after its release."""
 
 
 class Truths(Wire):

@@ -8,17 +8,25 @@ from collections.abc import Sequence
 import asyncpg
 
 from stead.backup.archive import Manifest
+from stead.lifecycle.pace import DEFAULT
 from stead.store.statements import statement
+
+HOLDS = "0025"
+"""The first revision of the schema that can hold a cell."""
 
 
 class NotRaised(Exception):
     """It stays as it is; the message says why."""
 
 
-async def raise_incarnation(dsn: str, manifest: Manifest | None = None, *, running: bool = False) -> tuple[int, int]:
+async def raise_incarnation(
+    dsn: str, manifest: Manifest | None = None, *, running: bool = False, hold: bool = True
+) -> tuple[int, int]:
     """Void whatever was said under any fence until now; the incarnation before and after.
 
-    A dump of ours that was brought back by hand has no row of the cell: it is in its manifest.
+    A dump of ours that was brought back by hand has no row of the cell: it is in its manifest. With `hold`, the cell
+    orders nothing but probes until an operator releases it; what was in progress is probed first in any case. While
+    others are connected that is left: after a failover, what agents report since counts.
     """
     connection = await asyncpg.connect(dsn)
     try:
@@ -37,9 +45,20 @@ async def raise_incarnation(dsn: str, manifest: Manifest | None = None, *, runni
                 row = json.dumps(manifest.cell)
                 await connection.execute("INSERT INTO cell SELECT * FROM jsonb_populate_record(NULL::cell, $1)", row)
                 before = manifest.incarnation
-            return before, await connection.fetchval(statement("raise_incarnation"))
+            after = await connection.fetchval(statement("raise_incarnation"))
+            if not running:
+                await _recover(connection, hold=hold)
+            return before, after
     finally:
         await connection.close()
+
+
+async def _recover(connection: asyncpg.Connection[asyncpg.Record], *, hold: bool) -> None:
+    if await connection.fetchval("SELECT to_regproc('recover_cell')") is None:
+        text = statement("restore/later").replace(":custody", str(DEFAULT.custody)).replace(":hold", str(hold))
+        await connection.execute(text)
+    else:
+        await connection.execute("SELECT recover_cell($1, $2)", float(DEFAULT.custody), hold)
 
 
 async def sessions(connection: asyncpg.Connection[asyncpg.Record], database: str = "") -> list[asyncpg.Record]:

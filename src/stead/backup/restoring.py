@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -18,7 +19,8 @@ import asyncpg
 
 from stead.backup.archive import CHUNK, Manifest, opened, verify
 from stead.backup.clients import Clients, ToolFailed, clients, complaint
-from stead.backup.raising import connected, sessions
+from stead.backup.raising import HOLDS, connected, sessions
+from stead.lifecycle.pace import DEFAULT
 from stead.store.extensions import ExtensionMissing, check
 from stead.store.migrate import known, migrate
 from stead.store.migrating import ONE_AT_A_TIME
@@ -40,8 +42,12 @@ class Restored:
     """The schema was an older one, and is up to date now."""
 
 
-async def restore(dsn: str, file: Path) -> Restored:
-    """Bring a backup back into an empty database, all of it or nothing."""
+async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = DEFAULT.custody) -> Restored:
+    """Bring a backup back into an empty database, all of it or nothing.
+
+    With `hold`, the cell orders nothing but probes until an operator releases it. What was in progress is probed after
+    `custody` seconds, when no agent of the time before can act any more.
+    """
     manifest = await asyncio.to_thread(verify, file)
     if manifest.revision not in known():
         says = f"its schema is {manifest.revision}, which this version does not know"
@@ -51,7 +57,7 @@ async def restore(dsn: str, file: Path) -> Restored:
         await _check(connection, manifest)
         tools = clients(connection.get_server_version().major)
         with opened(file) as (_, dump):
-            await _run(tools, dsn, dump, manifest)
+            await _run(tools, dsn, dump, manifest, {"hold": str(hold).lower(), "custody": f"{custody:g}"})
         incarnation = await connection.fetchval("SELECT incarnation FROM cell")
     finally:
         await connection.close()
@@ -80,9 +86,11 @@ async def _check(connection: asyncpg.Connection[asyncpg.Record], manifest: Manif
         raise NotRestored(f"{says} {manifest.database}. Stop its servers and controllers first")
 
 
-async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest) -> None:
+async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest, recovery: Mapping[str, str]) -> None:
     """From the dump through `pg_restore` to `psql`, with what comes before and after it."""
-    variables = [f"--set=one_at_a_time={ONE_AT_A_TIME}", f"--set=cell={json.dumps(manifest.cell)}"]
+    known = {"one_at_a_time": ONE_AT_A_TIME, "cell": json.dumps(manifest.cell), **recovery}
+    variables = [f"--set={name}={value}" for name, value in known.items()]
+    recover = "recover" if manifest.revision >= HOLDS else "later"
     psql = tools.command("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", *variables, f"--dbname={dsn}")
     text = tools.command("pg_restore", "--no-owner", "--no-privileges", "--no-comments", "--file=-")
     pipe = asyncio.subprocess.PIPE
@@ -99,7 +107,7 @@ async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest) ->
                 await feeding
                 if await sql.wait():
                     raise ToolFailed(f"pg_restore: {_said(said)}")
-                end = f"{statement('restore/cell')}\n{statement('raise_incarnation')};\nCOMMIT;\n"
+                end = f"{statement('restore/cell')}\n{statement('raise_incarnation')};\n{statement(f'restore/{recover}')}\nCOMMIT;\n"
                 await _write(run.stdin, end.encode())
                 run.stdin.close()
             except (BrokenPipeError, ConnectionResetError):

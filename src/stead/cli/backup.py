@@ -15,13 +15,16 @@ from stead.backup import Broken, CannotMigrate, Manifest, NotRaised, NotRestored
 from stead.cli.comparing import compare
 from stead.cli.listing import printable
 from stead.cli.output import Code, Format, data, fail, line, note
-from stead.cli.remote import Server, clock, plain
+from stead.cli.remote import Server, clock, plain, reach
 from stead.cli.serve import Cell, Database, unlocked
 from stead.client import DEFAULT_SERVER
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The whole cell in a file, and back.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.", show_default=False)]
+Held = Annotated[
+    bool, typer.Option("--hold/--no-hold", help="Whether the cell orders no change until `stead backup release`.")
+]
 OneOutput = Annotated[Format, typer.Option("--output", "-o", help="How the result is written.")]
 
 
@@ -64,13 +67,15 @@ def verify(file: File, output: OneOutput = Format.TABLE) -> None:
     short_help="Bring a backup back.",
     epilog="Example: stead backup restore monday.stead --database postgresql://postgres@127.0.0.1/stead_new",
 )
-def restore(context: typer.Context, file: File, database: Database) -> None:
+def restore(context: typer.Context, file: File, database: Database, hold: Held = True) -> None:
     """Bring a backup back into an empty database, all of it or nothing, and raise the cell's incarnation.
 
     From then on nothing counts that agents were told, or have said, before. Stop the servers and controllers of the
     old database first; agents may run on. An older schema is brought up to date.
+
+    The cell starts held: agents probe what was in progress, and the cell orders no change until `stead backup release`.
     """
-    done = _done(backup.restore(unlocked(context, database), file))
+    done = _done(backup.restore(unlocked(context, database), file, hold=hold))
     of = done.manifest
     line(f"restored     {_holds(of)}, as of {clock(of.at)}")
     line(f"incarnation  {of.incarnation} before, {done.incarnation} from now on")
@@ -79,8 +84,9 @@ def restore(context: typer.Context, file: File, database: Database) -> None:
     note(
         "\nNext:\n"
         "  1. start servers and controllers on this database, with the bus and the cell's name as before\n"
-        "  2. let agents run, or start them: what was under way at the time of the backup is carried on\n"
-        "  3. stead backup compare    what providers have beside what came back"
+        "  2. let agents run, or start them: they probe what was in progress at the time of the backup\n"
+        "  3. stead backup compare    what is recorded, what is observed, and what the cell would do"
+        + ("\n  4. stead backup release    let the cell act, in whole or by path" if hold else "")
     )
 
 
@@ -99,23 +105,25 @@ def raise_(
     running: Annotated[
         bool, typer.Option("--running", help="Though somebody is connected: after a failover, for one.")
     ] = False,
+    hold: Held = True,
 ) -> None:
     """Raise the incarnation of a cell whose database was brought back by other means than `stead backup restore`.
 
     Do so after a restore of a base backup, after recovery to a point in time, and after a failover to a standby that
-    may have lacked the last commits; before controllers start.
+    may have lacked the last commits; before controllers start. The cell starts held, as after a restore, except with
+    --running.
     """
     try:
         manifest = backup.read_manifest(of) if of is not None else None
     except Broken as error:
         fail(str(error), Code.USAGE)
-    before, after = _done(backup.raise_incarnation(unlocked(context, database), manifest, running=running))
+    before, after = _done(backup.raise_incarnation(unlocked(context, database), manifest, running=running, hold=hold))
     line(f"incarnation  {before} before, {after} from now on")
 
 
 @app.command(
     "compare",
-    short_help="What providers have, beside what is believed.",
+    short_help="Compare every resource with what agents observe.",
     epilog="Example: stead backup compare -o json",
 )
 def compare_(
@@ -123,12 +131,42 @@ def compare_(
     output: OneOutput = Format.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """Have agents look at everything, and say of each kind what is as believed, what differs and what is missing.
+    """List every resource with the recorded state, the observed state, and what the cell would do next.
 
-    What providers have and the cell does not know is listed, too: agents are asked for that twice, since something
-    counts as nobody's once it was found twice. Exit code 0: all is as believed. 1: something is not.
+    What providers have and the cell does not know is listed, too: agents survey their lanes twice for that, since an
+    object counts as an orphan once it was found twice. Exit code 0: all is as recorded, and nothing is in progress.
+    1: something differs, or is in progress.
     """
-    compare(server, below if below.startswith("/") else f"/{below}", output)
+    compare(server, _absolute(below), output)
+
+
+@app.command(
+    short_help="Let a restored cell act.",
+    epilog="Example: stead backup release /shop/web",
+)
+def release(
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="Only at this path and below it.")] = "/",
+    output: OneOutput = Format.TABLE,
+    server: Server = DEFAULT_SERVER,
+) -> None:
+    """Let a restored cell act: send the orders that wait for the release. Without PATH, the whole cell is released.
+
+    `stead backup compare` shows beforehand what the cell would do. An operation that is not wanted any more can be
+    cancelled first: `stead operation cancel`. The journal records the release.
+    """
+    with reach(server) as client:
+        hold = client.release_hold(_absolute(path))
+    if output is not Format.TABLE:
+        data(plain(hold), output)
+    elif hold.since is None:
+        line("the cell is not held")
+    else:
+        line(f"the cell is held since {clock(hold.since)}, except at {', '.join(hold.released) or 'no path'}")
+        line(f"{hold.orders} orders wait for the release")
+
+
+def _absolute(path: str) -> str:
+    return path if path.startswith("/") else f"/{path}"
 
 
 def _done[T](work: Coroutine[Any, Any, T]) -> T:

@@ -7,12 +7,11 @@ from collections import Counter, defaultdict
 
 import typer
 
-from stead.cli.listing import write
+from stead.cli.listing import Columns, write
 from stead.cli.orphan import ORPHANS
 from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
-from stead.cli.remote import plain, reach
-from stead.cli.truth import TRUTHS
-from stead.client import NotAllowed, Orphan, SyncClient, Truth
+from stead.cli.remote import clock, plain, reach
+from stead.client import Hold, NotAllowed, Orphan, SyncClient, Truth
 from stead.lifecycle.rows import ABSENT
 
 TIMES = 2
@@ -24,14 +23,26 @@ PAUSE, PATIENCE = 0.5, 60.0
 SHOWN = 20
 """Of each list, in a table."""
 
-COLUMNS = ("RESOURCES", "AGREED", "DIFFERS", "MISSING", "MOVING", "UNSEEN")
+COLUMNS = ("RESOURCES", "AGREED", "DIFFERS", "MISSING", "MOVING", "UNSAID", "UNSEEN")
+
+RESOURCES: Columns[Truth] = Columns(
+    narrow=(
+        ("PATH", lambda one: one.path),
+        ("RECORDED", lambda one: one.believed),
+        ("OBSERVED", lambda one: one.seen or "-"),
+        ("WOULD", lambda one: one.would or "-"),
+    ),
+    name=lambda one: one.path,
+)
+"""Every resource, with what the cell would do next."""
 
 
 def compare(server: str, below: str, output: Format) -> None:
-    """Write the comparison, and end the command: 0 where all is as believed, 1 where something is not."""
+    """Write the comparison, and end the command: 0 where all is as recorded and nothing is in progress, 1 otherwise."""
     with reach(server) as client:
         # First of all: whatever agents tell of their lanes, the cell sets its belief right by it.
-        found = [one for one in client.truth(below=below) if one.lane and one.why != "unsaid"]
+        hold = _hold(client)
+        found = [one for one in client.truth(below=below) if one.lane or one.would]
         unknown = [orphan for orphan in _surveyed(client) if _within(orphan.path, below)]
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for one in found:
@@ -40,20 +51,38 @@ def compare(server: str, below: str, output: Format) -> None:
     differs = [one for one in found if _word(one) == "DIFFERS"]
     unseen = sorted({one.lane for one in found if _word(one) == "UNSEEN"})
     if output is Format.TABLE:
-        _write(kinds, missing, differs, unknown)
+        _write(kinds, found, unknown)
+        _tell(hold)
         if unseen:
             note(f"\nnobody could look on {', '.join(unseen)}: see `stead lane list`")
     else:
         counted = {kind: {c.lower(): n[c] for c in COLUMNS} for kind, n in sorted(kinds.items())}
-        data({"kinds": counted, **plain({"missing": missing, "differs": differs, "unknown": unknown})}, output)
-    raise typer.Exit(Code.FAILED if missing or differs or unknown else Code.DONE)
+        lists = {"resources": found, "missing": missing, "differs": differs, "unknown": unknown}
+        data({"held_since": plain(hold.since), "kinds": counted, **plain(lists)}, output)
+    doubtful = any(one.would or (one.why == "unsaid" and one.seen not in (None, ABSENT)) for one in found)
+    raise typer.Exit(Code.FAILED if missing or differs or unknown or doubtful else Code.DONE)
+
+
+def _hold(client: SyncClient) -> Hold:
+    """Whether the cell is held, as far as the caller may know."""
+    try:
+        return client.hold()
+    except NotAllowed:
+        return Hold()
+
+
+def _tell(hold: Hold) -> None:
+    if hold.since is not None:
+        note(
+            f"\nThe cell is held since {clock(hold.since)}; {hold.orders} orders wait. Release it: stead backup release"
+        )
 
 
 def _word(one: Truth) -> str:
     """The column that it counts in."""
     if one.agrees is not None:
         return "AGREED" if one.agrees else "MISSING" if one.seen == ABSENT else "DIFFERS"
-    return "MOVING" if one.why == "moving" else "UNSEEN"
+    return {"moving": "MOVING", "unsaid": "UNSAID"}.get(one.why or "", "UNSEEN")
 
 
 def _surveyed(client: SyncClient) -> list[Orphan]:
@@ -81,15 +110,12 @@ def _within(path: str, below: str) -> bool:
     return below in ("/", path) or path.startswith(f"{below}/")
 
 
-def _write(kinds: dict[str, Counter[str]], missing: list[Truth], differs: list[Truth], unknown: list[Orphan]) -> None:
+def _write(kinds: dict[str, Counter[str]], found: list[Truth], unknown: list[Orphan]) -> None:
     rows = [[kind, *(str(n[column]) for column in COLUMNS)] for kind, n in sorted(kinds.items())]
     table(["KIND", *COLUMNS], rows, right=COLUMNS)
-    for title, some in (("Missing at the provider", missing), ("Otherwise than believed", differs)):
-        if some:
-            line()
-            heading(f"{title}: {len(some)}")
-            write(some[:SHOWN], TRUTHS, ListFormat.TABLE)
-            _more(len(some))
+    if found:
+        line()
+        write(found, RESOURCES, ListFormat.TABLE)
     if unknown:
         line()
         heading(f"Unknown to the cell: {len(unknown)}")

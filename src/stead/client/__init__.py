@@ -43,6 +43,7 @@ from stead.client.models import (
 from stead.client.overview import Overview, Timeline, TreeNode
 from stead.client.queues import Queue, WholeQueue
 from stead.client.quotas import Quota, Quotas
+from stead.client.recovery import Hold
 from stead.client.scaling import DemandTaken, Scaling
 from stead.client.standing import Standing, StandingObserved, StandingPart, StandingUnobserved, WorstMember
 from stead.client.stuck import Stuck
@@ -68,6 +69,7 @@ __all__ = [
     "Fault",
     "Finding",
     "Head",
+    "Hold",
     "Host",
     "Invalid",
     "Invitation",

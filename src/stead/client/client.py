@@ -50,6 +50,7 @@ from stead.client.models import (
 from stead.client.paging import through
 from stead.client.queues import Queue, QueuePage, WholeQueue
 from stead.client.quotas import Quotas
+from stead.client.recovery import Recovery
 from stead.client.scaling import Scalings
 from stead.client.standing import Standing
 from stead.client.streams import Streams
@@ -83,7 +84,9 @@ class Wishes(TypedDict, total=False):
     """The agent of a lane comes later: a lane that no agent has served yet is accepted."""
 
 
-class Client(Glance, Accesses, Agents, Audits, LaneGrants, Written, Scalings, Leases, Systems, Streams, Doctors):
+class Client(
+    Glance, Accesses, Agents, Audits, LaneGrants, Recovery, Written, Scalings, Leases, Systems, Streams, Doctors
+):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
     def __init__(

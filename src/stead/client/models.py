@@ -327,6 +327,8 @@ class Truth(Struct, frozen=True, kw_only=True):
     """Why nobody can say: `moving`, `unasked`, `no-agent`, `no-provider` or `unsaid`."""
     lane: str = ""
     seen_at: datetime | None = None
+    would: str = ""
+    """What the cell would do next: an order, an action in progress, or `record STATE`."""
 
 
 class Orphan(Struct, frozen=True, kw_only=True):

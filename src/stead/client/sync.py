@@ -146,6 +146,8 @@ class SyncClient:
     members = _each(Client.members)
     lanes = _each(Client.lanes)
     survey_lane = _whole(Client.survey_lane)
+    hold = _whole(Client.hold)
+    release_hold = _whole(Client.release_hold)
     limit_lane = _whole(Client.limit_lane)
     lane_grants = _whole(Client.lane_grants)
     allow_lane = _whole(Client.allow_lane)

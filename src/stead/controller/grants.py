@@ -75,13 +75,21 @@ class Grants:
         if lanes:
             await self._grant(lanes, split=True)
 
+    async def release(self, path: str, who: str) -> bool:
+        """Let a restored cell act at a path and below it; whether it was held there. What waited for that is sent."""
+        released = await self.mover.store.release(path, who)
+        if released:
+            await self.heal()
+        return released
+
     async def _grant(self, lanes: list[str], *, split: bool) -> int:
         orders = await self.mover.store.grant(lanes, self.mover.clock(), split=split)
         await self.send(Written({}, orders, []))
         return len(orders)
 
     async def heal(self) -> int:
-        """Whatever waits though there is room."""
+        """Whatever waits though there is room, and though it was released."""
+        await self.mover.store.free_released()
         lanes = await self.mover.store.waiting(STOOD)
         return await self._grant(lanes, split=True) if lanes else 0
 

@@ -35,6 +35,7 @@ from stead.store.overview import Overviews
 from stead.store.pages import Pages
 from stead.store.queues import Queues
 from stead.store.quotas import Quotas
+from stead.store.recovery import Recovery
 from stead.store.row import Row, holder_of, row_of
 from stead.store.scaling import Scalings
 from stead.store.sites import Sites
@@ -99,6 +100,7 @@ class Store(
     Leases,
     Lifecycles,
     LaneGrants,
+    Recovery,
 ):
     """All statements, on a pool of connections."""
 

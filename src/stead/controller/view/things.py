@@ -227,6 +227,8 @@ class Truth:
     """Why nobody can say, in one word: see `Unsure`."""
     seen_at: datetime | None
     """When what is believed was last seen. A look for this view is not counted, since nothing is made of it."""
+    would: str = ""
+    """What the cell would do next: an order, an action in progress, or `record STATE`; empty for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

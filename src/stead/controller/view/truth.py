@@ -11,11 +11,14 @@ from dataclasses import replace
 from stead.bus.messages import StateLine
 from stead.controller.looks import Looks, Unsure
 from stead.controller.view.reading import View
+from stead.controller.view.recovery import next_step
 from stead.controller.view.things import Listed, Truth
 from stead.lifecycle.decide.observe import judged
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import StateClass
 from stead.store import Row, Store
+from stead.store.recovery import Hold
 
 PATIENCE = 10.0
 """Seconds for an answer, since somebody waits for the page."""
@@ -28,7 +31,10 @@ async def truth(
     paths = await _paths(view.store, kind, below, after, limit + 1)
     rows = await view.store.read_many(paths[:limit])
     seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
-    items = {path: _beside(view.kinds[row.kind], row, seen.get(path, Unsure.UNASKED)) for path, row in rows.items()}
+    hold = await view.store.hold()
+    items = {
+        path: _beside(view.kinds[row.kind], row, seen.get(path, Unsure.UNASKED), hold) for path, row in rows.items()
+    }
     changed = await _changed(view.store, rows, [path for path, item in items.items() if item.agrees is False])
     items |= {path: replace(items[path], agrees=None, why=Unsure.MOVING) for path in changed}
     more = len(paths) > limit
@@ -42,7 +48,7 @@ async def _paths(store: Store, kind: str | None, below: str, after: str, limit: 
     return [*first, *await store.paths(kind, below.rstrip("/") + "/", after, limit)]
 
 
-def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure) -> Truth:
+def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure, hold: Hold) -> Truth:
     snap = row.snapshot
     state = lifecycle.state(snap.state)
     seen, why = (None, sight) if isinstance(sight, Unsure) else (sight.seen, None)
@@ -51,6 +57,7 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure) -> Truth:
     elif isinstance(sight, StateLine):
         seen = judged(snap, sight.seen, row.brief.revision_of(sight.revision))
         why = None if state.seen else Unsure.UNSAID
+    agrees = None if why else seen == state.seen
     return Truth(
         path=row.path,
         kind=row.kind,
@@ -58,10 +65,22 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure) -> Truth:
         believed=snap.state,
         expects=state.seen,
         seen=seen,
-        agrees=None if why else seen == state.seen,
+        agrees=agrees,
         why=why,
         seen_at=row.seen_at,
+        would=_would(lifecycle, row, seen or "", hold, agrees=agrees),
     )
+
+
+def _would(lifecycle: Lifecycle, row: Row, seen: str, hold: Hold, *, agrees: bool | None) -> str:
+    """What comes next: the order that waits for the release, what is in progress, or what is put on record."""
+    snap = row.snapshot
+    op = snap.hidden or snap.operation
+    if op is not None:
+        waits = snap.work is not None and not snap.work.taken and snap.work.verb != PROBE
+        return next_step(hold, row.path, op.action, snap.work.verb if snap.work is not None and waits else "")
+    target = lifecycle.drifted(snap.state, seen) if agrees is False else ""
+    return f"record {target}" if target else ""
 
 
 async def _changed(store: Store, rows: Mapping[str, Row], paths: Collection[str]) -> list[str]:

@@ -33,6 +33,7 @@ DECLARE
     turns     text[] := '{}';
     patience  constant float8 := 86400;  -- seconds that an order may wait for room
     whole     boolean := expands IS NOT NULL;
+    held_cell boolean := EXISTS (SELECT FROM cell WHERE held_since IS NOT NULL);
 BEGIN
     SELECT array_agg(x ORDER BY n) INTO ts
       FROM jsonb_array_elements(templates) WITH ORDINALITY AS e (x_json, n),
@@ -156,13 +157,14 @@ BEGIN
                        CASE WHEN p.verb IS NOT NULL AND NOT p.free THEN shifted(p.arms, -at) END,
                        p.told, p.extra)::work ORDER BY p.id)
           INTO works
-          FROM (SELECT c.*, dense_rank() OVER (ORDER BY c.t, c.op, c.lane, c.free, c.chunk) AS place
+          FROM (SELECT c.*, dense_rank() OVER (ORDER BY c.t, c.op, c.lane, c.held, c.free, c.chunk) AS place
                   FROM (SELECT w.*, (ts[w.t]).verb AS verb, (ts[w.t]).arms AS arms, coalesce(w.now_hid, w.now_op) AS op,
-                               w.granted OR NOT caps ? w.lane AS free,
-                               (row_number() OVER (PARTITION BY w.t, coalesce(w.now_hid, w.now_op), w.lane, w.granted
+                               h.held, (w.granted OR NOT caps ? w.lane) AND NOT h.held AS free,
+                               (row_number() OVER (PARTITION BY w.t, coalesce(w.now_hid, w.now_op), w.lane, w.granted, h.held
                                                    ORDER BY w.id) - 1)
                                    / least(batch, (caps ->> w.lane)::int) AS chunk
-                          FROM unnest(works) w) c) p;
+                          FROM unnest(works) w, LATERAL (
+                              SELECT held_cell AND NOT only_observes((ts[w.t]).verb) AND is_held(w.path) AS held) h) c) p;
     END IF;
 
     -- The resources themselves.
@@ -217,13 +219,14 @@ BEGIN
         )
         UPDATE orders o SET open = o.open - gone.members FROM gone
          WHERE o.id = gone.order_id AND o.open > gone.members;
-        INSERT INTO orders (id, operation, lane, kind, verb, members, open, attempt, granted, turn)
+        INSERT INTO orders (id, operation, lane, kind, verb, members, open, attempt, granted, held, turn)
         SELECT n.*, CASE WHEN n.granted THEN 0 ELSE
                         turn_of(n.lane, n.operation) + sum(n.open) OVER (PARTITION BY n.operation, n.lane ORDER BY n.id) END
           FROM (
         SELECT w.new_order AS id, min(coalesce(w.now_hid, w.now_op)::text)::uuid AS operation, min(w.lane) AS lane,
                min(x.kind) AS kind, min(x.verb) AS verb, array_agg(w.id ORDER BY w.id) AS members, count(*) AS open,
-               min(x.attempt) AS attempt, bool_and(w.granted) AS granted
+               min(x.attempt) AS attempt, bool_and(w.granted) AS granted,
+               held_cell AND NOT only_observes(min(x.verb)) AND bool_or(is_held(w.path)) AS held
           FROM unnest(works) w JOIN unnest(ts) WITH ORDINALITY AS x ON x.ordinality = w.t
          WHERE w.new_order IS NOT NULL GROUP BY w.new_order) n;
         SELECT coalesce(array_agg(DISTINCT w.new_order) FILTER (WHERE w.granted), '{}'),

@@ -4,7 +4,8 @@ CREATE OR REPLACE FUNCTION this_server() RETURNS text LANGUAGE sql VOLATILE AS $
 $$;
 
 -- Said on every new connection before anything else. After a failover every connection is new, and the server that took
--- over may lack what the one before had acknowledged: fences given there could be given again. So they are void.
+-- over may lack what the one before had acknowledged: fences given there could be given again. So they are void, and
+-- numbers of orders, which are part of the tokens that providers know, go on after all that can have been given.
 CREATE OR REPLACE FUNCTION meet_server() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     here  text := this_server();
@@ -14,6 +15,7 @@ BEGIN
     IF found IS NULL THEN
         UPDATE cell SET incarnation = incarnation + 1, server = here WHERE server NOT IN ('', here);
         IF FOUND THEN
+            PERFORM setval('orders_id_seq', (SELECT last_value FROM orders_id_seq) + 1000000);
             INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change)
             VALUES ('/', 'cell', 'controller', 'controller', 'access', 'raise', '', '', jsonb_build_object('server', here));
         END IF;

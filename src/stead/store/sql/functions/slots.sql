@@ -32,7 +32,7 @@ BEGIN
     names := names || ARRAY(
         SELECT l.name FROM providers p JOIN lanes l ON l.name > p.name || '.' AND l.name < p.name || '/'
          WHERE p.regions IS NOT NULL AND p.name IN (SELECT split_part(n, '.', 1) FROM unnest(names) n)
-           AND EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND NOT o.granted)
+           AND EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND NOT o.granted AND NOT o.held)
            AND NOT EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted));
     PERFORM FROM lanes WHERE name = ANY (names) ORDER BY name FOR UPDATE;
     FOR this IN
@@ -49,11 +49,11 @@ BEGIN
             CONTINUE WHEN this.since < now() - share AND EXISTS (
                 SELECT FROM unnest(names) n WHERE n <> this.name AND split_part(n, '.', 1) = this.provider
                    AND NOT EXISTS (SELECT FROM orders o WHERE o.lane = n AND o.granted)
-                   AND EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted));
+                   AND EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted AND NOT o.held));
         END IF;
         SELECT array_agg(id) INTO picked FROM (
             SELECT id, sum(open) OVER (ORDER BY turn, id) AS upto FROM (
-                SELECT o.id, o.open, o.turn FROM orders o WHERE o.lane = this.name AND NOT o.granted
+                SELECT o.id, o.open, o.turn FROM orders o WHERE o.lane = this.name AND NOT o.granted AND NOT o.held
                  ORDER BY o.turn, o.id LIMIT room) first) sums
          WHERE upto <= room;
         CONTINUE WHEN picked IS NULL;
@@ -100,7 +100,7 @@ DECLARE
 BEGIN
     SELECT o.id, slots - (upto - o.open) AS fits INTO first FROM (
         SELECT id, open, turn, sum(open) OVER (ORDER BY turn, id) AS upto FROM (
-            SELECT id, open, turn FROM orders WHERE lane = lane_name AND NOT granted ORDER BY turn, id LIMIT slots) next) o
+            SELECT id, open, turn FROM orders WHERE lane = lane_name AND NOT granted AND NOT held ORDER BY turn, id LIMIT slots) next) o
      WHERE o.upto > slots ORDER BY o.turn, o.id LIMIT 1;
     IF first.id IS NULL OR first.fits = 0 THEN
         RETURN;
@@ -123,9 +123,9 @@ BEGIN
     IF cardinality(held) IS DISTINCT FROM divided.open OR kept < 1 OR kept >= divided.open THEN
         RETURN NULL;
     END IF;
-    INSERT INTO orders (operation, lane, kind, verb, members, open, attempt, granted, turn, created_at)
+    INSERT INTO orders (operation, lane, kind, verb, members, open, attempt, granted, held, turn, created_at)
     VALUES (divided.operation, divided.lane, divided.kind, divided.verb, held[kept + 1:], divided.open - kept,
-            divided.attempt, divided.granted, divided.turn, divided.created_at)
+            divided.attempt, divided.granted, divided.held, divided.turn, divided.created_at)
     RETURNING id INTO made;
     UPDATE resources SET order_id = made WHERE id = ANY (held[kept + 1:]);
     UPDATE orders SET members = held[:kept], open = kept WHERE id = number;
@@ -153,15 +153,16 @@ END $$;
 CREATE OR REPLACE FUNCTION lanes_with_free_slots(names text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN (SELECT coalesce(array_agg(n), '{}') FROM unnest(names) n
-             WHERE EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted) AND free_slots(n) > 0);
+             WHERE EXISTS (SELECT FROM orders o WHERE o.lane = n AND NOT o.granted AND NOT o.held) AND free_slots(n) > 0);
 END $$;
 
 -- Whether somebody waits for room that becomes free on a lane.
 CREATE OR REPLACE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted)
+    RETURN EXISTS (SELECT FROM orders o WHERE o.lane = lane_name AND NOT o.granted AND NOT o.held)
         OR EXISTS (SELECT FROM providers p JOIN orders o ON o.lane > p.name || '.' AND o.lane < p.name || '/'
-                    WHERE p.name = split_part(lane_name, '.', 1) AND p.regions IS NOT NULL AND NOT o.granted);
+                    WHERE p.name = split_part(lane_name, '.', 1) AND p.regions IS NOT NULL AND NOT o.granted
+                      AND NOT o.held);
 END $$;
 
 -- Regions of a provider in which something is being done.

@@ -1,0 +1,52 @@
+"""The hold of a restored cell, and its release."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Query
+
+from stead.api.identity import Who
+from stead.api.models import Below, Wire
+from stead.api.routing import ServiceDep, router
+from stead.controller.view import Service
+from stead.controller.view.recovery import Recovery
+from stead.store.recovery import Hold as Held
+
+routes = router("recovery")
+
+
+class Hold(Wire):
+    """Whether a restored cell is held: it observes, and orders nothing that changes anything."""
+
+    since: datetime | None
+    """Null: it is not held."""
+    orders: int
+    """Orders that wait for the release."""
+    released: list[str]
+    """Paths at which, and below which, it acts all the same."""
+
+
+@routes.get("/v1/recovery")
+async def get_hold(service: ServiceDep, caller: Who) -> Hold:
+    """Whether the cell is held after a restore."""
+    return _shown(await _recovery(service).hold(caller))
+
+
+@routes.post("/v1/recovery/release")
+async def release_hold(
+    service: ServiceDep,
+    caller: Who,
+    path: Annotated[Below, Query(description="At this path and below it; `/` releases the whole cell.")] = "/",
+) -> Hold:
+    """Let a restored cell act: orders that waited for the release are sent. The journal records it."""
+    return _shown(await _recovery(service).release(path, caller))
+
+
+def _recovery(service: Service) -> Recovery:
+    return Recovery(service.view.store, service.permission, service.grants)
+
+
+def _shown(hold: Held) -> Hold:
+    return Hold(since=hold.since, orders=hold.orders, released=list(hold.released))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import pytest
+
 from stead.agent.agent import Agent
 from stead.bus import Bus
 from stead.bus.messages import Order, OrderMember, Take, TakeReply
@@ -59,3 +61,25 @@ async def test_of_two_orders_for_one_member_the_one_in_force_is_carried_out() ->
     await asyncio.gather(*lane.jobs)
     assert carried == [2]
     assert [one.acks for one in came] == [[1], [2]]
+
+
+async def test_order_of_an_earlier_incarnation_is_rejected_though_it_would_get_custody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As by a server that was left running on the database from before a restore."""
+    before, now = Fence(1, 9), Fence(2, 4)
+    agent = Agent(cast(Bus, Controller(before)), "me", {"aws.a": cast(Driver, None)})
+    lane = agent.lanes["aws.a"]
+    carried: list[int] = []
+
+    async def carry(order: Order, *_: Any) -> None:
+        carried.append(order.id)
+
+    lane._carry = carry  # type: ignore[method-assign,assignment]
+    first, late = Delivered(order(1, now)), Delivered(order(2, before))
+    await lane._take(cast(Any, [first]))
+    await lane._take(cast(Any, [late]))
+    await asyncio.gather(*lane.jobs)
+    assert carried == []
+    assert late.acks == [2]
+    assert "order.rejected order=2 lane=aws.a verb=reboot incarnation=1 latest=2" in caplog.text

@@ -17,6 +17,7 @@ from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
+from stead.agent.incarnations import Incarnations
 from stead.agent.inventory import line_of
 from stead.agent.orders import MOST_TAKEN, given, in_words, key, parts, started, within
 from stead.agent.resync import Resync
@@ -100,6 +101,7 @@ class Agent:
         self.at_once = at_once
         self.succession = succession
         self.supersession = Supersession(self)
+        self.incarnations = Incarnations()
         self.lanes = {lane: Lane(self, lane, driver) for lane, driver in lanes.items()}
         self.take = Together(self._take, MOST_TAKEN, at_once=2, size=len)
         """Ask for custody of members, together with whoever else does at the same time."""
@@ -295,6 +297,7 @@ class Lane:
 
     async def _look(self, look: Look) -> LookReply:
         fences = {member.path: member.fence for member in look.members}
+        self.agent.incarnations.meet(look.members)
         try:
             seen = await self.work.look(members_of(look.members))
         except Error as error:
@@ -368,9 +371,10 @@ class Lane:
             self._count(begun - len(deliveries))
 
     async def _fresh(self, delivery: Delivery[Order]) -> bool:
-        """Whether it is new; or it came again while it was being taken, or its acknowledgement was lost."""
+        """Whether it is new; or it came again while it was being taken, or its acknowledgement was lost, or it is
+        from before a restore of the cell."""
         number = key(delivery.message)
-        if number in self.met:
+        if self.agent.incarnations.rejects(delivery.message) or number in self.met:
             await delivery.ack()
             return False
         self.met[number] = None

@@ -37,8 +37,8 @@ class Truth(Wire):
     seen_at: datetime | None
     """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
     would: str
-    """What the cell would do next: the order that waits, such as `suspend`; the action in progress; or `record STATE`.
-    Empty for nothing. A cell that was restored does the first two only after its release."""
+    """What the cell would do next: the order that waits, such as `suspend`; the action in progress; or
+    `record STATE`. Empty for nothing. A cell that was restored does the first two only after its release."""
 
 
 class Truths(Wire):

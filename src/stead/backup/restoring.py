@@ -45,8 +45,8 @@ class Restored:
 async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = DEFAULT.custody) -> Restored:
     """Bring a backup back into an empty database, all of it or nothing.
 
-    With `hold`, the cell orders nothing but probes until an operator releases it. What was in progress is probed after
-    `custody` seconds, when no agent of the time before can act any more.
+    With `hold`, the cell orders nothing but probes until an operator releases it. What was in progress is probed
+    after `custody` seconds, when no agent of the time before can act any more.
     """
     manifest = await asyncio.to_thread(verify, file)
     if manifest.revision not in known():
@@ -90,7 +90,7 @@ async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest, re
     """From the dump through `pg_restore` to `psql`, with what comes before and after it."""
     known = {"one_at_a_time": ONE_AT_A_TIME, "cell": json.dumps(manifest.cell), **recovery}
     variables = [f"--set={name}={value}" for name, value in known.items()]
-    recover = "recover" if manifest.revision >= HOLDS else "later"
+    recover = "restore/recover" if manifest.revision >= HOLDS else "restore/later"
     psql = tools.command("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", *variables, f"--dbname={dsn}")
     text = tools.command("pg_restore", "--no-owner", "--no-privileges", "--no-comments", "--file=-")
     pipe = asyncio.subprocess.PIPE
@@ -107,7 +107,8 @@ async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest, re
                 await feeding
                 if await sql.wait():
                     raise ToolFailed(f"pg_restore: {_said(said)}")
-                end = f"{statement('restore/cell')}\n{statement('raise_incarnation')};\n{statement(f'restore/{recover}')}\nCOMMIT;\n"
+                raised = f"{statement('raise_incarnation')};"
+                end = "\n".join((statement("restore/cell"), raised, statement(recover), "COMMIT;\n"))
                 await _write(run.stdin, end.encode())
                 run.stdin.close()
             except (BrokenPipeError, ConnectionResetError):

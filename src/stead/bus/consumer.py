@@ -24,7 +24,7 @@ import msgspec
 from nats.aio.msg import Msg
 from nats.errors import Error
 from nats.js.api import AckPolicy, ConsumerConfig, Header, StatusCode
-from nats.js.errors import NotFoundError
+from nats.js.errors import BadRequestError, NotFoundError
 
 from stead.bus.errors import BadMessage, Unavailable, UnknownVersion, translated
 from stead.bus.garbage import Garbage
@@ -141,7 +141,7 @@ class Consumer[M: Message]:
             ack_policy=AckPolicy.EXPLICIT,
             ack_wait=ack_wait,
             max_deliver=-1,
-            mem_storage=True,
+            mem_storage=False,  # in memory, it would be gone with a majority of the nodes
             max_ack_pending=-1,
             inactive_threshold=inactive_threshold,
         )
@@ -217,7 +217,14 @@ class Consumer[M: Message]:
         with translated(f"consumer {self._config.name} of {self._stream}"):
             async with self._link.making:
                 manager = self._link.client().jsm(prefix=self._prefix)
-                await self._link.unbroken(manager.add_consumer(self._stream, self._config, timeout=MAKING))
+                try:
+                    await self._link.unbroken(manager.add_consumer(self._stream, self._config, timeout=MAKING))
+                except BadRequestError:
+                    # One of an earlier version is in the memory of the nodes; what it would deliver is in the stream.
+                    if not (await manager.consumer_info(self._stream, str(self._config.name))).config.mem_storage:
+                        raise
+                    await manager.delete_consumer(self._stream, str(self._config.name))
+                    await self._link.unbroken(manager.add_consumer(self._stream, self._config, timeout=MAKING))
 
     async def _pull(self, limit: int, timeout: float) -> None:
         """Ask once, and wait until the request has ended."""

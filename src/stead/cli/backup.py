@@ -73,7 +73,8 @@ def restore(context: typer.Context, file: File, database: Database, hold: Held =
     From then on nothing counts that agents were told, or have said, before. Stop the servers and controllers of the
     old database first; agents may run on. An older schema is brought up to date.
 
-    The cell starts held: agents probe what was in progress, and the cell orders no change until `stead backup release`.
+    The cell starts held: agents probe what was in progress, and the cell orders no change until
+    `stead backup release`.
     """
     done = _done(backup.restore(unlocked(context, database), file, hold=hold))
     of = done.manifest

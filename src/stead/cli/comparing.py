@@ -32,13 +32,14 @@ RESOURCES: Columns[Truth] = Columns(
         ("OBSERVED", lambda one: one.seen or "-"),
         ("WOULD", lambda one: one.would or "-"),
     ),
+    wide=(("LANE", lambda one: one.lane or "-"),),
     name=lambda one: one.path,
 )
 """Every resource, with what the cell would do next."""
 
 
 def compare(server: str, below: str, output: Format) -> None:
-    """Write the comparison, and end the command: 0 where all is as recorded and nothing is in progress, 1 otherwise."""
+    """Write the comparison, and end the command: 0 where all is as recorded and at rest, 1 otherwise."""
     with reach(server) as client:
         # First of all: whatever agents tell of their lanes, the cell sets its belief right by it.
         hold = _hold(client)
@@ -73,9 +74,7 @@ def _hold(client: SyncClient) -> Hold:
 
 def _tell(hold: Hold) -> None:
     if hold.since is not None:
-        note(
-            f"\nThe cell is held since {clock(hold.since)}; {hold.orders} orders wait. Release it: stead backup release"
-        )
+        note(f"\nThe cell is held since {clock(hold.since)}; {hold.orders} orders wait for `stead backup release`.")
 
 
 def _word(one: Truth) -> str:

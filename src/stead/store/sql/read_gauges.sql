@@ -5,7 +5,7 @@ SELECT c.last_position, c.bus_epoch, c.incarnation,
           FROM (SELECT created_at FROM operations LIMIT $1) few) AS operations,
        (SELECT count(*) FROM (SELECT FROM queued LIMIT $1) few) AS queued,
        (SELECT jsonb_build_array(count(*), extract(epoch FROM now() - min(created_at)))
-          FROM (SELECT created_at FROM orders WHERE NOT granted LIMIT $1) few) AS waiting,
+          FROM (SELECT created_at FROM orders WHERE NOT granted AND NOT held LIMIT $1) few) AS waiting,
        (SELECT jsonb_build_array(count(*), extract(epoch FROM now() - min(created_at)))
           FROM (SELECT created_at FROM orders WHERE granted AND agent = '' LIMIT $1) few) AS untaken,
        (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM journal WHERE position IS NULL ORDER BY id LIMIT 1) AS unnumbered,

@@ -1,0 +1,145 @@
+"""Whatever happened before and after a backup, a restore changes no machine, and nothing is done twice.
+
+Machines of one cell each live a generated history; a backup is taken at a random moment, the histories end, and the
+backup is restored. Then an operator cancels some of what was in progress, and releases the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from stead import backup
+from stead.client import Client, ProblemError, Truth
+from tests.integration.doomed import PACE
+from tests.integration.served import served
+from tests.integration.test_backup import Life, life
+from tests.integration.test_restore import probed
+from tests.integration.whole import agent, until
+from tests.tiers import first_fast
+
+__all__ = ["life"]
+
+MACHINES, LIVES = 20, 25
+"""Histories in one life, and lives: 20 histories in the fast tier, 500 in all."""
+
+NEXT = {"Running": ("suspend", "reboot", "terminate"), "Suspended": ("resume", "terminate")}
+WEIGHTS = {"suspend": 4, "resume": 4, "reboot": 2, "terminate": 1}
+STEPS = 4
+"""Actions in a history, at most."""
+
+LEFT = "SELECT count(*) FROM operations"
+
+
+class Histories:
+    """What users do to the machines of a life."""
+
+    def __init__(self, life: Life, client: Client, seed: int) -> None:
+        self.life, self.client = life, client
+        self.chance = random.Random(seed)
+        self.paths = [f"/ns/m/g/{number}" for number in range(MACHINES)]
+        self.asked = 0
+
+    async def one(self, path: str, chance: random.Random) -> None:
+        """The history of one machine."""
+        action = "create"
+        for _ in range(chance.randint(1, STEPS)):
+            wishes = {"kind": "vm", "spec": {"cpu": 2}, "lane": self.life.lane, "expect_agent": True}
+            answer = await self.client.ask(path, action, **wishes)  # type: ignore[arg-type]
+            assert answer.operation is not None
+            self.asked += 1
+            await self.client.wait(answer.operation.id, 120)
+            allowed = NEXT.get((await self.client.resource(path)).state)
+            if not allowed:
+                return
+            action = chance.choices(allowed, [WEIGHTS[one] for one in allowed])[0]
+
+    async def all(self) -> None:
+        """All of them, side by side, with a backup at a random moment."""
+        lives = [self.one(path, random.Random(self.chance.random())) for path in self.paths]
+        playing = asyncio.ensure_future(asyncio.gather(*lives))
+        moment = self.chance.randint(MACHINES // 2, MACHINES * 2)
+
+        async def come() -> bool:
+            return playing.done() or self.asked >= moment
+
+        await until(come, 120)
+        await backup.take(self.life.dsn, self.life.folder / "one.stead", self.life.cell)
+        await playing
+
+
+async def deeds(life: Life, tokens: list[str]) -> dict[str, Counter[str]]:
+    """By token, what was ever done to its machines, and how often."""
+    found = await asyncio.gather(*(life.world.history(token) for token in tokens))
+    each = [[line["verb"] for one in instances for line in one["history"]] for instances in found]
+    return {token: Counter(verbs) for token, verbs in zip(tokens, each, strict=True)}
+
+
+async def tokens_of(life: Life) -> list[str]:
+    return [r["token"] for r in await life.fetch("SELECT token::text FROM resources ORDER BY path")]
+
+
+async def truths(client: Client) -> dict[str, Truth]:
+    return {one.path: one async for one in client.truth(below="/")}
+
+
+async def cancelled(client: Client, life: Life, chance: random.Random) -> set[str]:
+    """An operator gives some of what is in progress up; the paths."""
+    found = set()
+    for record in await life.fetch("SELECT id::text, path FROM operations ORDER BY path"):
+        if chance.random() < 0.5:
+            with suppress(ProblemError):  # what is undone already cannot be cancelled
+                await client.cancel(record["id"])
+                found.add(record["path"])
+    return found
+
+
+async def one_life(life: Life, seed: int) -> None:
+    chance = random.Random(-seed - 1)
+    working = partial(agent, life.bus, life.cell, life.world, timeout=PACE.call)
+    await life.world.fault(kind="slow", seconds=0.1)
+    async with served(life.dsn, life.bus, cell=life.cell, pace=PACE) as s, Client(s.url) as client, working():
+        await Histories(life, client, seed).all()
+        tokens = await tokens_of(life)
+    await life.world.heal()
+    before = await deeds(life, tokens)
+    await life.back(life.folder / "one.stead", hold=True, custody=PACE.custody)
+    async with served(life.dsn, life.bus, cell=life.cell, pace=PACE) as s, Client(s.url) as client, working():
+        await probed(life)
+        assert await deeds(life, tokens) == before, "no machine changes by the restore"
+        given_up = await cancelled(client, life, chance)
+
+        async def ended() -> bool:
+            left = await life.fetch("SELECT path FROM operations")
+            return not given_up & {r["path"] for r in left}
+
+        await until(ended, 60)
+        assert await deeds(life, tokens) == before, "to cancel is to observe"
+        shown = await truths(client)
+        await client.release_hold()
+
+        async def at_rest() -> bool:
+            return (await life.fetch(LEFT))[0]["count"] == 0
+
+        await until(at_rest, 120)
+        rows = await life.fetch("SELECT path, token::text FROM resources")
+        after = await deeds(life, tokens)
+        for row in rows:
+            done = after[row["token"]] - before[row["token"]]
+            assert done <= Counter([shown[row["path"]].would]), f"{row['path']}: {done}, shown: {shown[row['path']]}"
+        for path, truth in (await truths(client)).items():
+            settled = truth.agrees or truth.would.startswith("record") or truth.why in ("unsaid", "final")
+            assert settled, f"{path}: {truth}"
+        twice = (await life.world.get("_ledger"))["twice"]
+        assert not [one for one in twice["deeds"] if one["token"] in before]
+        assert not [one for one in twice["instances"] if one["token"] in before]
+
+
+@pytest.mark.parametrize("seed", first_fast(range(LIVES)))
+async def test_restored_histories_change_no_machine_before_the_release(life: Life, seed: int) -> None:
+    await one_life(life, seed)

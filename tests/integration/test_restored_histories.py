@@ -29,48 +29,54 @@ MACHINES, LIVES = 20, 25
 """Histories in one life, and lives: 20 histories in the fast tier, 500 in all."""
 
 NEXT = {"Running": ("suspend", "reboot", "terminate"), "Suspended": ("resume", "terminate")}
-WEIGHTS = {"suspend": 4, "resume": 4, "reboot": 2, "terminate": 1}
+WEIGHTS = {"create": 1, "suspend": 4, "resume": 4, "reboot": 2, "terminate": 1}
 STEPS = 4
 """Actions in a history, at most."""
 
+RESOURCES = "SELECT path, state, operation IS NOT NULL AS busy FROM resources"
 LEFT = "SELECT count(*) FROM operations"
+
+PATIENCE = 180.0
+"""Seconds for all histories of a life, on a machine that has other things to do."""
 
 
 class Histories:
-    """What users do to the machines of a life."""
+    """What users do to the machines of a life: one change of a machine after the other, many machines at once."""
 
     def __init__(self, life: Life, client: Client, seed: int) -> None:
         self.life, self.client = life, client
         self.chance = random.Random(seed)
-        self.paths = [f"/ns/m/g/{number}" for number in range(MACHINES)]
+        self.left = {f"/ns/m/g/{number}": self.chance.randint(1, STEPS) for number in range(MACHINES)}
         self.asked = 0
 
-    async def one(self, path: str, chance: random.Random) -> None:
-        """The history of one machine."""
-        action = "create"
-        for _ in range(chance.randint(1, STEPS)):
-            wishes = {"kind": "vm", "spec": {"cpu": 2}, "lane": self.life.lane, "expect_agent": True}
-            answer = await self.client.ask(path, action, **wishes)  # type: ignore[arg-type]
-            assert answer.operation is not None
-            self.asked += 1
-            await self.client.wait(answer.operation.id, 120)
-            allowed = NEXT.get((await self.client.resource(path)).state)
-            if not allowed:
-                return
-            action = chance.choices(allowed, [WEIGHTS[one] for one in allowed])[0]
+    async def play(self) -> None:
+        """All of them, with a backup at a random moment."""
+        moment = self.chance.randint(MACHINES // 2, sum(self.left.values()))
+        taking: asyncio.Future[None] | None = None
+        async with asyncio.timeout(PATIENCE):
+            while await self._step():
+                if taking is None and self.asked >= moment:
+                    taking = asyncio.ensure_future(self._back_up())
+                await asyncio.sleep(0.05)
+            await (taking or self._back_up())
 
-    async def all(self) -> None:
-        """All of them, side by side, with a backup at a random moment."""
-        lives = [self.one(path, random.Random(self.chance.random())) for path in self.paths]
-        playing = asyncio.ensure_future(asyncio.gather(*lives))
-        moment = self.chance.randint(MACHINES // 2, MACHINES * 2)
-
-        async def come() -> bool:
-            return playing.done() or self.asked >= moment
-
-        await until(come, 120)
+    async def _back_up(self) -> None:
         await backup.take(self.life.dsn, self.life.folder / "one.stead", self.life.cell)
-        await playing
+
+    async def _step(self) -> bool:
+        """Ask for the next change of whatever is at rest; whether anything is left to do or in progress."""
+        found = {r["path"]: r for r in await self.life.fetch(RESOURCES)}
+        for path, left in self.left.items():
+            allowed = NEXT.get(found[path]["state"], ()) if path in found else ("create",)
+            if not left or (path in found and found[path]["busy"]):
+                continue
+            self.left[path] = left - 1 if allowed else 0
+            if allowed:
+                action = self.chance.choices(allowed, [WEIGHTS[one] for one in allowed])[0]
+                spec = {"cpu": 2}
+                await self.client.ask(path, action, kind="vm", spec=spec, lane=self.life.lane, expect_agent=True)
+                self.asked += 1
+        return any(self.left.values()) or any(r["busy"] for r in found.values()) or len(found) < MACHINES
 
 
 async def deeds(life: Life, tokens: list[str]) -> dict[str, Counter[str]]:
@@ -102,11 +108,9 @@ async def cancelled(client: Client, life: Life, chance: random.Random) -> set[st
 async def one_life(life: Life, seed: int) -> None:
     chance = random.Random(-seed - 1)
     working = partial(agent, life.bus, life.cell, life.world, timeout=PACE.call)
-    await life.world.fault(kind="slow", seconds=0.1)
     async with served(life.dsn, life.bus, cell=life.cell, pace=PACE) as s, Client(s.url) as client, working():
-        await Histories(life, client, seed).all()
+        await Histories(life, client, seed).play()
         tokens = await tokens_of(life)
-    await life.world.heal()
     before = await deeds(life, tokens)
     await life.back(life.folder / "one.stead", hold=True, custody=PACE.custody)
     async with served(life.dsn, life.bus, cell=life.cell, pace=PACE) as s, Client(s.url) as client, working():

@@ -94,6 +94,7 @@ class Doctor:
         found: list[Finding] = []
         looks = {
             "database": self._database,
+            "recovery": self._recovery,
             "bus": self._bus,
             "controller": self._controller,
             "work": self._work,
@@ -112,6 +113,18 @@ class Doctor:
         began = time.time()
         read = await self.store.examine()
         return [*database(read), clocks(read["now"], began, time.time())]
+
+    async def _recovery(self) -> list[Finding]:
+        """Whether the cell is held after a restore; nothing is said where it is not."""
+        hold = await self.store.hold()
+        if hold.since is None:
+            return []
+        says = f"the cell is held since {hold.since:%Y-%m-%d %H:%M} UTC, after a restore; {hold.orders} orders wait"
+        return [
+            warn(
+                "recovery", says, "see what they would do, and let it act: stead backup compare, stead backup release"
+            )
+        ]
 
     async def _bus(self) -> list[Finding]:
         said = await self.bus()

@@ -30,8 +30,9 @@ INTERVAL = 1.0
 FULL_SECONDS = 10.0
 """How long the database counts as full after it had no space for a change."""
 
-SETTINGS = {"jit": "off"}
-"""Statements are many and short: compiling one takes longer than running it a thousand times."""
+SETTINGS = {"jit": "off", "application_name": "stead"}
+"""Statements are many and short: compiling one takes longer than running it a thousand times. The name is what
+`pg_stat_activity` shows."""
 
 
 class Silent(ConnectionError):

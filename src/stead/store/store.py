@@ -29,6 +29,7 @@ from stead.store.identities import Identities
 from stead.store.lanes import LaneGrants
 from stead.store.leases import Leases
 from stead.store.lifecycles import Lifecycles
+from stead.store.migrate import CannotMigrate
 from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
@@ -75,7 +76,7 @@ class Incarnation:
     now: int = 1
 
 
-class NoCell(Exception):
+class NoCell(CannotMigrate):
     """There is a schema and no cell: nobody has said yet that the database is of another time."""
 
 

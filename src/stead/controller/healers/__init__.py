@@ -11,9 +11,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from stead.bus.garbage import Seldom
 from stead.telemetry import metrics
 
 log = logging.getLogger(__name__)
+
+SELDOM = 10.0
+"""Seconds in which the same failure is logged once."""
+
+MAX_KINDS, MAX_ERROR = 100, 300
+"""Failures that are told apart, and characters of one."""
 
 
 @dataclass
@@ -52,6 +59,24 @@ class Healer:
             self._nudge.clear()
 
 
-def told(healer: str, error: Exception) -> None:
-    """Log what went wrong."""
-    log.warning("%s: %s: %s", healer, type(error).__name__, error)
+class FailureLog:
+    """Logs what goes wrong: what fails many loops many times a second, as a database that is away, is one line."""
+
+    def __init__(self, every: float = SELDOM) -> None:
+        self.every = every
+        self._seldom: dict[str, Seldom] = {}
+
+    def __call__(self, healer: str, error: Exception) -> None:
+        """Log a failure, unless the same was logged shortly before."""
+        says = f"{type(error).__name__}: {error}"[:MAX_ERROR]
+        if says not in self._seldom and len(self._seldom) >= MAX_KINDS:
+            self._seldom.clear()
+        times = self._seldom.setdefault(says, Seldom(self.every))()
+        if times > 1:
+            log.warning("reconciler.failed name=%s error=%r times=%d", healer, says, times)
+        elif times:
+            log.warning("reconciler.failed name=%s error=%r", healer, says)
+
+
+told = FailureLog()
+"""Shared by all loops of a process, since what fails one usually fails the others as well."""

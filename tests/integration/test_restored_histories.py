@@ -128,7 +128,7 @@ async def one_life(life: Life, seed: int, machines: int) -> None:
         await client.release_hold()
 
         async def at_rest() -> bool:
-            return (await life.fetch(LEFT))[0]["count"] == 0
+            return bool((await life.fetch(LEFT))[0]["count"] == 0)
 
         await until(at_rest, 120)
         rows = await life.fetch("SELECT path, token::text FROM resources")

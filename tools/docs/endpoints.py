@@ -32,6 +32,7 @@ TITLES = {
     "agents": "Agents",
     "journal": "Journal",
     "truth": "Providers",
+    "recovery": "After a restore",
     "lifecycles": "Lifecycles",
     "access": "Who may what",
     "health": "Health",

@@ -11,8 +11,8 @@ from stead.api.identity import Who
 from stead.api.models import Below, Wire
 from stead.api.routing import ServiceDep, router
 from stead.controller.view import Service
+from stead.controller.view.recovery import Hold as Held
 from stead.controller.view.recovery import Recovery
-from stead.store.recovery import Hold as Held
 
 routes = router("recovery")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import asyncpg
 
 from stead.backup.archive import Manifest
-from stead.lifecycle.pace import DEFAULT
+from stead.store.recovery import CUSTODY
 from stead.store.statements import statement
 
 HOLDS = "0025"
@@ -55,10 +55,10 @@ async def raise_incarnation(
 
 async def _recover(connection: asyncpg.Connection[asyncpg.Record], *, hold: bool) -> None:
     if await connection.fetchval("SELECT to_regproc('recover_cell')") is None:
-        text = statement("restore/later").replace(":custody", str(DEFAULT.custody)).replace(":hold", str(hold))
+        text = statement("restore/later").replace(":custody", str(CUSTODY)).replace(":hold", str(hold))
         await connection.execute(text)
     else:
-        await connection.execute("SELECT recover_cell($1, $2)", float(DEFAULT.custody), hold)
+        await connection.execute("SELECT recover_cell($1, $2)", CUSTODY, hold)
 
 
 async def sessions(connection: asyncpg.Connection[asyncpg.Record], database: str = "") -> list[asyncpg.Record]:

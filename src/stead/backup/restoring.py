@@ -20,10 +20,10 @@ import asyncpg
 from stead.backup.archive import CHUNK, Manifest, opened, verify
 from stead.backup.clients import Clients, ToolFailed, clients, complaint
 from stead.backup.raising import HOLDS, connected, sessions
-from stead.lifecycle.pace import DEFAULT
 from stead.store.extensions import ExtensionMissing, check
 from stead.store.migrate import known, migrate
 from stead.store.migrating import ONE_AT_A_TIME
+from stead.store.recovery import CUSTODY
 from stead.store.statements import statement
 
 
@@ -42,7 +42,7 @@ class Restored:
     """The schema was an older one, and is up to date now."""
 
 
-async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = DEFAULT.custody) -> Restored:
+async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = CUSTODY) -> Restored:
     """Bring a backup back into an empty database, all of it or nothing.
 
     With `hold`, the cell orders nothing but probes until an operator releases it. What was in progress is probed

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from stead.lifecycle.pace import DEFAULT
 from stead.store.statements import Statements
+
+CUSTODY = float(DEFAULT.custody)
+"""Seconds after a restore until no agent of the time before can act any more."""
 
 
 @dataclass(frozen=True)

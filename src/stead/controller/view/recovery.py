@@ -11,6 +11,8 @@ from stead.controller.view.permission import Permission
 from stead.store import Store
 from stead.store.recovery import Hold
 
+__all__ = ["Hold", "Recovery", "next_step"]
+
 
 @dataclass(frozen=True)
 class Recovery:

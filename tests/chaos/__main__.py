@@ -76,7 +76,8 @@ def say(text: str) -> None:
 
 
 def tell(result: Result) -> None:
-    for name, found in (("lost", result.verdict.lost), ("violation", result.verdict.violations)):
+    verdict = result.verdict
+    for name, found in (("lost", verdict.lost), ("violation", verdict.violations), ("liveness", verdict.liveness)):
         for sentence in found[:SHOWN]:
             say(f"{name}: {sentence}")
         if len(found) > SHOWN:

@@ -65,6 +65,8 @@ class Process(Server):
         self.paused = False
         self.down_until = 0.0
         """When it is to be started again, once it has ended."""
+        self.since = time.monotonic()
+        """Since when it runs undisturbed, where it does."""
 
     @property
     def url(self) -> str:
@@ -87,6 +89,7 @@ class Process(Server):
         with self.log.open("ab") as log:
             self.process = self.spawn(self.command(), stdout=log)
         self.paused = False
+        self.since = time.monotonic()
         self.keep(self.pid)
 
     def pause(self) -> None:
@@ -101,6 +104,7 @@ class Process(Server):
             for pid in self.family():
                 os.kill(pid, signal.SIGCONT)
         self.paused = False
+        self.since = time.monotonic()
 
     def family(self) -> list[int]:
         """Its own number, and that of a process that it has beside it."""
@@ -143,6 +147,19 @@ class Cell:
     @property
     def addresses(self) -> list[str]:
         return [one.url for one in self.controllers]
+
+    def broken(self) -> bool:
+        """Whether the database, the bus, or every controller is away."""
+        engines = (self.postgres, self.nats)
+        servers = [
+            one for engine in engines for one in (engine.nodes if not isinstance(engine, Server) else [engine])
+        ]
+        return not all(one.running for one in servers) or not any(one.well for one in self.controllers)
+
+    def undisturbed(self, name: str) -> float | None:
+        """For how many seconds an agent runs undisturbed; None where it does not."""
+        ages = [time.monotonic() - one.since for one in self.agents if one.name == name and one.well]
+        return min(ages, default=None)
 
     def downtime(self) -> float:
         """Seconds after which a supervisor starts a process again."""

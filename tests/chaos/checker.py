@@ -23,6 +23,15 @@ Rule = Callable[[History], Iterator[str]]
 OURS = "anonymous"
 """Who asks over the interface."""
 
+OF_DISKS = {
+    ("assign", "add-disk"),
+    ("attach", "attach-disk"),
+    ("restore-with-machine", "attach-disk"),
+    ("detach", "detach-disk"),
+    ("destroy", "detach-disk"),
+}
+"""What is asked of a disk, and the operation of its machine that does it."""
+
 EXPIRY = "expiry"
 """The timer of what lies in a recycle bin."""
 
@@ -33,24 +42,27 @@ class Verdict:
 
     lost: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
+    liveness: list[str] = field(default_factory=list)
+    """What did not go on for some time though nothing was in its way."""
     drift: list[str] = field(default_factory=list)
     """Of the violations, those that a later look will mend."""
 
     @property
     def clean(self) -> bool:
-        return not self.lost and not self.violations
+        return not self.lost and not self.violations and not self.liveness
 
     @property
     def final(self) -> bool:
         """Whether time will mend nothing of it."""
-        return self.clean or len(self.drift) < len(self.violations)
+        return (not self.lost and not self.violations) or len(self.drift) < len(self.violations)
 
 
 def judge(history: History, calm: bool = False) -> Verdict:
     """All that is wrong. In a `calm` run only controllers and database were disturbed, and more must hold."""
     rules = [*RULES, certain] if calm else RULES
     drift = [says for rule in MENDED for says in rule(history)]
-    return Verdict(list(lost(history)), [says for rule in rules for says in rule(history)] + drift, drift)
+    violations = [says for rule in rules for says in rule(history)]
+    return Verdict(list(lost(history)), violations + drift, drift=drift)
 
 
 def lost(history: History) -> Iterator[str]:
@@ -118,10 +130,10 @@ def ends(history: History) -> Iterator[str]:
 
 
 def keys(history: History) -> Iterator[str]:
-    """Every request came with a key, and began one operation at most."""
+    """Every request came with a key, and began one operation at most. What an operation began is under that one."""
     begun = set(history.keys.values())
     for op in history.ended:
-        if op.principal == OURS and op.id not in begun:
+        if op.principal == OURS and op.id not in begun and op.under not in begun:
             yield f"{op.action} of {op.path} ({op.id}) was begun by a request that had begun another"
 
 
@@ -200,7 +212,9 @@ def _wanted(op: Ended, origin: str) -> str:
 
 
 def _joins(one: Asked, found: Ended) -> bool:
-    """Whether somebody asked of a member what its group was about to do."""
+    """Whether it asked of a member what its group was about to do, or of a disk what its machine does with it."""
+    if found.disk:
+        return one.path == found.disk and (one.action, found.action) in OF_DISKS
     action = KINDS[found.kind].action(found.action)
     return one.path.startswith(f"{found.path}/") and action is not None and action.members == one.action
 

@@ -23,6 +23,9 @@ from tests.chaos.cell import ACCOUNT, Cell, Process, in_thread
 from tests.chaos.echo import LATEST, echoing
 from tests.chaos.replicated import TTL, NatsTrio, Node, Replicated
 
+EVERYTHING = {"postgres", "nats"}
+"""What nothing goes on without."""
+
 
 @dataclass(frozen=True)
 class Struck:
@@ -42,6 +45,10 @@ class World:
     """Seconds after which an agent that is not heard of has lost its orders."""
     hurt: set[str] = field(default_factory=set)
     """Servers that a fault has struck and that are not back yet: no other strikes them."""
+
+    def broken(self) -> bool:
+        """Whether something that everything needs is away, or may be: what is struck, or not yet healed."""
+        return bool(self.hurt & EVERYTHING) or self.cell.broken()
 
     def short(self) -> float:
         return self.random.uniform(1, 5)

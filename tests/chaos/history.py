@@ -53,6 +53,10 @@ class Ended:
     kind: str = "vm"
     partial: str = ""
     """What was to be done about members of a new group that failed."""
+    disk: str = ""
+    """The disk that a machine was to get or to lose."""
+    under: str = ""
+    """The operation that began it, where no request did."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,8 @@ _JOURNAL = """SELECT position, path, source, target, trigger, word, actor, coale
 _ENDED = """SELECT id::text, path, action, outcome, extract(epoch FROM created_at)::float8 AS created_at,
     extract(epoch FROM ended_at)::float8 AS ended_at, principal,
     coalesce((request ->> 'force')::boolean, false) AS forced, kind,
-    coalesce(request ->> 'on_partial', '') AS partial FROM ended_operations ORDER BY created_at"""
+    coalesce(request ->> 'on_partial', '') AS partial, coalesce(request #>> '{spec,disk}', '') AS disk,
+    coalesce(request #>> '{under,0}', '') AS under FROM ended_operations ORDER BY created_at"""
 _RUNNING = """SELECT id::text, kind, path, action, coalesce((request ->> 'force')::boolean, false) AS forced,
     total, remaining, failed, expanded, created_at::text FROM operations ORDER BY created_at"""
 _CLAIMS = "SELECT path, mode::text, operation::text, used_by FROM claims"

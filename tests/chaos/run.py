@@ -24,6 +24,7 @@ from tests.chaos.faults import KINDS, OF_NODES, World
 from tests.chaos.fleet import FleetLoad
 from tests.chaos.history import History
 from tests.chaos.infra import InfraLoad
+from tests.chaos.liveness import Watcher
 from tests.chaos.load import Load
 from tests.chaos.plans import Plan
 from tests.chaos.storm import Fault, Storm
@@ -60,6 +61,7 @@ class Result:
     def line(self) -> str:
         """The last line of a run."""
         found = f"{len(self.verdict.lost)} lost, {len(self.verdict.violations)} violations"
+        found += f", {len(self.verdict.liveness)} liveness violations"
         return f"chaos: {self.operations} operations, {self.faults} faults of {len(self.kinds)} kinds, {found}"
 
 
@@ -74,6 +76,7 @@ class Run:
     infra: InfraLoad
     tenants: TenantLoad
     storm: Storm
+    watcher: Watcher
     tell: Callable[[str], None]
     ended: int = 0
     began: float = field(default_factory=time.monotonic)
@@ -87,14 +90,15 @@ class Run:
         await self.storm.world.set({"kind": "slow", "seconds": self.plan.took, "jitter": self.plan.took})
         asking = asyncio.create_task(self._ask())
         telling = asyncio.create_task(self._tell())
+        watching = asyncio.create_task(self.watcher.run())
         try:
             await self.storm.rage(self.plan.seconds)
             self.tell(f"{self._seconds():5.0f} s: all faults are taken back")
             return await self._settle(time.monotonic(), asking)
         finally:
-            for task in (asking, telling):
+            for task in (asking, telling, watching):
                 task.cancel()
-            await asyncio.wait([asking, telling])
+            await asyncio.wait([asking, telling, watching])
 
     async def _ask(self) -> None:
         asking = (self.load.run, self.fleet.run, self.infra.run, self.tenants.run)
@@ -122,6 +126,7 @@ class Run:
             await asyncio.sleep(1.0)  # sleep: between two looks of a long run
         if not asking.done():
             result.verdict.lost.append(f"{len(self.load.under_way)} requests have no answer")
+        result.verdict.liveness.extend(self.watcher.watch.violations)
         result.operations = len({one.operation for one in self.load.accepted})
         result.faults, result.kinds = len(self.storm.faults), set(self.storm.seen)
         return result
@@ -175,7 +180,8 @@ async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
         everybody = FleetLoad(load, Random(random.random()), plan.fleet)
         people = InfraLoad(load, Random(random.random()), plan.people)
         tenants = TenantLoad(load, Random(random.random()), plan.tenants)
-        under_way = Run(plan, one, load, everybody, people, tenants, storm, tell)
+        watcher = Watcher(one.dsn, DEFAULT.scaled(plan.pace).away, world.broken, one.undisturbed)
+        under_way = Run(plan, one, load, everybody, people, tenants, storm, watcher, tell)
         try:
             result = await under_way.go()
         except Exception:

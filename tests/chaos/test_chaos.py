@@ -27,7 +27,7 @@ async def test_brief_run_loses_nothing_when_each_part_is_killed() -> None:
     assert result.verdict.lost == [], "\n".join(told)
     assert result.verdict.violations == [], "\n".join(told)
     assert result.operations >= 10  # how many it gets depends on the machine
-    assert result.line.endswith("0 lost, 0 violations")
+    assert result.line.endswith("0 lost, 0 violations, 0 liveness violations")
 
 
 @pytest.mark.slow
@@ -45,7 +45,7 @@ async def test_nothing_is_lost_whatever_is_killed() -> None:
     assert result.verdict.violations == [], "\n".join(told)
     assert {struck(kind) for kind in result.kinds} == {struck(kind) for kind in plan.kinds}
     assert result.operations >= 200
-    assert result.line.endswith("0 lost, 0 violations")
+    assert result.line.endswith("0 lost, 0 violations, 0 liveness violations")
 
 
 def test_the_loss_of_an_agent_leaves_another() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.checker import Verdict, judge
+from tests.chaos.checker import Verdict, ends, judge, keys
 from tests.chaos.history import Deed, Ended, History, Instance, Line, Resource
 from tests.chaos.load import Asked
 
@@ -421,3 +421,13 @@ def test_in_a_calm_run_every_end_is_known() -> None:
     assert judge(unknown) == Verdict()
     (says,) = judge(unknown, calm=True).violations
     assert "nobody knowing how" in says
+
+
+def test_what_is_asked_of_a_disk_is_an_operation_of_its_machine() -> None:
+    made = Ended("op-1", "/ns/m", "add-disk", "done", 0, 1, kind="machine", disk="/ns/d")
+    own = Ended("op-2", "/ns/d", "assign", "done", 0, 1, kind="disk", under="op-1")
+    history = History(accepted=[Asked("op-1", "/ns/d", "assign")], ended=[made, own], keys={"key": "op-1"})
+    assert [*ends(history), *keys(history)] == []
+    assert len(list(keys(replace(history, keys={})))) == 2
+    assert len(list(ends(replace(history, accepted=[Asked("op-1", "/ns/d", "detach")])))) == 1
+    assert len(list(ends(replace(history, accepted=[Asked("op-1", "/ns/e", "assign")])))) == 1

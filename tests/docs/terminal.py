@@ -198,14 +198,18 @@ class Beside(Terminal):
             ports = ("--port", port, "--cloud-port", cloud)
             command = [sys.executable, "-m", "stead", "dev", "--delay", "0.2", *ports]
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=self.env, cwd=folder)
-        self._until(r"Kill any of the processes .*")
+        try:
+            self._until(r"Kill any of the processes .*")
+        except BaseException:
+            self.end()
+            raise
 
     def lines(self) -> list[str]:
         """What the other terminal shows."""
         return [LATER.sub("", line) for line in self.out.read_text(encoding="utf-8").splitlines()]
 
     def _until(self, line: str) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300  # to begin, it starts a dozen of processes
         while not any(re.fullmatch(line, one) for one in self.lines()[self.seen :]):
             assert self.process.poll() is None, self.lines()
             assert time.monotonic() < end, f"waited for {line}: {self.lines()}"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import secrets
 import shlex
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,9 +22,6 @@ from tests.integration.whole import agent
 MCI = "http://localhost:1323/tumblebug/ns/default/mci/my-mci"
 REFINE = 'curl -X POST "http://localhost:1323/tumblebug/ns/default/mci/my-mci?action=refine"'
 """As the document has it."""
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "tumblebug.md"
 
 
 @dataclass
@@ -177,29 +172,6 @@ async def test_a_held_mci_waits_for_a_word(grounds: Grounds, word: str, outcome:
         await here.done(f'curl -X POST "{MCI}?action={word}"')
         await _ended(here, made["operation"], outcome)
         assert await here.instances() == (["running"] if word == "continue" else [])
-
-
-@pytest.mark.req("S0-19")
-async def test_the_commands_of_the_page_work_as_they_stand_there(grounds: Grounds) -> None:
-    commands = re.findall(r"^\$ (curl .*(?:\n {4}.*)*)", PAGE.read_text(), re.MULTILINE)
-    assert len(commands) == 8
-    async with shell(grounds, aws="us-east-1", azure="koreacentral") as here:
-        seen = []
-        for command in commands[:-1]:
-            said = await here.done(command)
-            if "operation" in said:
-                await _ended(here, said["operation"], "done")
-            seen.append((await here.until(_rests))["status"])
-        assert seen == [
-            "Running:4 (R:4/4)",
-            "Running:4 (R:4/4)",
-            "Suspended:4 (R:0/4)",
-            "Running:4 (R:4/4)",
-            "Running:4 (R:4/4)",
-            "Running:6 (R:6/6)",
-            "Terminated:6 (R:0/6)",
-        ]
-        await _ended(here, (await here.done(commands[-1]))["operation"], "done")
 
 
 def _rests(said: dict[str, Any]) -> bool:

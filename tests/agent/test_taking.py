@@ -42,7 +42,7 @@ class Delivered:
 
 def order(id: int, fence: Fence) -> Order:
     members = [OrderMember(PATH, fence)]
-    return Order(id, "aws.a", "vm", "reboot", f"t.{id}", "op", 1, members, deadline=0.0)
+    return Order(id, "aws.a", "vm", "reboot", f"t.{id}", "op", 1, members)
 
 
 async def test_of_two_orders_for_one_member_the_one_in_force_is_carried_out() -> None:

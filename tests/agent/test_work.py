@@ -27,7 +27,7 @@ async def driver(world: SimWorld) -> AsyncIterator[SimDriver]:
 
 
 async def said(driver: SimDriver, verb: str, member: OrderMember) -> list[ReportResult]:
-    order = Order(1, "aws.a", "vm", verb, f"t.{verb}", "op", 1, [member], 0.0)
+    order = Order(1, "aws.a", "vm", verb, f"t.{verb}", "op", 1, [member])
     return await Work(driver).do(order, {member.path: FENCE}, lambda: None)
 
 

@@ -28,7 +28,7 @@ def order(lane: str = LANE, counter: int = 1, **changes: Any) -> Order:
         "operation": "op-1",
         "attempt": 1,
         "members": [member],
-        "deadline": 1_900_000_000.5,
+        "seconds": 90.5,
         "request_id": "r-1",
     }
     return Order(**values | changes)

@@ -8,7 +8,6 @@ provider does not have is left out by overriding its test, with the reason.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -119,7 +118,7 @@ async def perform(driver: Driver, verb: str, members: Sequence[Member], order: s
 async def carried_out(driver: Driver, verb: str, member: Member, within: float = 0.0) -> list[ReportResult]:
     """What an agent reports of an order whose state times out within so many seconds."""
     told = OrderMember(member.path, FIRST, member.token, dict(member.spec), dict(member.facts))
-    order = Order(1, "lab.a", "vm", verb, f"order-{verb}", "op", 1, [told], time.time() + within)
+    order = Order(1, "lab.a", "vm", verb, f"order-{verb}", "op", 1, [told], within)
     return await Work(driver).do(order, {member.path: FIRST}, lambda: None)
 
 

@@ -18,6 +18,7 @@ class Patience:
     """Whether a call is made again: a few times; and until a time, while the provider does nothing."""
 
     def __init__(self, tries: int, until: float) -> None:
+        """`until` is a time of the monotonic clock, which nobody sets."""
         self._tries = tries
         self._until = until
         self._failures = 0
@@ -32,13 +33,13 @@ class Patience:
         self._waits += 1
         if isinstance(error, Unreachable):
             error.after = max(error.after, self._pause)
-        if time.time() + error.after <= self._until:
+        if time.monotonic() + error.after <= self._until:
             self._pause = min(2 * self._pause, MAX_PAUSE)
             return True
         return self._failures + self._waits < self._tries
 
 
 def latest(order: Order) -> float:
-    """When to give up what the provider does not let us do: before the state times out, so that it is told."""
-    left = order.deadline - time.time()
-    return order.deadline - max(MARGIN, left / 10)
+    """When to give up an order that was received just now and that the provider does not accept: before the state
+    times out, so that the agent reports it. By the monotonic clock: the agent's wall clock may be wrong."""
+    return time.monotonic() + order.seconds - max(MARGIN, order.seconds / 10)

@@ -112,9 +112,9 @@ class Work:
             for m in order.members
             if m.path in fences
         ]
-        results = Results([m.path for m in members], tell)
+        results, until = Results([m.path for m in members], tell), latest(order)
         for batch in batches(members, self.driver.batch_limit(order.verb, order.kind)):
-            await self._batch(order, batch, fences, may, results)
+            await self._batch(order, batch, fences, may, results, until)
         return results.kept
 
     async def look(self, members: Sequence[Member]) -> list[Seen]:
@@ -175,22 +175,34 @@ class Work:
             raise Permanent(f"the driver cannot say: {type(error).__name__}") from error
 
     async def _batch(
-        self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None], results: Results
+        self,
+        order: Order,
+        batch: Sequence[Member],
+        fences: Fences,
+        may: Callable[[], None],
+        results: Results,
+        until: float,
     ) -> None:
         if order.verb != PROBE:
-            await self._perform(order, batch, fences, may, results)
+            await self._perform(order, batch, fences, may, results, until)
             return
 
         async def seen(looked: Sequence[Seen]) -> None:
             await results.add([s.path for s in looked], [_seen(s, fences) for s in looked])
 
         try:
-            await self._look(batch, {}, seen, latest(order))
+            await self._look(batch, {}, seen, until)
         except Error as error:
             await results.fail(error, batch, fences)
 
     async def _perform(
-        self, order: Order, batch: Sequence[Member], fences: Fences, may: Callable[[], None], results: Results
+        self,
+        order: Order,
+        batch: Sequence[Member],
+        fences: Fences,
+        may: Callable[[], None],
+        results: Results,
+        until: float,
     ) -> None:
         """Do it, and again for single members for which that may help: a call that was answered may have had no room
         for some of them. Those that got on are called for again for as long as custody lasts. Meanwhile what was
@@ -205,7 +217,7 @@ class Work:
         try:
             while again:
                 try:
-                    answers = {r.path: r for r in await self._call(order, again, may, unsure)}
+                    answers = {r.path: r for r in await self._call(order, again, may, unsure, until)}
                 except Error as error:
                     if not answers or (isinstance(error, TryAgain) and error.unknown):
                         await results.fail(error, again, fences)
@@ -218,7 +230,7 @@ class Work:
                 sure = [m for m in ended if m not in waiting]
                 await self._settle(order, sure, answers, unsure, fences, results)
                 if waiting:
-                    looks.append(asyncio.create_task(self._follow(order, waiting, answers, fences, results)))
+                    looks.append(asyncio.create_task(self._follow(order, waiting, answers, fences, results, until)))
                 again = [m for m in again if m not in ended]
                 if again:
                     await asyncio.sleep(max(_pause_before(answers[m.path]) for m in again))
@@ -262,6 +274,7 @@ class Work:
         answers: Mapping[str, Result],
         fences: Fences,
         results: Results,
+        until: float,
     ) -> None:
         """Look at what was accepted until each has come to its end. An error leaves that open, whatever it says."""
 
@@ -272,16 +285,16 @@ class Work:
         ends = {m.path: answers[m.path].pending for m in waiting}
         known = _with_facts(waiting, [answers[m.path] for m in waiting])
         try:
-            await self._look(known, ends, seen, latest(order))
+            await self._look(known, ends, seen, until)
         except Error as error:
             await results.fail(TryAgain(error.message, unknown=True, detail=error.detail), waiting, fences)
 
     async def _call(
-        self, order: Order, batch: Sequence[Member], may: Callable[[], None], unsure: set[str]
+        self, order: Order, batch: Sequence[Member], may: Callable[[], None], unsure: set[str], until: float
     ) -> list[Result]:
         """One call, made again while that may help: for a few times; or, where the provider has too much to do or
         cannot be reached, until the state times out."""
-        patience = Patience(TRIES, latest(order))
+        patience = Patience(TRIES, until)
         while True:
             await self._wait_for_lane()
             may()

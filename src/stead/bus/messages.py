@@ -80,8 +80,8 @@ class Order(Message, frozen=True, tag="order"):
     operation: str
     attempt: Number
     members: list[OrderMember]
-    deadline: float
-    """In seconds of Unix time, by the cell's clock."""
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 0.0
+    """Seconds that the agent has, counted from the receipt by its monotonic clock; 0 where nothing waits."""
     request_id: Word = ""
     tell: bool = False
     """The controller wants to know when the agent has begun."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import Context
@@ -112,7 +111,7 @@ def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Tra
         operation=told["operation"],
         attempt=told["attempt"],
         members=members,
-        deadline=time.time() + _allowed(lifecycle, told["verb"]) if lifecycle is not None else 0.0,
+        seconds=float(_allowed(lifecycle, told["verb"])) if lifecycle is not None else 0.0,
         request_id=trail.request_id,
         traceparent=trail.traceparent,
         tell=lifecycle is None or _tells(lifecycle),

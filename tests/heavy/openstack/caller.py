@@ -44,7 +44,7 @@ async def make(work: Work, member: Member, seconds: float) -> Came:
     fence = Fence(1, 1)
     ordered = OrderMember(member.path, fence, member.token, dict(member.spec))
     end = time.monotonic() + seconds
-    order = Order(1, "lab.blue", "vm", "create", "order", "operation", 1, [ordered], time.time() + seconds)
+    order = Order(1, "lab.blue", "vm", "create", "order", "operation", 1, [ordered], seconds)
     rounds = 0
     while time.monotonic() < end:
         rounds += 1

@@ -18,6 +18,9 @@ from pathlib import Path
 
 from stead.dev.children import Server, children, status, wait_until
 
+if find_spec("libvirt") is not None:
+    import libvirt
+
 PROGRAMS = ("libvirtd", "unshare", "mount", "ip")
 FOLDERS = ("run/libvirt", "var/lib/libvirt", "var/cache/libvirt", "var/log/libvirt", "etc/libvirt")
 
@@ -96,6 +99,14 @@ class Libvirt(Server):
                 probe.connect(str(self.socket))
             except OSError:
                 return False
+        return self._answers()
+
+    def _answers(self) -> bool:
+        """Its socket is there before it answers, and a connection made in between may be reset."""
+        try:
+            libvirt.open(self.address("test")).close()
+        except libvirt.libvirtError:
+            return False
         return True
 
     def stop(self) -> None:

@@ -9,13 +9,11 @@ from uuid import UUID
 import pytest
 
 from stead.bus import Bus
-from stead.catalog import KINDS
 from stead.controller.admission import Accepted
 from stead.controller.carrier import send
 from stead.controller.clock import Clock
 from stead.controller.grants import COLLECT_SECONDS, Grants
 from stead.controller.mover import Told
-from stead.controller.trails import Trails
 from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Due, Report, Request
@@ -335,7 +333,7 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
         assert isinstance(await e.admission.ask(small), Accepted)
         await settle(e, grants)
         assert [len(order["members"]) for order in e.sent] == [61, 1]
-        await send(e.store, bus, e.sent, KINDS, Trails(e.store))
+        await send(e.mover, bus, e.sent)
         published: list[str] = []
         async with bus.orders("sim.a") as consumer:
             while deliveries := await consumer.fetch(timeout=2.0):
@@ -345,3 +343,27 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
         assert len(published) == len({*published}) == 62
         assert await in_flight(e) == {"sim.a": 62}
         assert all(row["open"] == len(row["members"]) for row in await e.store._pool.fetch("SELECT * FROM orders"))
+
+
+async def test_order_of_one_member_that_is_larger_than_a_message_fails_with_the_limit(
+    migrated: str, nats_server: Nats, cell: str
+) -> None:
+    async with engine(migrated) as e, Bus(nats_server.url, cell) as bus:
+        await bus.connect(60)
+        await bus.identity()
+        grants = with_grants(e)
+        await limit(e, "sim", 1)
+        await e.make(["Running"], lanes=["sim.a"])
+        huge = "UPDATE resources SET facts = jsonb_build_object('x', repeat('x', 1100000)) WHERE kind = 'vm'"
+        await e.store._pool.execute(huge)
+        await e.ask("suspend")
+        await settle(e, grants)
+        orders, e.sent = e.sent, []
+        await send(e.mover, bus, orders)
+        await settle(e, grants)
+        assert (await e.group()).snapshot.operation is None
+        assert await in_flight(e) == {}
+        (said,) = await e.store._pool.fetch("SELECT change ->> 'error' AS error FROM journal WHERE change ? 'error'")
+        assert "at most 1,048,576 (max_payload of NATS)" in said["error"]
+        assert "its facts 1,100,008" in said["error"]
+        assert await e.states() == {"Running": 1}

@@ -145,6 +145,10 @@ class Link:
             raise Unavailable(self._why)
         return self._client
 
+    def max_message(self) -> int:
+        """Bytes that a message has at most, as the server says."""
+        return self.client().max_payload
+
     async def wait(self, timeout: float | None = None) -> None:
         """Until there is a connection."""
         if self._keeping is None:

@@ -18,26 +18,30 @@ import msgspec
 
 from stead.bus import Bus, BusError, NotPublished, TooLarge
 from stead.bus.messages import Order, OrderMember
-from stead.controller.trails import NOWHERE, Trails
+from stead.bus.wire import encode
+from stead.controller.mover import Moved, Mover, Told
+from stead.controller.trails import NOWHERE
 from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import Report, Take
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Awaits, Trigger
-from stead.store import Row, Store
-from stead.store.change import Written
+from stead.store import Row
+from stead.store.change import Custody, Written
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import Trail
 
 log = logging.getLogger(__name__)
 
+CONTROLLER = "controller"
+"""Who takes an order that cannot be sent."""
+
 
 class Carrier:
     """The relay of a running controller. Nobody waits for it: what comes while it publishes is published next."""
 
-    def __init__(self, store: Store, bus: Bus, kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
-        self.store = store
+    def __init__(self, mover: Mover, bus: Bus) -> None:
+        self.mover = mover
         self.bus = bus
-        self.kinds = kinds
-        self.trails = trails
         self._orders: list[Mapping[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -51,20 +55,18 @@ class Carrier:
         while self._orders:
             orders, self._orders = self._orders, []
             try:
-                await send(self.store, self.bus, orders, self.kinds, self.trails)
+                await send(self.mover, self.bus, orders)
             except BusError as error:
                 log.info("orders wait for the bus: %s", error)
 
 
-async def send(
-    store: Store, bus: Bus, orders: Sequence[Mapping[str, Any]], kinds: Mapping[str, Lifecycle], trails: Trails
-) -> None:
+async def send(mover: Mover, bus: Bus, orders: Sequence[Mapping[str, Any]]) -> None:
     """Put orders on their lanes, each with the request that it comes from.
 
     The bus rejects an order that is larger than its largest message. No agent has heard of it, so it is divided,
-    and its halves are published.
+    and its halves are published; the order of a single member fails.
     """
-    known = await trails.of(order["operation"] for order in orders)
+    known = await mover.trails.of(order["operation"] for order in orders)
     with ExitStack() as stack:
         wire = []
         for told in orders:
@@ -73,16 +75,16 @@ async def send(
                 words = {"order": str(told["id"]), "lane": told["lane"], "verb": told["verb"]}
                 made = stack.enter_context(tracing.span("publish order", trail.traceparent, **words))
                 trail = replace(trail, traceparent=made.traceparent or trail.traceparent)
-            wire.append(order_of(told, kinds, trail))
+            wire.append(order_of(told, mover.kinds, trail))
         try:
             await bus.publish_orders(wire)
         except NotPublished as error:
             metrics.UNPUBLISHED.inc()
             too_large = [index for index, cause in error.failed.items() if isinstance(cause, TooLarge)]
-            halves = [half for index in too_large for half in await _halves(store, wire[index])]
+            halves = [half for index in too_large for half in await _divide(mover, bus, wire[index])]
             if halves:
-                await send(store, bus, halves, kinds, trails)
-            if not halves or len(too_large) < len(error.failed):
+                await send(mover, bus, halves)
+            if len(too_large) < len(error.failed):
                 raise
         except BusError:
             metrics.UNPUBLISHED.inc()
@@ -90,11 +92,32 @@ async def send(
     metrics.PUBLISHED.inc(len(wire))
 
 
-async def _halves(store: Store, order: Order) -> list[Mapping[str, Any]]:
-    if len(order.members) == 1:
-        log.warning("order.too_large order=%d lane=%s path=%s", order.id, order.lane, order.members[0].path)
-        return []
-    return await store.halve_order(order.id)
+async def _divide(mover: Mover, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
+    """Both halves of an order that is too large; none where it has a single member, which cannot be sent at all.
+
+    The controller takes such an order itself, so that no agent gets it, and declines it with the reason.
+    """
+    if len(order.members) > 1:
+        return await mover.store.halve_order(order.id)
+    (member,) = order.members
+    says = too_large(order, bus.max_message())
+    log.error("order.too_large order=%d lane=%s path=%s error=%r", order.id, order.lane, member.path, says)
+    (taken,) = await mover.move([Told(member.path, Take(member.fence), custody=Custody(CONTROLLER, 1))])
+    if isinstance(taken, Moved):
+        declined = Report(Trigger.DECLINED, taken.fence)
+        await mover.move([Told(member.path, declined, detail={"error": says})])
+    return []
+
+
+def too_large(order: Order, limit: int) -> str:
+    """Why the order of a single member cannot be sent, and what to do about it."""
+    (member,) = order.members
+    spec, facts = (len(msgspec.json.encode(part)) for part in (member.spec, member.facts))
+    return (
+        f"the order to {order.verb} {member.path} has {len(encode(order)):,} bytes, and a message of the bus at most "
+        f"{limit:,} (max_payload of NATS); its spec has {spec:,} bytes, its facts {facts:,}. "
+        "Shorten the spec, or raise max_payload."
+    )
 
 
 def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Trail = NOWHERE) -> Order:

@@ -51,7 +51,7 @@ class Door:
         self.pace = pace
         self.kinds = Kinds(kinds, store, pace)
         self.mover = Mover(store, self.kinds, clock)
-        carrier = Carrier(store, bus, self.kinds, self.mover.trails)
+        carrier = Carrier(self.mover, bus)
         self.grants = Grants(self.mover, carrier)
         self.mover.follow(carrier)
         self.mover.follow(self.grants)

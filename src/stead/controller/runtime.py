@@ -100,7 +100,7 @@ class Controller(Door):
         orphans = Orphans(mover, bus, pace)
         self.presences = Presences(mover, bus, self.trust, pace)
         self.listener = Listener(mover, bus, self.looks, orphans, self.presences)
-        self.redispatch = Healer("redispatch", 2.0, Redispatch(store, bus, self.kinds, mover.trails), told)
+        self.redispatch = Healer("redispatch", 2.0, Redispatch(mover, bus), told)
         self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), told)
         self.healers: tuple[Healer, ...] = (
             self.redispatch,

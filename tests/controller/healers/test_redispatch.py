@@ -23,7 +23,7 @@ def nats() -> Iterator[Nats]:
 
 async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
-        heal = Redispatch(one.store, one.bus, one.kinds, one.mover.trails)
+        heal = Redispatch(one.mover, one.bus)
         assert await heal() == 0
         epoch = (await one.store.cell())["bus_epoch"]
         for path in PATHS:
@@ -47,7 +47,7 @@ async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, 
 
 async def test_orders_that_were_accepted_without_a_bus(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
-        heal = Redispatch(one.store, one.bus, one.kinds, one.mover.trails)
+        heal = Redispatch(one.mover, one.bus)
         await heal()
         epoch = (await one.store.cell())["bus_epoch"]
         nats.kill()

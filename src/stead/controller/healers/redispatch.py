@@ -8,13 +8,10 @@ taken is published once more, as it stands: a message that is there twice is tak
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 from stead.bus import Bus, BusError, BusState
 from stead.controller.carrier import send
-from stead.controller.trails import Trails
-from stead.lifecycle.definition import Lifecycle
-from stead.store import Store
+from stead.controller.mover import Mover
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +21,10 @@ BATCH = 500
 class Redispatch:
     """Notices that the bus has changed, or was away."""
 
-    def __init__(self, store: Store, bus: Bus, kinds: Mapping[str, Lifecycle], trails: Trails) -> None:
-        self.store = store
+    def __init__(self, mover: Mover, bus: Bus) -> None:
+        self.mover = mover
+        self.store = mover.store
         self.bus = bus
-        self.kinds = kinds
-        self.trails = trails
         self.broken = True
         bus.on_state(self._on_state)
 
@@ -57,7 +53,7 @@ class Redispatch:
     async def _send_all(self) -> int:
         sent, after = 0, 0
         while orders := await self.store.untaken(after, BATCH):
-            await send(self.store, self.bus, orders, self.kinds, self.trails)
+            await send(self.mover, self.bus, orders)
             sent += len(orders)
             after = orders[-1]["id"]
         return sent

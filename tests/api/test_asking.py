@@ -27,7 +27,7 @@ def helps(said: dict[str, Any]) -> list[tuple[str, list[str]]]:
 def trace(cell: Cell, web: httpx.Client, ns: str) -> Any:
     """All that a question must not change."""
     journal = web.get("/v1/journal", params={"path": f"/{ns}", "after": 0}).json()["items"]
-    resources = web.get("/v1/resources", params={"below": f"/{ns}"}).json()["items"]
+    resources = web.get("/v1/resources", params={"below": f"/{ns}", "specs": True}).json()["items"]
     claims = web.get("/v1/claims", params={"below": f"/{ns}"}).json()["items"]
     return cell.numbered() and journal, resources, claims, len(cell.sent)
 

@@ -22,7 +22,7 @@ with Cell(sys.argv[1]) as cell:
 """
 PLACE = {"provider": "sim", "region": "a", "spec": "small", "image": "debian-12"}
 LARGE, MANY, CLIENTS, SECONDS = 500_000, 80, 10, 30.0
-LISTS = ("/v1/resources?limit=1000", "/v1/operations?limit=1000", "/v1/journal?limit=1000")
+LISTS = ("/v1/resources?limit=1000&specs=true", "/v1/operations?limit=1000", "/v1/journal?limit=1000")
 
 
 def resident(pid: int) -> int:

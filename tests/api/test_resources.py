@@ -164,6 +164,17 @@ def test_pages_go_on_where_the_last_one_ended(cell: Cell, web: httpx.Client, ns:
     problem(web.get("/v1/resources", params={"cursor": cursor_of_numbers or "WzFd"}), 422, "invalid")
 
 
+def test_list_has_specs_only_where_they_are_asked_for(cell: Cell, web: httpx.Client, ns: str) -> None:
+    make(web, f"/{ns}/m/g/1")
+    whole = web.get(f"/v1/resources/{ns}/m/g/1").json()
+    assert whole["spec"]
+    for query, spec in (({}, {}), ({"specs": False}, {}), ({"specs": True}, whole["spec"])):
+        page = web.get("/v1/resources", params={"below": f"/{ns}", **query}).json()
+        (listed,) = page["items"]
+        assert (page["specs"], listed["spec"], listed["next_spec"]) == (bool(spec), spec, None)
+        assert {**listed, "spec": whole["spec"]} == whole
+
+
 def test_a_list_says_from_where_to_follow_it(cell: Cell, web: httpx.Client, ns: str) -> None:
     make(web, f"/{ns}/m/g/1")
     end = cell.numbered()

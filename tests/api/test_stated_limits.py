@@ -113,7 +113,7 @@ def large(cell: Cell) -> str:
 
 def cursors(web: httpx.Client, path: str, below: str) -> Iterator[dict[str, Any]]:
     """All pages of a list that goes on by a cursor, each within the bytes that are stated."""
-    params: dict[str, Any] = {"limit": 1000, "below": below}
+    params: dict[str, Any] = {"limit": 1000, "below": below, "specs": True}
     while True:
         answer = web.get(path, params=params)
         assert answer.status_code == 200, answer.text

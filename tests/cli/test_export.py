@@ -49,7 +49,7 @@ def test_what_is_there_can_be_made_from_the_export_alone(
     with SyncClient(cell.url) as client:
         there = {
             r.path: {"spec": r.spec, "next_spec": r.next_spec, "facts": r.facts, "state": r.state}
-            for r in client.resources(below=f"/{ns}")
+            for r in client.resources(below=f"/{ns}", specs=True)
             if r.kind != "cloudlet"  # nobody asked for it
         }
     assert made == there

@@ -26,7 +26,7 @@ async function on(node: string): Promise<On> {
   const machines: Resource[] = [];
   let cursor: string | null = null;
   for (let pages = 0; pages < PAGES; pages++) {
-    const page: Page<Resource> = await get('/v1/resources', { kind: 'machine', limit: PAGE, cursor });
+    const page: Page<Resource> = await get('/v1/resources', { kind: 'machine', limit: PAGE, cursor, specs: true });
     machines.push(...page.items.filter((one) => [one.spec['node'], one.next_spec?.['node']].includes(node) && !['VIRTUAL', 'DESTROYED'].includes(one.state)));
     cursor = page.next;
     if (!cursor) break;

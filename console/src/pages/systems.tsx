@@ -24,7 +24,7 @@ async function load(below: string, wanted: number): Promise<Listed> {
   const systems: Resource[] = [];
   let next: string | null = null;
   do {
-    const page: Page<Resource> = await get('/v1/resources', { kind: 'system', below, limit: SOME, cursor: next });
+    const page: Page<Resource> = await get('/v1/resources', { kind: 'system', below, limit: SOME, cursor: next, specs: true });
     systems.push(...page.items);
     next = page.next;
   } while (next && systems.length < wanted);

@@ -167,6 +167,8 @@ class Resources(Wire):
     """The cursor of the next page."""
     position: int
     """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+    specs: bool
+    """Whether the items have their specs. Without, each `spec` is empty and `next_spec` null."""
 
 
 class OperationName(Wire):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -37,6 +38,7 @@ async def list_resources(
     caller: Who,
     kind: Annotated[Name | None, Query(description="Only of this kind.")] = None,
     below: Annotated[Below, Query(description="Only below this path.")] = "/",
+    specs: Annotated[bool, Query(description="With the specs; otherwise each `spec` is empty.")] = False,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Resources:
@@ -44,8 +46,9 @@ async def list_resources(
     after = from_cursor(cursor, str) or ""
     position = await service.seen(caller).end()
     page = await service.seen(caller).resources(kind, below, after, limit)
-    items = [Resource.model_validate(item) for item in page.items]
-    return Resources(items=items, next=to_cursor(page.next), position=position)
+    found = page.items if specs else [replace(item, spec={}, next_spec=None) for item in page.items]
+    items = [Resource.model_validate(item) for item in found]
+    return Resources(items=items, next=to_cursor(page.next), position=position, specs=specs)
 
 
 @routes.get("/v1/resources/{path:path}")

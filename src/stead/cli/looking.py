@@ -67,7 +67,7 @@ def listed(client: SyncClient, kind: str, below: str) -> Iterator[Resource]:
             found = client.resource(below)
             if found.kind == kind:
                 yield found
-    yield from client.resources(kind=kind, below=below)
+    yield from client.resources(kind=kind, below=below, specs=True)
 
 
 def add_show(app: typer.Typer, kind: str, path_type: Any, short: str, says: str, example: str) -> None:

@@ -110,7 +110,7 @@ def show(
 
 def _on(client: SyncClient, node: str) -> Iterator[Resource]:
     """Machines on a node, on their way to it or away from it."""
-    for machine in client.resources(kind="machine"):
+    for machine in client.resources(kind="machine", specs=True):
         where = (machine.spec.get("node"), (machine.next_spec or {}).get("node"))
         if node in where and machine.state not in ("VIRTUAL", "DESTROYED"):
             yield machine

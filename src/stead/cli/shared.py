@@ -56,7 +56,7 @@ def commands(kind: str) -> typer.Typer:
     ) -> None:
         """In order of path. MADE FOR names the infrastructure that needed it first: it goes with its last user."""
         with reach(server) as client:
-            write(client.resources(kind=kind, below=below), SHARED, output)
+            write(client.resources(kind=kind, below=below, specs=True), SHARED, output)
 
     @app.command(
         short_help="Make one that stays.",

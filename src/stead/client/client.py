@@ -134,15 +134,25 @@ class Client(
         return await self._transport.send(Past, "GET", _at(path), query={"at": at.isoformat()})
 
     async def resource_page(
-        self, *, kind: str | None = None, below: str = "/", limit: int = 500, cursor: str | None = None
+        self,
+        *,
+        kind: str | None = None,
+        below: str = "/",
+        limit: int = 500,
+        cursor: str | None = None,
+        specs: bool = False,
     ) -> ResourcePage:
-        """One page of resources."""
-        query = {"kind": kind, "below": below, "limit": limit, "cursor": cursor}
+        """One page of resources, with or without their specs."""
+        query = {"kind": kind, "below": below, "limit": limit, "cursor": cursor, "specs": specs}
         return await self._transport.send(ResourcePage, "GET", "/v1/resources", query=query)
 
-    def resources(self, *, kind: str | None = None, below: str = "/", limit: int = 500) -> AsyncGenerator[Resource]:
-        """All resources below a path, page by page."""
-        return through(lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor))
+    def resources(
+        self, *, kind: str | None = None, below: str = "/", limit: int = 500, specs: bool = False
+    ) -> AsyncGenerator[Resource]:
+        """All resources below a path, page by page, with or without their specs."""
+        return through(
+            lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor, specs=specs)
+        )
 
     async def status(self, path: str, *, refresh: bool = False) -> Standing:
         """How an infrastructure or a subgroup stands; with `refresh`, after a look at what may have changed."""

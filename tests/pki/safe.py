@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -57,7 +58,9 @@ class SafeNats(Server):
         lanes = list(lanes)
         candidate = Candidate(name)
         may = Permissions(*agent_may(self.cell, name, lanes), answers=1)
-        issued = Issuer(self.controller).issue(name, candidate.user_key, candidate.request, may, lifetime)
+        issued = Issuer(self.controller).issue(
+            name, candidate.user_key, candidate.request, may, lifetime, time.time()
+        )
         about = Description(name, self.cell, [self.url], "agent", lanes)
         candidate.admitted(folder, about, issued.jwt, issued.certificate, issued.authority)
         return Identity(folder)

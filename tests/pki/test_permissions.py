@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nats
@@ -344,7 +346,7 @@ def test_behind_a_leaf_node_it_may_answer_anywhere_and_nothing_else() -> None:
 def test_only_agents_of_sites_are_let_behind_leaf_nodes(
     safe: SafeNats, leaves: bool, lanes: list[str], anywhere: bool
 ) -> None:
-    store: Any = None  # nothing is written
+    store: Any = SimpleNamespace(clock=time.time)  # nothing is written
     candidate = Candidate("a1")
     issued = Identities(store, safe.controller, leaves=leaves)._issue(
         "a1", lanes, candidate.user_key, candidate.request

@@ -137,9 +137,13 @@ def test_clocks_that_differ() -> None:
     assert doctor.clocks(100.0, 99.0, 101.0).grade is Grade.OK
     assert doctor.clocks(103.0, 99.0, 101.0).grade is Grade.WARN
     assert doctor.clocks(90.0, 99.0, 101.0).grade is Grade.BAD
-    text = "# TYPE stead_agents_clock_skew_seconds gauge\nstead_agents_clock_skew_seconds 60.0\n"
-    assert doctor.skew(text).grade is Grade.WARN
-    assert doctor.skew("").grade is Grade.OK
+    offsets = {"a1": 3600.0, "a2": 0.1}
+    ahead = [{"name": name, "there": True, "clock_offset": off} for name, off in offsets.items()]
+    finding = doctor.skew(ahead)
+    assert (finding.grade, finding.says) == (Grade.WARN, "a1's is 3600.0 s ahead of the database's")
+    assert doctor.skew([{**ahead[0], "there": False}]).grade is Grade.OK
+    assert doctor.controller_clock(-3600.0).says == "the controller's is 3600.0 s behind the database's"
+    assert (doctor.controller_clock(-3600.0).grade, doctor.controller_clock(0.5).grade) == (Grade.BAD, Grade.OK)
 
 
 def test_healers_that_fail_or_hang() -> None:

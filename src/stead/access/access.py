@@ -89,7 +89,7 @@ class Access:
             return anonymous()
         await self.fresh()
         found = self._callers.get(shown)
-        if found is None or found.until <= time.time():
+        if found is None or found.until <= self.store.clock():
             secret = shown.startswith(SESSION_MARK) or bearers.id_of(shown) is not None
             if secret and bearers.digest(shown) not in self._digests:
                 before_lookup()
@@ -176,7 +176,7 @@ class Access:
         """For a browser: a secret that stands for what was shown, and may be kept in a cookie."""
         caller = await self.known(shown, before_lookup)
         secret = f"{SESSION_MARK}{bearers.make().text}"
-        until = min(datetime.now(UTC) + SESSION, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
+        until = min(self.store.clock.now() + SESSION, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
         token = bearers.id_of(shown)
         await self.store.add_session(bearers.digest(secret), caller.name, caller.groups, token, until)
         self._digests.add(bearers.digest(secret))
@@ -197,7 +197,7 @@ class Access:
             raise NotGiven("a token without a role is good for nothing")
         for role, namespace in roles:
             _fit(role, namespace)
-        made, until = bearers.make(), datetime.now(UTC) + lasts
+        made, until = bearers.make(), self.store.clock.now() + lasts
         wanted = tuple(sorted(set(roles)))
         if not await self.store.add_token(made.id, name, made.digest, wanted, by, until):
             raise NotGiven(f"there is a token {name}: revoke it first, or take another name")

@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -100,6 +101,8 @@ class Oidc:
                 leeway=LEEWAY,
                 options={"require": ["exp", "iat", "iss", "aud", "sub"]},
             )
+        except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
+            raise NotVerified(f"{error}, by the clock of this server, which says {_now()}") from None
         except (jwt.InvalidTokenError, TypeError, ValueError, RecursionError) as error:
             raise NotVerified(str(error) or type(error).__name__) from None
         return self._person(claims)
@@ -143,6 +146,10 @@ class Oidc:
         if self.issuer.ca:
             verify = ssl.create_default_context(cafile=self.issuer.ca)
         return httpx.AsyncClient(timeout=PATIENCE, verify=verify, follow_redirects=False)
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 async def _json(http: httpx.AsyncClient, url: str) -> Mapping[str, Any]:

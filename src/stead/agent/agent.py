@@ -148,8 +148,9 @@ class Agent:
                 lane.wanted.set()
 
     async def begin_epoch(self) -> None:
-        """The time; or a later one, where the clock is behind what was heard of before."""
-        self.epoch = max(time.time_ns() // 1_000_000, self.epoch + 1)
+        """The cell's time, or its own while no controller answers; always later than any epoch before."""
+        last = self.epoch
+        self.epoch = max(time.time_ns() // 1_000_000, last + 1)
         self.began = time.monotonic()
         try:
             before = await self.bus.greet(Greet(agent=self.name, lanes=list(self.lanes)))
@@ -158,7 +159,7 @@ class Agent:
         else:
             self.certain = True
             self.presence = before.every or PRESENCE
-            self.epoch = max(self.epoch, before.after + 1)
+            self.epoch = max(int(before.now * 1000) or self.epoch, last + 1, before.after + 1)
             if before.forgotten:
                 self.supersession.forget(before.forgotten)
 

@@ -36,7 +36,10 @@ class Renewal:
         """For ever."""
         while True:
             since, until = self.identity.window()
-            while (left := (since + (until - since) / 2 - datetime.now(UTC)).total_seconds()) > 0:
+            half = (until - since) / 2
+            # Also half of its time after it was received, by the clock of this machine: that may be behind.
+            due = min(since, self.identity.received()) + half
+            while (left := (due - datetime.now(UTC)).total_seconds()) > 0:
                 await asyncio.sleep(min(left, LONGEST))
             if not await self._renew():
                 left = (until - datetime.now(UTC)).total_seconds()

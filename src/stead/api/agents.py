@@ -34,6 +34,8 @@ class Agent(Wire):
     version: str
     rejected: dict[str, str]
     """By lane, why its provider rejects the agent, as with wrong credentials."""
+    clock_offset: float
+    """Seconds by which its clock is ahead of the database's."""
 
 
 class Agents(Wire):

@@ -262,7 +262,7 @@ async def read_calendar(
     limit: Limit = 100,
 ) -> Calendar:
     """Who has which host between two times: a day from now on, unless said otherwise."""
-    start = start or datetime.now(UTC)
+    start = start or service.view.store.clock.now()
     last = datetime.max.replace(tzinfo=UTC)
     end = end or start + min(DAY, last - start)
     if not start < end <= start + min(LONGEST, last - start):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -108,7 +108,7 @@ async def list_stuck(
     Each with why, what was seen, what was made of it, and what one may do. What was settled is told until another
     operation does something there. What is at rest costs nothing, however much there is of it.
     """
-    since = datetime.now(UTC) - timedelta(seconds=lately)
+    since = service.view.store.clock.now() - timedelta(seconds=lately)
     page = await service.seen(caller).stuck(below, since, _place(cursor), limit)
     return StuckPage(items=[Stuck.model_validate(item) for item in page.items], next=to_cursor(page.next))
 

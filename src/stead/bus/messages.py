@@ -397,6 +397,8 @@ class GreetReply(Message, frozen=True, tag="greet-reply"):
     """Those that the lanes lead to."""
     forgotten: list[Name] = []
     """Lanes of sites that were forgotten."""
+    now: Moment = 0.0
+    """By the cell's clock; 0 from a controller that does not say."""
 
 
 class RenewIdentity(Message, frozen=True, tag="renew-identity"):

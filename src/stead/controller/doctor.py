@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -146,7 +146,8 @@ class Doctor:
         if text is None:
             do = "the server starts it again by itself: its log says why it ends"
             return [bad("controller", "the controller beside the server does not answer", do)]
-        return [*healers(text, time.time()), skew(text)]
+        offset = max(values(text, "stead_clock_offset_seconds").values(), default=0.0)
+        return [*healers(text, self.store.clock() + offset), controller_clock(offset)]
 
     async def _work(self) -> list[Finding]:
         gauges = await self.store.gauges(10_000, THERE)
@@ -156,13 +157,13 @@ class Doctor:
 
     async def _agents(self) -> list[Finding]:
         agents = [dict(agent) for agent in await self.store.agents()]
-        return [silent(agents), rejected(agents), expiring(agents, datetime.now(UTC))]
+        return [silent(agents), rejected(agents), skew(agents), expiring(agents, self.store.clock.now())]
 
     async def _certificates(self) -> list[Finding]:
         if self.expires is None:
             do = "make identities (stead pki init), unless everything is on this machine"
             return [warn("identities", "the bus lets everybody in, and agents are not known", do)]
-        left = self.expires() - datetime.now(UTC)
+        left = self.expires() - self.store.clock.now()
         says = f"what the server shows the bus holds for {left.days} days"
         do = "stead pki show FOLDER says which part of it ends; make that anew"
         if left < timedelta(days=1):
@@ -233,13 +234,28 @@ def clocks(there: float, began: float, ended: float) -> Finding:
     return warn("clocks", says, do) if apart > SKEW else ok("clocks", says)
 
 
-def skew(text: str) -> Finding:
-    """Whether agents agree with the controller on the time."""
-    worst = max(values(text, "stead_agents_clock_skew_seconds").values(), default=0.0)
-    says = f"of agents that were heard lately, the worst is {worst:.1f} s off"
-    if worst > TOO_MUCH:
-        return warn("agents' clocks", says, "run an NTP client where agents run; the logs of one that is off say")
-    return ok("agents' clocks", says)
+def controller_clock(offset: float) -> Finding:
+    """Whether the controller beside the server and the database agree on the time."""
+    says = f"the controller's is {_off(offset)}"
+    if abs(offset) > TOO_MUCH:
+        return bad("controller's clock", says, "run an NTP client where the controller runs")
+    return ok("controller's clock", says)
+
+
+def skew(agents: Sequence[Mapping[str, Any]]) -> Finding:
+    """Whether the agents that are there and the database agree on the time."""
+    offsets = {a["name"]: a["clock_offset"] for a in agents if a["there"]}
+    wrong = sorted((name for name in offsets if abs(offsets[name]) > TOO_MUCH), key=lambda name: -abs(offsets[name]))
+    if wrong:
+        more = f"; and {len(wrong) - FEW} more" if len(wrong) > FEW else ""
+        says = "; ".join(f"{name}'s is {_off(offsets[name])}" for name in wrong[:FEW])
+        return warn("agents' clocks", f"{says}{more}", "run an NTP client where these agents run")
+    worst = max(map(abs, offsets.values()), default=0.0)
+    return ok("agents' clocks", f"the worst is {worst:.1f} s off")
+
+
+def _off(offset: float) -> str:
+    return f"{abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'} the database's"
 
 
 def healers(text: str, now: float) -> Iterable[Finding]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 
 from stead.bus import Bus, BusError
@@ -43,14 +42,15 @@ class Door:
         store: Store,
         bus: Bus,
         kinds: Mapping[str, Lifecycle],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         pace: Pace = DEFAULT,
     ) -> None:
+        """Time is the database's, unless another clock is given."""
         self.store = store
         self.bus = bus
         self.pace = pace
         self.kinds = Kinds(kinds, store, pace)
-        self.mover = Mover(store, self.kinds, clock)
+        self.mover = Mover(store, self.kinds, clock or store.clock)
         carrier = Carrier(self.mover, bus)
         self.grants = Grants(self.mover, carrier)
         self.mover.follow(carrier)

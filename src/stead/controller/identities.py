@@ -72,6 +72,8 @@ class Member:
     version: str = ""
     rejected: Mapping[str, str] = field(default_factory=dict)
     """By lane, why its provider rejects the agent, as with wrong credentials."""
+    clock_offset: float = 0.0
+    """Seconds by which its clock is ahead of the database's."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ class Identities:
         raw(user_key, Role.USER)
         if not proven(user_key, request, proof):
             raise ValueError("the request is not signed with the user's key")
-        self.issuer.issue("nobody", user_key, request, Permissions((), ()), 1)  # before the token is used up for it
+        # Before the token is used up for it.
+        self.issuer.issue("nobody", user_key, request, Permissions((), ()), 1, self.store.clock())
         row = await self.store.join_agent(digest(token), name, user_key, self.lifetime)
         if row is None:
             raise NotInvited("the token is none, was used, is over, or is for another name")
@@ -174,7 +177,8 @@ class Identities:
     def _issue(self, name: str, lanes: list[str], user_key: str, request: str) -> Issued:
         leaf = self.leaves and all(map(is_site, lanes))
         may = agent_may(self.identity.description.cell, name, lanes, leaf=leaf)
-        return self.issuer.issue(name, user_key, request, Permissions(*may, answers=1), self.lifetime)
+        allowed, now = Permissions(*may, answers=1), self.store.clock()
+        return self.issuer.issue(name, user_key, request, allowed, self.lifetime, now)
 
 
 def digest(token: str) -> bytes:

@@ -11,6 +11,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -88,10 +89,10 @@ class Presences:
                     "%d words of agents were not heard; the last: %s", times, str(error) or type(error).__name__
                 )
             return
-        if believed and presence.now:
-            self._skew.tell(abs(time.time() - presence.now))
         if believed:
-            self._heard[presence.agent, presence.epoch] = _there(presence)
+            offset = presence.now - self.mover.clock() if presence.now else 0.0
+            self._skew.tell(abs(offset))
+            self._heard[presence.agent, presence.epoch] = replace(_there(presence), clock_offset=offset)
             if answer:
                 self._answers[presence.agent, presence.epoch] = answer
             for lane in set(presence.throttled) & set(presence.lanes):
@@ -110,7 +111,8 @@ class Presences:
         lanes = [lane for lane in asked.lanes if lane.startswith(SITES)]
         after, sites, forgotten = await self._last((asked.agent, lanes))
         known = [SiteKnown(*site) for site in sites]
-        return GreetReply(after=after, every=self.away / WORDS, sites=known, forgotten=forgotten)
+        now, every = self.mover.clock(), self.away / WORDS
+        return GreetReply(after=after, every=every, sites=known, forgotten=forgotten, now=now)
 
     async def successors(self, reports: Sequence[Report]) -> list[Told]:
         """What new agents say of upgrades, each under the notify-id that its site knows it by."""

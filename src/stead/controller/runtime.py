@@ -6,7 +6,6 @@ Any number of them run beside each other on one database and one bus. None has a
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -67,7 +66,7 @@ class Controller(Door):
         store: Store,
         bus: Bus,
         kinds: Mapping[str, Lifecycle],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         pace: Pace = DEFAULT,
         identities: Identities | None = None,
         webhooks: Sequence[str] = (),
@@ -79,7 +78,7 @@ class Controller(Door):
         """
         super().__init__(store, bus, kinds, clock, pace)
         self.identities = identities
-        self.trust = Trust(store, bus.garbage, clock, known=identities is not None)
+        self.trust = Trust(store, bus.garbage, self.mover.clock, known=identities is not None)
         mover = self.mover
         self.groups = Groups(mover)
         works: dict[tuple[str, str], Callable[[], Work]] = {

@@ -20,6 +20,7 @@ def watched(store: Store, bus: Bus) -> Iterator[None]:
         metrics.POOL.labels("idle").set(idle)
         metrics.POOL_MOST.set(most)
         metrics.BUS.set(bus.connected)
+        metrics.CLOCK_OFFSET.set(store.clock.offset)
 
     def on_state(state: BusState) -> None:
         if state is BusState.DISCONNECTED:

@@ -97,10 +97,12 @@ def server(above: Signer, hosts: Sequence[str], days: float) -> tuple[str, str]:
     return text_of(_leaf(made, above)), key_text(key)
 
 
-def client(above: Signer, name: str, public: ec.EllipticCurvePublicKey, lifetime: timedelta) -> str:
+def client(
+    above: Signer, name: str, public: ec.EllipticCurvePublicKey, lifetime: timedelta, now: float | None = None
+) -> str:
     """The certificate of a client, with its issuer's below it so that whoever knows the authority can follow."""
     made = (
-        _begin(_name(name), above.certificate.subject, public, lifetime)
+        _begin(_name(name), above.certificate.subject, public, lifetime, now)
         .add_extension(_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([Use.CLIENT_AUTH]), critical=False)
     )
@@ -148,9 +150,13 @@ def _above(above: Signer) -> x509.AuthorityKeyIdentifier:
 
 
 def _begin(
-    subject: x509.Name, above: x509.Name, public: ec.EllipticCurvePublicKey, lifetime: timedelta
+    subject: x509.Name,
+    above: x509.Name,
+    public: ec.EllipticCurvePublicKey,
+    lifetime: timedelta,
+    at: float | None = None,
 ) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
+    now = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

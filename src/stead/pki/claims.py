@@ -48,9 +48,17 @@ def _json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def encode(signer: Key, subject: str, name: str, nats: Mapping[str, Any], expires: float | None = None) -> str:
+def encode(
+    signer: Key,
+    subject: str,
+    name: str,
+    nats: Mapping[str, Any],
+    expires: float | None = None,
+    now: float | None = None,
+) -> str:
     """Signed claims about a subject, which is a public key."""
-    claims: dict[str, Any] = {"iat": int(time.time()), "iss": signer.public, "name": name, "sub": subject}
+    signed_at = int(time.time() if now is None else now)
+    claims: dict[str, Any] = {"iat": signed_at, "iss": signer.public, "name": name, "sub": subject}
     if expires is not None:
         claims["exp"] = int(expires)
     claims["nats"] = {**nats, "version": 2}
@@ -119,7 +127,15 @@ def account(
     return encode(signer, subject, name, nats)
 
 
-def user(signer: Key, account: str, subject: str, name: str, may: Permissions, expires: float | None = None) -> str:
+def user(
+    signer: Key,
+    account: str,
+    subject: str,
+    name: str,
+    may: Permissions,
+    expires: float | None = None,
+    now: float | None = None,
+) -> str:
     """A user of an account, with what it may do."""
     nats: dict[str, Any] = {
         "type": "user",
@@ -130,7 +146,7 @@ def user(signer: Key, account: str, subject: str, name: str, may: Permissions, e
     }
     if may.answers:
         nats["resp"] = {"max": may.answers, "ttl": int(may.answer_within * 1e9)}
-    return encode(signer, subject, name, nats, expires)
+    return encode(signer, subject, name, nats, expires, now)
 
 
 def _denied(subjects: Sequence[str]) -> dict[str, list[str]]:

@@ -77,6 +77,10 @@ class Identity:
             ends.append(datetime.fromtimestamp(said["exp"], UTC))
         return datetime.fromtimestamp(said["iat"], UTC), min(ends)
 
+    def received(self) -> datetime:
+        """When this machine wrote what it connects with, by its own clock."""
+        return datetime.fromtimestamp((self.folder / CREDENTIALS).stat().st_mtime, UTC)
+
     def request(self) -> str:
         """For a certificate, with the key that is there."""
         return certificates.request(certificates.read_key(self._read(KEY)), self.name)

@@ -7,7 +7,6 @@ revoked, and an issuer of certificates for clients. The keys above them are need
 from __future__ import annotations
 
 import base64
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -74,14 +73,14 @@ class Issuer:
         """The account of agents, by its public key."""
         return self._keys.account
 
-    def issue(self, name: str, user_key: str, request: str, may: Permissions, lifetime: float) -> Issued:
-        """Claims and a certificate for the holder of these keys, for so many seconds."""
+    def issue(self, name: str, user_key: str, request: str, may: Permissions, lifetime: float, now: float) -> Issued:
+        """Claims and a certificate for the holder of these keys, for so many seconds from now, a Unix time."""
         if len(request) > LARGEST_REQUEST:
             raise ValueError("the request for a certificate is too long")
         public = certificates.requested(request)
-        expires_at = time.time() + lifetime
-        certificate = certificates.client(self._signer, name, public, timedelta(seconds=lifetime))
-        jwt = claims.user(self._users, self.account, user_key, name, may, expires_at)
+        expires_at = now + lifetime
+        certificate = certificates.client(self._signer, name, public, timedelta(seconds=lifetime), now)
+        jwt = claims.user(self._users, self.account, user_key, name, may, expires_at, now)
         return Issued(jwt, certificate, self._authority, expires_at)
 
     def account_claims(self, revoked: Mapping[str, int]) -> str:

@@ -17,6 +17,8 @@ from weakref import WeakSet
 
 import asyncpg
 
+from stead.store.clock import DatabaseClock
+
 log = logging.getLogger(__name__)
 
 type Connection = asyncpg.Connection[asyncpg.Record]
@@ -29,6 +31,8 @@ INTERVAL = 1.0
 
 FULL_SECONDS = 10.0
 """How long the database counts as full after it had no space for a change."""
+
+TIME = "extract(epoch FROM clock_timestamp())::float8"
 
 SETTINGS = {"jit": "off", "application_name": "stead"}
 """Statements are many and short: compiling one takes longer than running it a thousand times. The name is what
@@ -45,9 +49,17 @@ class Silent(ConnectionError):
 class Connections:
     """A pool of connections that fails at once while the database does not answer."""
 
-    def __init__(self, dsn: str, most: int, meet: Callable[[Connection], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        most: int,
+        meet: Callable[[Connection], Awaitable[None]],
+        clock: DatabaseClock | None = None,
+    ) -> None:
+        """The database's clock is read with every new connection, and with every sign of life."""
         self._dsn = dsn
         self._meet = meet
+        self.clock = clock or DatabaseClock()
         self._opened: WeakSet[Connection] = WeakSet()
         self._pool = asyncpg.create_pool(
             dsn,
@@ -79,6 +91,8 @@ class Connections:
     async def _init(self, connection: Connection) -> None:
         self._opened.add(connection)
         await self._meet(connection)
+        asked = self.clock.steady()
+        self._told(asked, await connection.fetchval(f"SELECT {TIME}"))
 
     # What statements use
 
@@ -161,12 +175,19 @@ class Connections:
         try:
             if connection is None or connection.is_closed():
                 connection = await asyncpg.connect(self._dsn, timeout=PATIENCE, server_settings=SETTINGS)
-            self.read_only = await connection.fetchval("SELECT current_setting('transaction_read_only')::bool")
+            asked = self.clock.steady()
+            said = await connection.fetchrow(f"SELECT current_setting('transaction_read_only')::bool, {TIME}")
+            assert said is not None
+            self.read_only = said[0]
+            self._told(asked, said[1])
         except TimeoutError:
             raise
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
             return None
         return connection
+
+    def _told(self, asked: float, there: float) -> None:
+        self.clock.read(asked, there, self.clock.steady())
 
     def _answered(self) -> None:
         if self.silent:

@@ -21,6 +21,8 @@ class There:
     successor: bool = False
     rejected: Mapping[str, str] = field(default_factory=dict)
     """By lane, why the provider rejects the agent."""
+    clock_offset: float = 0.0
+    """Seconds by which its clock is ahead of the database's."""
 
 
 class Sites(Statements):
@@ -33,7 +35,8 @@ class Sites(Statements):
         about = [each.version for each in said], [each.successor for each in said]
         lanes = ["\n".join(each.lanes) for each in said]
         rejected = [json.dumps(dict(each.rejected)) for each in said]
-        rows = await self.fetch("meet_agents", names, epochs, *about, lanes, sites, rejected)
+        offsets = [each.clock_offset for each in said]
+        rows = await self.fetch("meet_agents", names, epochs, *about, lanes, sites, rejected, offsets)
         return {(r["name"], r["epoch"]): r["by"] for r in rows}
 
     async def superseded(self, runs: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:

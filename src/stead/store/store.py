@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -26,6 +26,7 @@ from stead.store.days import Days
 from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
+from stead.store.incarnation import Incarnation
 from stead.store.lanes import LaneGrants
 from stead.store.leases import Leases
 from stead.store.lifecycles import Lifecycles
@@ -69,13 +70,6 @@ KEYS = "idempotency_keys_pkey"
 """What it names where somebody else has used a request's key in the meantime: whoever asks anew finds it."""
 
 
-@dataclass
-class Incarnation:
-    """Of a cell, learned on every connection before anything else: a server that took another's place raises it."""
-
-    now: int = 1
-
-
 class NoCell(CannotMigrate):
     """There is a schema and no cell: nobody has said yet that the database is of another time."""
 
@@ -108,6 +102,7 @@ class Store(
     def __init__(self, pool: Connections, known: Incarnation | None = None) -> None:
         super().__init__(pool)
         self._known = known or Incarnation()
+        self.clock = self._known.clock
         self._read = Together(self._read_each, 100)
 
     def _on(self, pool: Connections) -> Self:
@@ -127,7 +122,7 @@ class Store(
                 raise Follower("the database server follows another, and takes no changes") from error
             known.now = met or known.now  # none where there is no cell yet
 
-        async with Connections(dsn, connections, meet) as pool:
+        async with Connections(dsn, connections, meet, known.clock) as pool:
             store = cls(pool, known)
             await store.cell()
             yield store

@@ -135,6 +135,7 @@ TIMERS_LATE = _gauge("timers_late_seconds", "By how much the timer that is due f
 EPOCH = _gauge("bus_epoch", "How often the bus was another than before.")
 INCARNATION = _gauge("cell_incarnation", "How often the database went back in time.")
 AGENTS = _gauge("agents", "Agents heard of in the last 30 seconds (there), or only before (away).", "state")
+CLOCK_OFFSET = _gauge("clock_offset_seconds", "By how much the clock of this process is ahead of the database's.")
 SKEW = _gauge("agents_clock_skew_seconds", "How far off the worst clock of an agent was, in the last two minutes.")
 UNSERVED = _gauge("lanes_unserved", "Lanes with orders that no agent who is there serves.")
 

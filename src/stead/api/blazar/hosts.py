@@ -73,7 +73,7 @@ async def blazar_list_allocations(service: ServiceDep, caller: Who, ns: Ns) -> B
 
 
 async def _allocations(seen: Seen, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
-    now = datetime.now(UTC)
+    now = seen.service.view.store.clock.now()
     return shown_allocations(await seen.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
 
 
@@ -83,7 +83,8 @@ async def blazar_read_allocation(service: ServiceDep, caller: Who, ns: Ns, id: H
     del ns
     seen = service.seen(caller)
     await _found(seen, id)
-    calendar = await seen.calendar(datetime.now(UTC), datetime.max.replace(tzinfo=UTC), "", 1, id)
+    now = service.view.store.clock.now()
+    calendar = await seen.calendar(now, datetime.max.replace(tzinfo=UTC), "", 1, id)
     return BlazarAllocationAnswer(allocation=shown_allocations(calendar)[0])
 
 

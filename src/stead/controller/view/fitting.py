@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -52,7 +51,7 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     if asked.action == systems.TEARDOWN and asked.spec:
         return Unfit("spec", "a teardown is of the whole system: it brings nothing")
     if asked.kind == "lease" and asked.action in ("create", "update"):
-        return _lease(asked, time.time())
+        return _lease(asked, store.clock())
     lifecycle = kinds.get(asked.kind)
     action = lifecycle.action(asked.action) if lifecycle is not None else None
     if lifecycle is None or action is None or lifecycle.initial.name not in action.starts:

@@ -5,7 +5,6 @@ What was learned is shown and decides nothing: only the declared deadline ends a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,12 +57,12 @@ class Usual:
         self,
         store: Store,
         kinds: Mapping[str, Lifecycle],
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         fresh: float = FRESH,
     ) -> None:
         self.store = store
         self.kinds = kinds
-        self.clock = clock
+        self.clock = clock or store.clock
         self.fresh = fresh
         self._known: dict[Key, tuple[float, Duration | None]] = {}
 

@@ -5,7 +5,6 @@ All of it comes from sums and from the heads of indexes, so it costs the same ho
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -98,7 +97,7 @@ async def overview(view: View, within: list[str] | None = None) -> Overview:
     numbers = await view.store.overview(MOST, THERE, within)
     trouble = await _trouble(view, within)
     return Overview(
-        at=datetime.now(UTC),
+        at=view.store.clock.now(),
         position=position,
         counts=tuple(there),
         classes={str(c): classes[c] for c in StateClass if c is not StateClass.ABSENT},
@@ -128,7 +127,7 @@ async def _trouble(view: View, within: list[str] | None) -> list[Troubled]:
     found = [_bad(view, record, errors.get(record["path"], "")) for record in records]
     found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
     if len(found) <= TROUBLES:
-        found += _slow(view, await view.store.working(LOOKED_AT, within), time.time())
+        found += _slow(view, await view.store.working(LOOKED_AT, within), view.store.clock())
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 from stead.store import Store
@@ -21,7 +20,7 @@ class Pulse:
 
     async def last(self) -> tuple[int, ...]:
         """Moves in each of the last seconds, the oldest first; the one that runs is left out."""
-        now = int(time.time())
+        now = int(self._store.clock())
         first = now - SECONDS
         since = max((second for second in self._counted if second < now - LATE), default=first - 1) + 1
         fresh = await self._store.moves(datetime.fromtimestamp(max(since, first), UTC))

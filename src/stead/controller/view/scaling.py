@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -161,7 +160,8 @@ class Followers:
         """Tell the demand; how many figures were news, and not older than what is known."""
         if missing := self._may(caller, DEMAND, namespace, name):
             return missing
-        store, now = self.service.view.store, time.time()
+        store = self.service.view.store
+        now = store.clock()
         kept = await store.scaling(namespace, name)
         if kept is None:
             return _missing(namespace, name)

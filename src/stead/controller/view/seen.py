@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from operator import attrgetter
 from time import time
 from typing import TYPE_CHECKING
@@ -340,13 +340,13 @@ class Seen:
         self.service.permission.require(self.caller, EXAMINE)
 
         async def late() -> list[str]:
-            found = await stuck(self.service.view, "/", datetime.now(UTC), None, 50)
+            found = await stuck(self.service.view, "/", self.service.view.store.clock.now(), None, 50)
             return [item.path for item in found.items]
 
         service = self.service
         expires = None if service.identities is None else service.identities.expires
         doctor = Doctor(service.view.store, service.bus, service.beside, late, expires)
-        return Examination(datetime.now(UTC), __version__, tuple(await doctor.examine()))
+        return Examination(self.service.view.store.clock.now(), __version__, tuple(await doctor.examine()))
 
     async def metrics(self) -> str:
         """What the process and its controller count, with the cell in numbers."""

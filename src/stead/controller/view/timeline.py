@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -70,7 +70,7 @@ class Timeline:
 async def timeline(view: View, op: Operation, skip: int, limit: int) -> Timeline:
     """A page of the bars of an operation, the group itself first, then the worst and the slowest."""
     await not_before(view.store, op.created_at)
-    now = datetime.now(UTC)
+    now = view.store.clock.now()
     since, until = op.created_at - SLACK, (op.ended_at or now) + SLACK
     id = UUID(op.id)
     records = await view.store.timeline(id, op.path, since, until, skip, limit)

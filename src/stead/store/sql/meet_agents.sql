@@ -3,16 +3,17 @@
 -- A run that a newer one of its name has superseded on a lane has no connection there; the answer names such runs.
 -- Nothing is joined here: of what is in arrays PostgreSQL knows nothing, and would compare each with all others.
 WITH said AS MATERIALIZED (
-    SELECT s.name, s.epoch, s.version, s.successor, string_to_array(s.lanes, E'\n') AS lanes, s.rejected::jsonb AS rejected
-      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[], $5::text[], $7::text[])
-           AS s (name, epoch, version, successor, lanes, rejected)
+    SELECT s.name, s.epoch, s.version, s.successor, string_to_array(s.lanes, E'\n') AS lanes, s.rejected::jsonb AS rejected,
+           s.clock_offset
+      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::boolean[], $5::text[], $7::text[], $8::float8[])
+           AS s (name, epoch, version, successor, lanes, rejected, clock_offset)
 ), met AS (
-    INSERT INTO agents (name, epoch, lanes, version, rejected)
-    SELECT DISTINCT ON (s.name) s.name, s.epoch, s.lanes, s.version, s.rejected
+    INSERT INTO agents (name, epoch, lanes, version, rejected, clock_offset)
+    SELECT DISTINCT ON (s.name) s.name, s.epoch, s.lanes, s.version, s.rejected, s.clock_offset
       FROM said s WHERE NOT s.successor ORDER BY s.name, s.epoch DESC
     ON CONFLICT (name) DO UPDATE
        SET epoch = EXCLUDED.epoch, lanes = EXCLUDED.lanes, version = EXCLUDED.version, rejected = EXCLUDED.rejected,
-           last_seen = now()
+           clock_offset = EXCLUDED.clock_offset, last_seen = now()
      WHERE agents.epoch <= EXCLUDED.epoch
     RETURNING name, lanes
 ), served AS (

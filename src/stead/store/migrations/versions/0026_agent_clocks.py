@@ -1,0 +1,14 @@
+"""How far off the clock of an agent is.
+
+Revision ID: 0026
+"""
+
+from stead.store.migrating import run_files
+
+revision = "0026"
+down_revision = "0025"
+
+
+def upgrade() -> None:
+    """Add by how much the clock of an agent is ahead of the database's."""
+    run_files("migrations/versions/0026_agent_clocks.sql")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -68,3 +69,28 @@ async def test_orders_and_reports_go_on_with_any_two_of_three_nodes(
             while not await carried(bus):
                 await asyncio.sleep(0.1)
         print(f"{time.monotonic() - began:.1f} s")
+
+
+@pytest.mark.long
+async def test_streams_without_a_majority_are_leaderless_until_it_is_back(trio: NatsTrio, cell: str) -> None:
+    async with Bus(trio.url, cell, agent="agent-1", replicas=3, ping_interval=0.5) as bus:
+        await bus.connect(60)
+        await bus.identity()
+        assert await carried(bus)
+        await becomes(bus, leaderless=False)
+        for node in trio.nodes[:2]:
+            node.kill()
+        await becomes(bus, leaderless=True)
+        await asyncio.to_thread(trio.nodes[0].start)
+        await becomes(bus, leaderless=False)
+
+
+async def becomes(bus: Bus, *, leaderless: bool) -> None:
+    """Until the bus says so of its streams and consumers."""
+    async with asyncio.timeout(2 * PATIENCE):
+        while True:
+            with suppress(BusError):
+                said = await bus.condition()
+                if said is not None and not said["missing"] and bool(said["leaderless"]) is leaderless:
+                    return
+            await asyncio.sleep(0.1)

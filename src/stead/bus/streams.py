@@ -14,7 +14,7 @@ import secrets
 from typing import NamedTuple, TypedDict
 
 from nats.errors import Error as NatsError
-from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StreamConfig, StreamInfo
+from nats.js.api import ClusterInfo, DiscardPolicy, RetentionPolicy, StorageType, StreamConfig, StreamInfo
 from nats.js.errors import BadRequestError, NotFoundError, ServerError
 from nats.js.manager import JetStreamManager
 
@@ -84,6 +84,8 @@ class Condition(TypedDict):
     """Bytes."""
     most: int
     """Bytes that there may be in all; 0 where nobody says."""
+    leaderless: list[str]
+    """Streams and consumers that cannot go on, since no majority of the nodes with a copy of them is there."""
 
 
 async def condition(manager: JetStreamManager, subjects: Subjects) -> Condition:
@@ -91,18 +93,49 @@ async def condition(manager: JetStreamManager, subjects: Subjects) -> Condition:
     wanted = [*subjects.orders_streams, subjects.reports_stream]
     found: list[StreamInfo] = []
     missing: list[str] = []
+    leaderless: list[str] = []
     with translated("streams"):
-        for name in wanted:
-            try:
-                found.append(await manager.stream_info(name))
-            except NotFoundError:
+        for name, answer in zip(wanted, await asyncio.gather(*(_look(manager, n) for n in wanted)), strict=True):
+            if isinstance(answer, NotFoundError):
                 missing.append(name)
+            elif isinstance(answer, NatsError):  # without a majority no node answers, or says that it cannot
+                leaderless.append(name)
+            else:
+                found.append(answer)
+                leaderless += [name] if _is_leaderless(answer.cluster) else await _leaderless_consumers(manager, name)
         try:
             most = max((await manager.account_info()).limits.max_storage, 0)
-        except NatsError:  # whoever may use streams may not always ask for that
+        except (NatsError, TimeoutError):  # whoever may use streams may not always ask for that
             most = 0
     messages, used = sum(one.state.messages for one in found), sum(one.state.bytes for one in found)
-    return Condition(streams=len(found), missing=missing, messages=messages, used=used, most=most)
+    return Condition(
+        streams=len(found), missing=missing, messages=messages, used=used, most=most, leaderless=leaderless
+    )
+
+
+async def _look(manager: JetStreamManager, name: str) -> StreamInfo | NatsError:
+    try:
+        return await manager.stream_info(name)
+    except NatsError as error:
+        return error
+
+
+def _is_leaderless(cluster: ClusterInfo | None) -> bool:
+    """Whether no node leads, or the leader does not reach a majority any more; a single node has no cluster."""
+    if cluster is None or not cluster.name:
+        return False
+    others = cluster.replicas or []
+    there = 1 + sum(not one.offline for one in others)
+    return not cluster.leader or 2 * there <= 1 + len(others)
+
+
+async def _leaderless_consumers(manager: JetStreamManager, stream: str) -> list[str]:
+    """Of the first consumers that the server names, which are many; where some lack a leader, few lanes are well."""
+    try:
+        found = await manager.consumers_info(stream)
+    except NatsError:
+        return [stream]
+    return [f"{stream}/{one.name}" for one in found if _is_leaderless(one.cluster)]
 
 
 async def _ensure(

@@ -136,6 +136,10 @@ class Doctor:
         if said["missing"]:
             do = "a controller makes them: see whether one runs, and its log"
             return [bad("bus", f"{len(said['missing'])} streams are missing, such as {said['missing'][0]}", do)]
+        if said["leaderless"]:
+            do = "start the nodes of NATS that are away; orders and reports go on as soon as a majority of them is there"
+            count, first = len(said["leaderless"]), said["leaderless"][0]
+            return [bad("bus", f"{count} streams or consumers have no leader, such as {first}", do)]
         if most and used > 0.8 * most:
             do = "give JetStream more (max_file_store), or see who does not take what is sent: stead lane list"
             return [bad("bus", f"{size}, of {_bytes(most)}", do)]

@@ -149,6 +149,8 @@ def _service(door: Door, identities: Identities | None, entry: Entry | None = No
     async def connected() -> None:
         if not door.bus.connected:
             raise Unavailable("the bus is not connected")
+        if (said := await door.bus.condition()) and (without := said["leaderless"]):
+            raise Unavailable(f"{len(without)} streams or consumers of the bus have no leader, such as {without[0]}")
 
     view = View(door.store, door.mover.kinds)
     access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from stead.store import Store
@@ -24,11 +24,20 @@ MOST = 10_000
 THERE = 30.0
 
 
+type Look = Callable[[], Awaitable[Mapping[str, Any] | None]]
+"""How the bus is; None where it is away."""
+
+
+async def _no_bus() -> None:
+    """There is none."""
+
+
 class Gauges:
     """Reads the cell by one statement."""
 
-    def __init__(self, store: Store, every: float = EVERY) -> None:
+    def __init__(self, store: Store, bus: Look = _no_bus, every: float = EVERY) -> None:
         self.store = store
+        self.bus = bus
         self.every = every
         self._at = -math.inf
         self._one = asyncio.Lock()
@@ -56,6 +65,17 @@ class Gauges:
                 metrics.DATABASE.set(1)
                 self._at = time.monotonic()
             metrics.READING.set(time.monotonic() - began)
+            await self._look_at_bus()
+
+    async def _look_at_bus(self) -> None:
+        """How many of its streams and consumers cannot go on; no number where it is away or does not answer."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                said = await self.bus()
+        except Exception as error:
+            log.warning("bus.unanswered error=%r", f"{type(error).__name__}: {error}")
+            said = None
+        metrics.LEADERLESS.set(math.nan if said is None else len(said["leaderless"]))
 
 
 def _show(read: Mapping[str, Any]) -> None:

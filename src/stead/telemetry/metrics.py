@@ -114,6 +114,7 @@ UNPUBLISHED = _counter("publish_failures_total", "How often orders could not be 
 # What a process stands on
 
 BUS = _gauge("bus_connected", "Whether this process is connected to the bus.")
+LEADERLESS = _gauge("bus_leaderless", "Streams and consumers of the bus that have no leader.")
 BREAKS = _counter("bus_disconnects_total", "How often the connection to the bus broke.")
 POOL = _gauge("database_connections", "Connections of this process to the database.", "state")
 POOL_MOST = _gauge("database_connections_most", "So many there may be.")

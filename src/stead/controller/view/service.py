@@ -107,7 +107,7 @@ class Service:
     @cached_property
     def gauges(self) -> Gauges:
         """The cell in numbers."""
-        return Gauges(self.view.store)
+        return Gauges(self.view.store, self.bus)
 
     async def metrics(self) -> str:
         """What this process counts, what the controller beside it does, and the cell in numbers."""

@@ -137,7 +137,7 @@ class Doctor:
             do = "a controller makes them: see whether one runs, and its log"
             return [bad("bus", f"{len(said['missing'])} streams are missing, such as {said['missing'][0]}", do)]
         if said["leaderless"]:
-            do = "start the nodes of NATS that are away; orders and reports go on as soon as a majority of them is there"
+            do = "start the nodes of NATS that are away: orders and reports go on when a majority is there"
             count, first = len(said["leaderless"]), said["leaderless"][0]
             return [bad("bus", f"{count} streams or consumers have no leader, such as {first}", do)]
         if most and used > 0.8 * most:

@@ -285,6 +285,24 @@ async def test_a_dump_brought_back_by_hand_is_of_no_use_until_it_is_raised(
         assert store.incarnation == after
 
 
+@pytest.mark.long
+async def test_controller_on_a_dump_brought_back_by_hand_ends_with_what_to_do(migrated: str) -> None:
+    await value(migrated, "DELETE FROM cell")
+    words = [sys.executable, "-m", "stead", "controller", "--database", migrated, "--nats", "nats://127.0.0.1:1"]
+    run = await asyncio.to_thread(subprocess.run, words, check=False, capture_output=True, text=True, timeout=120)
+    assert run.returncode != 0
+    assert "Traceback" not in run.stderr
+    assert "stead backup raise" in run.stderr
+
+
+async def test_connections_to_the_database_are_named(migrated: str) -> None:
+    async with Store.open(migrated, connections=1):
+        query = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'stead'"
+        )
+        assert await value(migrated, query)
+
+
 async def test_an_incarnation_is_raised_where_nobody_is_connected(migrated: str, new: New) -> None:
     with pytest.raises(NotRaised, match="no cell"):
         await backup.raise_incarnation(new())

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
+import pytest
+
 from tests.docs.terminal import Beside
 from tests.drivers.test_podman import Podman
 
@@ -23,6 +25,18 @@ FROM_ELSEWHERE = ("lxc image copy ", "podman pull ")
 CONTAINERS = """[containers]
 default_ulimits = ["nofile=10000:10000", "nproc=10000:10000"]
 """
+
+
+def lacking(*programs: str) -> str:
+    """Which of the programs that a page takes are not installed; nothing, if all are."""
+    absent = [program for program in programs if not shutil.which(program)]
+    return f"{', '.join(absent)} not installed" if absent else ""
+
+
+def need(why: str) -> None:
+    """Skip a page for this reason, if there is any. Where everything is to be tested, that is an error."""
+    if why:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
 
 
 class WithProvider(Beside):
@@ -93,14 +107,21 @@ class Relay:
             while True:
                 near = self._listener.accept()[0]
                 far = socket.create_connection(("127.0.0.1", self.port))
-                for one, other in ((near, far), (far, near)):
-                    Thread(target=_pass_on, args=(one, other), daemon=True).start()
+                Thread(target=_connect, args=(near, far), daemon=True).start()
 
     def close(self) -> None:
         """No more connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         os.close(self._namespace)
+
+
+def _connect(near: socket.socket, far: socket.socket) -> None:
+    with near, far:
+        back = Thread(target=_pass_on, args=(far, near), daemon=True)
+        back.start()
+        _pass_on(near, far)
+        back.join()
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:

@@ -22,6 +22,9 @@ from tests.docs.terminal import Said, Terminal
 class Starting(Terminal):
     """A terminal in which a command may be left running."""
 
+    patience = 240.0
+    """Servers take as long to begin where much else is going on."""
+
     def __init__(self, folder: Path, database: str) -> None:
         ports = {port: str(free_port()) for port in ("4222", "7770", "7780")}
         super().__init__(folder, STEAD_DATABASE=database, STEAD_SERVER=f"http://127.0.0.1:{ports['7770']}")
@@ -47,7 +50,7 @@ class Starting(Terminal):
         return lambda: listens(int(self.said.known[port]))
 
     def until(self, true: Callable[[], bool], what: str) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + self.patience
         while not true():
             assert time.monotonic() < end, f"waited for {what}"
             time.sleep(0.2)

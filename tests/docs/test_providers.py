@@ -10,7 +10,7 @@ import pytest
 
 from stead.drivers.ec2.calls import Calls
 from tests.docs.blocks import DOCS
-from tests.docs.providers import WithProvider
+from tests.docs.providers import WithProvider, lacking, need
 from tests.drivers.ec2 import Ec2Cloud
 
 AMAZON = {"AWS_ACCESS_KEY_ID": "AKIAPAGE", "AWS_SECRET_ACCESS_KEY": "secret"}
@@ -52,4 +52,5 @@ def test_the_page_about_ec2_is_true(amazon: Ec2Cloud, terminal: WithProvider) ->
 @pytest.mark.long
 @pytest.mark.req("S0-19")
 def test_the_page_about_tumblebug_is_true(terminal: WithProvider) -> None:
+    need(lacking("curl", "jq"))
     terminal.follow(DOCS / "tumblebug.md")

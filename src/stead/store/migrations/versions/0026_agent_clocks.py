@@ -1,4 +1,4 @@
-"""How far off the clock of an agent is.
+"""How far off the clock of an agent is; an order is divided also where orders can be held.
 
 Revision ID: 0026
 """
@@ -10,5 +10,5 @@ down_revision = "0025"
 
 
 def upgrade() -> None:
-    """Add by how much the clock of an agent is ahead of the database's."""
-    run_files("migrations/versions/0026_agent_clocks.sql")
+    """Add by how much the clock of an agent is ahead of the database's, and replace what divides orders."""
+    run_files("migrations/versions/0026_agent_clocks.sql", "sql/functions/slots.sql")

@@ -113,22 +113,22 @@ END $$;
 CREATE OR REPLACE FUNCTION divide_order(number bigint, kept bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     divided orders;
-    held    bigint[];
+    locked  bigint[];
     made    bigint;
 BEGIN
     SELECT * INTO divided FROM orders WHERE id = number AND agent = '' FOR UPDATE;
-    SELECT array_agg(m.id ORDER BY m.id) INTO held FROM (
+    SELECT array_agg(m.id ORDER BY m.id) INTO locked FROM (
         SELECT r.id FROM resources r WHERE r.id = ANY (divided.members) AND r.order_id = number
            FOR UPDATE SKIP LOCKED) m;
-    IF cardinality(held) IS DISTINCT FROM divided.open OR kept < 1 OR kept >= divided.open THEN
+    IF cardinality(locked) IS DISTINCT FROM divided.open OR kept < 1 OR kept >= divided.open THEN
         RETURN NULL;
     END IF;
     INSERT INTO orders (operation, lane, kind, verb, members, open, attempt, granted, held, turn, created_at)
-    VALUES (divided.operation, divided.lane, divided.kind, divided.verb, held[kept + 1:], divided.open - kept,
+    VALUES (divided.operation, divided.lane, divided.kind, divided.verb, locked[kept + 1:], divided.open - kept,
             divided.attempt, divided.granted, divided.held, divided.turn, divided.created_at)
     RETURNING id INTO made;
-    UPDATE resources SET order_id = made WHERE id = ANY (held[kept + 1:]);
-    UPDATE orders SET members = held[:kept], open = kept WHERE id = number;
+    UPDATE resources SET order_id = made WHERE id = ANY (locked[kept + 1:]);
+    UPDATE orders SET members = locked[:kept], open = kept WHERE id = number;
     RETURN made;
 END $$;
 

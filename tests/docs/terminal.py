@@ -133,13 +133,13 @@ class Terminal:
     def follow(
         self,
         page: Path,
-        codes: Mapping[str, int] | None = None,
+        codes: Mapping[str, int | range] | None = None,
         *,
         follows: tuple[str, ...] = (),
         skipped: tuple[str, ...] = (),
     ) -> None:
         """Do what a page says, block by block. A command fails where the page shows a failure, and nowhere else;
-        `codes` has exact exit codes, also of commands that fail in silence. What begins as one of `follows` shows
+        `codes` has exit codes, also of commands that fail in silence. What begins as one of `follows` shows
         something that comes to be as the page says a moment later; what begins as one of `skipped` is not typed.
         Blocks of `console` show what is printed; those of `sh` do not, and their commands succeed."""
         expected, typed = dict(codes or {}), set[str]()
@@ -163,7 +163,7 @@ class Terminal:
         done = subprocess.run(command, cwd=self.folder, env=self.env, timeout=60, check=False)
         assert done.returncode == 0, program
 
-    def _do(self, step: Step, expected: int | None, *, later: bool) -> None:
+    def _do(self, step: Step, expected: int | range | None, *, later: bool) -> None:
         """Type a command of a page, and compare what it prints and its exit code."""
         end = time.monotonic() + self.patience
         self._code = 0
@@ -172,7 +172,10 @@ class Terminal:
             time.sleep(0.2)
             differs = self.said.compare(step.output, self.step(step.command, step.output))
         assert not differs, f"$ {step.command}\n{differs}"
-        right = fails(step) == (self._code > 0) if expected is None else self._code == expected
+        if isinstance(expected, range):
+            right = self._code in expected
+        else:
+            right = fails(step) == (self._code > 0) if expected is None else self._code == expected
         assert right, f"$ {step.command}\nexit code {self._code}"
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:

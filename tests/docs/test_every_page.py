@@ -21,6 +21,7 @@ type Place = Callable[[Path], AbstractContextManager[Terminal]]
 def starting(folder: Path, database: str) -> Iterator[Starting]:
     """A terminal in which the page starts a cell on a database."""
     one = Starting(folder, database)
+    one.columns = 240
     try:
         yield one
     finally:

@@ -149,6 +149,18 @@ async def test_an_order_that_nobody_takes_is_sent_anew(migrated: str) -> None:
         assert await e.take() is not None
 
 
+async def test_order_that_no_agent_takes_keeps_its_age_when_it_is_sent_anew(migrated: str) -> None:
+    """Or no alert would ever tell of it: it is sent anew every few seconds."""
+    async with engine(migrated) as e:
+        await e.ask("create")
+        first = (await e.row()).order_id
+        await e.store._pool.execute("UPDATE orders SET created_at = now() - interval '1 hour'")
+        assert await e.later(RESEND + 1) == 1
+        assert (await e.row()).order_id != first
+        count, age = (await e.store.gauges(10, 30.0))["untaken"]
+        assert (count, age > 3500) == (1, True)
+
+
 async def test_two_clocks_fire_a_timer_once(migrated: str) -> None:
     async with engine(migrated) as one, engine(migrated) as two:
         await one.ask("create")

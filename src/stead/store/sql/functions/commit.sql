@@ -33,6 +33,7 @@ DECLARE
     turns     text[] := '{}';
     patience  constant float8 := 86400;  -- seconds that an order may wait for room
     whole     boolean := expands IS NOT NULL;
+    ages      jsonb := '{}';
     held_cell boolean := EXISTS (SELECT FROM cell WHERE held_since IS NOT NULL);
 BEGIN
     SELECT array_agg(x ORDER BY n) INTO ts
@@ -209,6 +210,12 @@ BEGIN
 
     -- Orders that are done with, taken, and given.
     IF EXISTS (SELECT FROM unnest(ts) x WHERE x.closes OR x.verb IS NOT NULL OR x.leaves) THEN
+        -- An order that is sent anew, since no agent took it, is as old as it was.
+        IF EXISTS (SELECT FROM unnest(ts) x WHERE x.again) THEN
+            SELECT coalesce(jsonb_object_agg(s.id, s.at), '{}') INTO ages FROM (
+                SELECT w.new_order AS id, min(o.created_at) AS at FROM unnest(works) w JOIN orders o ON o.id = w.order_id
+                 WHERE w.new_order IS NOT NULL AND (ts[w.t]).again AND o.agent = '' GROUP BY w.new_order) s;
+        END IF;
         WITH gone AS (
             SELECT w.order_id, count(*) AS members FROM unnest(works) w
              WHERE w.order_id IS NOT NULL AND ((ts[w.t]).closes OR w.new_order IS NOT NULL OR (ts[w.t]).leaves)
@@ -219,9 +226,10 @@ BEGIN
         )
         UPDATE orders o SET open = o.open - gone.members FROM gone
          WHERE o.id = gone.order_id AND o.open > gone.members;
-        INSERT INTO orders (id, operation, lane, kind, verb, members, open, attempt, granted, held, turn)
+        INSERT INTO orders (id, operation, lane, kind, verb, members, open, attempt, granted, held, turn, created_at)
         SELECT n.*, CASE WHEN n.granted THEN 0 ELSE
-                        turn_of(n.lane, n.operation) + sum(n.open) OVER (PARTITION BY n.operation, n.lane ORDER BY n.id) END
+                        turn_of(n.lane, n.operation) + sum(n.open) OVER (PARTITION BY n.operation, n.lane ORDER BY n.id) END,
+               coalesce((ages ->> n.id::text)::timestamptz, now())
           FROM (
         SELECT w.new_order AS id, min(coalesce(w.now_hid, w.now_op)::text)::uuid AS operation, min(w.lane) AS lane,
                min(x.kind) AS kind, min(x.verb) AS verb, array_agg(w.id ORDER BY w.id) AS members, count(*) AS open,

@@ -1,4 +1,4 @@
-"""An order that is sent anew is as old as it was, so that one that no agent takes is noticed.
+"""An order that is sent anew is as old as it was; held orders are looked for only where a cell was held.
 
 Revision ID: 0027
 """
@@ -10,5 +10,9 @@ down_revision = "0026"
 
 
 def upgrade() -> None:
-    """Replace the function that writes changes."""
-    run_files("sql/functions/commit.sql")
+    """Replace the functions that write changes and release orders."""
+    run_files(
+        "migrations/versions/0027_order_ages.sql",
+        "sql/functions/recovery.sql",
+        "sql/functions/commit.sql",
+    )

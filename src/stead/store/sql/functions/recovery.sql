@@ -37,11 +37,14 @@ BEGIN
     END IF;
 END $$;
 
--- Orders whose members were all released may be given.
+-- Orders whose members were all released may be given; for a while after the release also those that were just being made.
 CREATE OR REPLACE FUNCTION free_released() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     freed bigint;
 BEGIN
+    IF NOT EXISTS (SELECT FROM cell WHERE held_since IS NOT NULL OR released_at > now() - interval '1 hour') THEN
+        RETURN 0;
+    END IF;
     UPDATE orders o SET held = false
      WHERE o.held AND NOT EXISTS (SELECT FROM resources r WHERE r.id = ANY (o.members) AND r.order_id = o.id
                                      AND is_held(r.path));
@@ -58,7 +61,7 @@ BEGIN
     END IF;
     IF at_path = '/' THEN
         DELETE FROM released_paths;
-        UPDATE cell SET held_since = NULL;
+        UPDATE cell SET held_since = NULL, released_at = now();
     ELSE
         INSERT INTO released_paths (path, released_by) VALUES (at_path, who);
     END IF;

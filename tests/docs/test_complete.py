@@ -16,13 +16,14 @@ from stead.cli.output import Code as Exit
 from stead.drivers import registry
 from stead.lifecycle.decision import Code
 from tests.description import OPENAPI
-from tests.docs.blocks import DOCS, ROOT, fenced, pages, steps
+from tests.docs.blocks import DOCS, ROOT, commands, fenced, pages, steps
 from tools.docs import API, CLI, CONFIGURATION, ERRORS, configuration
 from tools.docs.attributes import sentences
 from tools.docs.commands import leaves, options, root
 from tools.docs.endpoints import endpoints
 
 LEAVES = dict(leaves())
+TYPED = {"console": steps, "sh": commands}
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -75,7 +76,7 @@ def typed() -> Iterator[tuple[str, str]]:
     for page in pages():
         if page != ROOT / CLI:
             for language, block in fenced(page):
-                for step in steps(block) if language == "console" else ():
+                for step in TYPED[language](block) if language in TYPED else ():
                     for call in calls(step.command):
                         yield name(page), call
 

@@ -8,16 +8,21 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
+from botocore.exceptions import ClientError
 
+from stead.bus.link import clock_of
 from stead.client import SyncClient
 from stead.dev.children import wait_until
 from stead.dev.engines import Nats
+from stead.drivers.base import TryAgain
+from stead.drivers.ec2.errors import meaning
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
 from tests.telemetry.house import LANE, Stead
@@ -94,6 +99,12 @@ def outcomes(url: str, action: str, names: list[str]) -> set[tuple[str, str]]:
         return {(each["outcome"], each["reason"] or "") for each in ended()}
 
 
+def wrong_clocks(server: Stead) -> set[str]:
+    """Whose clocks are wrong, as doctor finds by way of a server."""
+    found = httpx.get(f"http://127.0.0.1:{server.port}/v1/doctor", timeout=60, trust_env=False).json()["findings"]
+    return {finding["what"] for finding in found if "clock" in finding["what"] and finding["grade"] != "ok"}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("hours", [-1, 1])
 @pytest.mark.parametrize("off", ["first", "second", "agent"])
@@ -110,3 +121,23 @@ def test_process_whose_clock_is_an_hour_off_changes_no_outcome(
         httpx.post(f"{cloud.url}/v1/_faults", json={"faults": slow}, trust_env=False).raise_for_status()
         for action in ("create", "suspend", "resume", "terminate"):
             assert outcomes(url, action, names) == {("done", "")}
+        asked = parts["second" if off == "second" else "first"]
+        wanted = {"agents' clocks"} if off == "agent" else {"clocks", "controller's clock"}
+        wait_until(lambda: wrong_clocks(asked) == wanted, "doctor to name the process")
+
+
+@pytest.mark.parametrize(("hours", "says"), [(1, "3600 s behind"), (-1, "3600 s ahead of"), (0, "")])
+def test_error_of_a_provider_that_rejects_a_signature_names_the_clock(hours: int, says: str) -> None:
+    there = formatdate(time.time() + hours * HOUR, usegmt=True)
+    about = {"HTTPStatusCode": 400, "HTTPHeaders": {"date": there}, "RequestId": "r-1"}
+    said = {"Code": "RequestExpired", "Message": "Request has expired."}
+    error = meaning(ClientError({"Error": said, "ResponseMetadata": about}, "RunInstances"))
+    assert isinstance(error, TryAgain)
+    assert ("the clock of this agent's machine" in error.message) is bool(says)
+    assert says in error.message
+
+
+def test_error_about_the_time_of_a_certificate_names_the_clock() -> None:
+    assert "by the clock of this machine" in clock_of("certificate verify failed: certificate is not yet valid")
+    assert "by the clock of this machine" in clock_of("certificate verify failed: certificate has expired")
+    assert clock_of("certificate verify failed: self-signed certificate") == ""

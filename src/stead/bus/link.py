@@ -14,6 +14,7 @@ import random
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
@@ -210,6 +211,7 @@ class Link:
             except Exception as error:
                 # Whatever it is, the next try may go better; and nobody else is there to make one.
                 why = f"the bus is not connected: {self._last_error or str(error) or type(error).__name__}"
+                why += clock_of(why)
                 log.log(logging.DEBUG if why == self._why else logging.WARNING, "%s", why)
                 self._why = why
             # Not all who lost a server are to come back at the same moment.
@@ -266,3 +268,10 @@ class Link:
                 watcher(state)
             except Exception:
                 log.exception("a callback for the state of the bus failed")
+
+
+def clock_of(why: str) -> str:
+    """The time by which a certificate was judged, where an error says that it is not valid at that time."""
+    if "certificate is not yet valid" not in why and "certificate has expired" not in why:
+        return ""
+    return f", by the clock of this machine, which says {datetime.now(UTC):%Y-%m-%dT%H:%M:00Z}"

@@ -5,6 +5,8 @@ EC2 says so by codes, not by status: an account that asks too often and a server
 
 from __future__ import annotations
 
+import email.utils
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -39,6 +41,9 @@ FULL = frozenset(
     )
 )
 """There is no room at the moment, and nothing was made. It comes with a status that says less."""
+
+MAX_SKEW_SECONDS = 60.0
+"""Seconds between the clock of this machine and the provider's from which an error names the clock."""
 
 STALE = frozenset(("ExpiredToken", "ExpiredTokenException", "RequestExpired"))
 """The credentials ran out under way, and are renewed before the next call."""
@@ -129,7 +134,7 @@ def meaning(error: Exception) -> Error:
 def _answered(response: Any) -> Error:
     said = msgspec.convert(response.get("Error", {}), _Said)
     about = msgspec.convert(response.get("ResponseMetadata", {}), _About)
-    message = f"{said.code}: {said.message}"
+    message = f"{said.code}: {said.message}{_clock(about)}"
     detail = f"{about.status} {said.code}, request {about.request}"
     if said.code in THROTTLING:
         asked = about.headers.get("retry-after", "")
@@ -141,4 +146,17 @@ def _answered(response: Any) -> Error:
     if about.status >= 500:
         # An error on their side says nothing about how far they had come.
         return TryAgain(message, unknown=True, detail=detail)
-    return Refused(said.code, said.message, detail=detail)
+    return Refused(said.code, f"{said.message}{_clock(about)}", detail=detail)
+
+
+def _clock(about: _About) -> str:
+    """How far off the clock of this machine is, where the provider may reject signed requests for that."""
+    try:
+        there = email.utils.parsedate_to_datetime(about.headers["date"])
+        ahead = (datetime.now(UTC) - there).total_seconds()
+    except (KeyError, ValueError, TypeError):
+        return ""
+    if about.status >= 500 or abs(ahead) < MAX_SKEW_SECONDS:
+        return ""
+    word = "ahead of" if ahead > 0 else "behind"
+    return f" (the clock of this agent's machine is {abs(ahead):.0f} s {word} the provider's: run an NTP client)"

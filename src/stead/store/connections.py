@@ -149,6 +149,7 @@ class Connections:
 
     async def _watch(self) -> None:
         connection: Connection | None = None
+        asking: asyncio.Task[Connection | None] | None = None
         try:
             while True:
                 await asyncio.sleep(INTERVAL)
@@ -164,6 +165,10 @@ class Connections:
                 else:
                     self._answered()
         finally:
+            if asking is not None:  # it may be about to connect
+                asking.cancel()
+                (made,) = await asyncio.gather(asking, return_exceptions=True)
+                connection = connection or (made if isinstance(made, asyncpg.Connection) else None)
             if connection is not None:
                 connection.terminate()
 

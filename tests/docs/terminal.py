@@ -94,7 +94,7 @@ def _loosely(text: str) -> str:
 class Terminal:
     """A folder with a shell in it, in a pseudo-terminal."""
 
-    patience = 60.0
+    patience = 180.0
     """Seconds that a command may take."""
     columns = 160
     """As wide as pages need it."""
@@ -129,6 +129,7 @@ class Terminal:
         """Nothing is left."""
         if self._shell is not None:
             self._shell.close()
+            self._shell = None
 
     def follow(
         self,

@@ -26,7 +26,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     if len(plans) > 1:
-        caught = sum(not result.verdict.clean for result in results)
+        caught = sum(result.caught for result in results)
         say(f"planted: {caught} of {len(plans)} caught")
         return 0 if caught == len(plans) else 1
     return 0 if results[0].verdict.clean else 1

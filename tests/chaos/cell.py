@@ -14,7 +14,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -26,8 +26,10 @@ from stead.dev.children import Server
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.ec2.calls import Calls
 from stead.lifecycle.pace import DEFAULT
-from tests.chaos import datacenter
+from tests.chaos import cuts, datacenter, faketime, smalldisk
+from tests.chaos.cuts import Cuts
 from tests.chaos.datacenter import Datacenter
+from tests.chaos.faketime import Clocks
 from tests.chaos.replicated import NODES, NatsTrio, Replicated
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import Ec2Cloud
@@ -47,6 +49,9 @@ NAME = "chaos"
 """Of the cell."""
 
 CONTROLLERS, AGENTS = 3, 4
+
+USERS = "users"
+"""Who asks, where connections are cut."""
 
 START = 60.0
 """Seconds for all of it to be ready, on a machine that has other things to do."""
@@ -77,7 +82,7 @@ class Process(Server):
             return ["env", *self.env, sys.executable, "-m", "stead", *self.words()]
         # It runs in a folder of its own, and the bugs are a module of the tests.
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        start = ["env", f"PYTHONPATH={path}", sys.executable, "-m", "tests.chaos.planted", self.planted]
+        start = ["env", *self.env, f"PYTHONPATH={path}", sys.executable, "-m", "tests.chaos.planted", self.planted]
         return [*start, *self.words()]
 
     def words(self) -> list[str]:
@@ -137,6 +142,12 @@ class Cell:
     random: Random
     name: str = NAME
     datacenter: Datacenter | None = None
+    cuts: Cuts | None = None
+    """None where nothing can be cut."""
+    clocks: Clocks | None = None
+    """None where no clock can be set wrong."""
+    of_cloud: Sequence[str] = ()
+    """Names of the agents of the simulated cloud."""
     own_ends: list[str] = field(default_factory=list)
     """Processes that ended though nobody had killed them."""
 
@@ -146,7 +157,8 @@ class Cell:
 
     @property
     def addresses(self) -> list[str]:
-        return [one.url for one in self.controllers]
+        host = self.cuts.address(USERS) if self.cuts is not None else "127.0.0.1"
+        return [f"http://{host}:{one.port}" for one in self.controllers]
 
     def broken(self) -> bool:
         """Whether the database, the bus, or every controller is away."""
@@ -160,6 +172,12 @@ class Cell:
         """For how many seconds an agent runs undisturbed; None where it does not."""
         ages = [time.monotonic() - one.since for one in self.agents if one.name == name and one.well]
         return min(ages, default=None)
+
+    def disturb(self, name: str) -> None:
+        """Have a process count as started just now."""
+        for one in self.processes:
+            if one.name == name:
+                one.since = time.monotonic()
 
     def downtime(self) -> float:
         """Seconds after which a supervisor starts a process again."""
@@ -232,38 +250,52 @@ async def running(
     libvirt: bool = False,
     replicated: bool = False,
     env: Sequence[str] = (),
+    faults: Sequence[str] = (),
 ) -> AsyncIterator[Cell]:
     """A cell, ready to be used, with a strict EC2 and a datacenter beside its cloud or without.
 
     `pace` is how long its protocol waits, as a part of what it waits by default. `replicated` says that database and
-    bus have three nodes each; `env` are settings of the environment of its controllers and agents.
+    bus have three nodes each; `env` are settings of the environment of its controllers and agents. `faults` are those
+    that it has to be prepared for.
     """
     with ExitStack() as stack:
-        postgres, nats = stack.enter_context(_engines(replicated))
+        parted = Cuts() if any(one.startswith("partition") for one in faults) and not cuts.missing() else None
+        clocks = Clocks() if any(one.startswith("clock") for one in faults) and not faketime.missing() else None
+        for means in (parted, clocks):
+            if means is not None:
+                stack.enter_context(means)
+
+        def process(name: str, words: Sequence[str], env: Sequence[str] = env) -> Process:
+            seen = [parted.seen_by(name, word) for word in words] if parted is not None else words
+            return Process(name, seen, planted, [*env, *(clocks.env(name) if clocks is not None else ())])
+
+        postgres, nats = stack.enter_context(_engines(replicated, small="disk-full" in faults))
         cloud = stack.enter_context(SimCloud("--seed", str(seed)))
         dsn = postgres.create_database(NAME)
         await with_every_lane(dsn)
         bus = ["--nats", nats.url, "--cell", NAME]
         server = ["server", "--open", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]
         server += ["--bus-replicas", str(NODES)] if replicated else []
-        controllers = [Process(f"controller-{i}", server, planted, env) for i in range(1, CONTROLLERS + 1)]
+        controllers = [process(f"controller-{i}", server) for i in range(1, CONTROLLERS + 1)]
         agents = [
-            Process(f"agent-{i + 1}", ["agent", "run", *bus, *_agent(i), *_driver(cloud, pace)], planted, env)
+            process(f"agent-{i + 1}", ["agent", "run", *bus, *_agent(i), *_driver(cloud, pace)])
             for i in range(AGENTS)
         ]
+        of_cloud = [one.name for one in agents]
         strict = stack.enter_context(Ec2Cloud()) if ec2 else None
         if strict is not None:
             await register(strict)
             words = [*bus, "--lane", ".".join(EC2), "--driver", "ec2", *_driver(strict, pace, "endpoint_url")]
             names = [f"agent-{AGENTS + i}" for i in (1, 2)]
-            env = credentials(strict)
-            agents += [Process(name, ["agent", "run", *words, "--name", name], planted, env) for name in names]
+            own = credentials(strict)
+            agents += [process(name, ["agent", "run", *words, "--name", name], own) for name in names]
         place = stack.enter_context(datacenter.running()) if libvirt else None
         if place is not None:
             names = [f"agent-{AGENTS + i}" for i in (3, 4)]
             words = [*bus, *place.agent(pace)]
-            agents += [Process(name, ["agent", "run", *words, "--name", name], planted) for name in names]
+            agents += [process(name, ["agent", "run", *words, "--name", name], ()) for name in names]
         cell = Cell(postgres, nats, cloud, strict, controllers, agents, dsn, Random(seed), datacenter=place)
+        cell.cuts, cell.clocks, cell.of_cloud = parted, clocks, of_cloud
         for one in cell.processes:
             stack.callback(one.close)
         supervisor = asyncio.create_task(cell.supervise())
@@ -277,14 +309,18 @@ async def running(
 
 
 @contextmanager
-def _engines(replicated: bool) -> Iterator[tuple[Postgres | Replicated, Nats | NatsTrio]]:
+def _engines(replicated: bool, *, small: bool = False) -> Iterator[tuple[Postgres | Replicated, Nats | NatsTrio]]:
     if replicated:
         with Replicated() as database, NatsTrio() as bus:
             yield database, bus
         return
     # Commits have to survive a crash of the server, as they do anywhere; a crash of the machine is not tried.
     settings = {"synchronous_commit": "on", "log_min_duration_statement": "1000"}
-    with Postgres(fsync=False, settings=settings) as postgres, Nats() as nats:
+    small = small and smalldisk.possible()
+    if small:
+        settings |= {"max_wal_size": "96MB", "min_wal_size": "32MB"}
+    postgres = Postgres(fsync=False, settings=settings)
+    with smalldisk.under(postgres) if small else nullcontext(), postgres, Nats() as nats:
         yield postgres, nats
 
 

@@ -11,84 +11,26 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 import httpx
 from nats.errors import Error
 
-from stead.bus.consumer import ACK_WAIT
-from tests.chaos.cell import ACCOUNT, Cell, Process, in_thread
+from tests.chaos.cell import ACCOUNT, Process, in_thread
+from tests.chaos.clocks import CLOCKS
 from tests.chaos.echo import LATEST, echoing
+from tests.chaos.partitions import PARTITIONS
 from tests.chaos.replicated import TTL, NatsTrio, Node, Replicated
-
-EVERYTHING = {"postgres", "nats"}
-"""What nothing goes on without."""
-
-
-@dataclass(frozen=True)
-class Struck:
-    """What a fault does, in words, and for how many seconds."""
-
-    says: str
-    seconds: float
-
-
-@dataclass
-class World:
-    """Where faults strike, and what they go by."""
-
-    cell: Cell
-    random: Random
-    custody: float
-    """Seconds after which an agent that is not heard of has lost its orders."""
-    hurt: set[str] = field(default_factory=set)
-    """Servers that a fault has struck and that are not back yet: no other strikes them."""
-
-    def broken(self) -> bool:
-        """Whether something that everything needs is away, or may be: what is struck, or not yet healed."""
-        return bool(self.hurt & EVERYTHING) or self.cell.broken()
-
-    def short(self) -> float:
-        return self.random.uniform(1, 5)
-
-    def pause(self) -> float:
-        """Seconds that a process may lose: few, or more than messages wait for their acknowledgement."""
-        return self.short() + self.random.choice([0.0, ACK_WAIT])
-
-    async def set(self, *faults: dict[str, Any]) -> list[int]:
-        """Put faults in force at the cloud; their ids."""
-        async with self._client() as client:
-            answer = await client.post("/v1/_faults", json={"faults": faults})
-        return [fault["id"] for fault in answer.raise_for_status().json()["faults"]]
-
-    async def clear(self, ids: Sequence[int]) -> None:
-        """Take faults at the cloud back."""
-        async with self._client() as client:
-            for id in ids:
-                (await client.delete(f"/v1/_faults/{id}")).raise_for_status()
-
-    def _client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=self.cell.cloud.url, trust_env=False, verify=False, timeout=60)
-
-
-Strike = Callable[[World], AbstractAsyncContextManager[Struck | None]]
-"""None: there was nothing to be struck just now."""
-
-
-def _some(world: World, processes: Sequence[Process]) -> Process | None:
-    """One that is well, as long as another is."""
-    well = [one for one in processes if one.well]
-    return world.random.choice(well) if len(well) > 1 else None
-
+from tests.chaos.storage import STORAGE
+from tests.chaos.users import USERS
+from tests.chaos.world import Strike, Struck, World
 
 # Processes
 
 
 @asynccontextmanager
 async def _killed(world: World, processes: Sequence[Process]) -> AsyncIterator[Struck | None]:
-    one = _some(world, processes)
+    one = world.some(processes)
     if one is None:
         yield None
         return
@@ -98,7 +40,7 @@ async def _killed(world: World, processes: Sequence[Process]) -> AsyncIterator[S
 
 @asynccontextmanager
 async def _stopped(world: World, processes: Sequence[Process], seconds: float) -> AsyncIterator[Struck | None]:
-    one = _some(world, processes)
+    one = world.some(processes)
     if one is None:
         yield None
         return
@@ -116,7 +58,7 @@ def controller_killed(world: World) -> AbstractAsyncContextManager[Struck | None
 @asynccontextmanager
 async def carrier_killed(world: World) -> AsyncIterator[Struck | None]:
     """The process beside an HTTP interface ends; that one goes on, and starts another."""
-    one = _some(world, world.cell.controllers)
+    one = world.some(world.cell.controllers)
     pids = one.beside() if one is not None else []
     if one is None or not pids:
         yield None
@@ -376,10 +318,15 @@ KINDS: dict[str, Strike] = {
     "cloud-fails": _cloud(
         "fails some members", 6, {"kind": "fail", "members": True, "fraction": 0.2, "code": "NoCapacity"}
     ),
+    "member-slow": _cloud("is slow with single members", 10, {"kind": "slow", "seconds": 8, "fraction": 0.05}),
+    **PARTITIONS,
+    **CLOCKS,
+    **STORAGE,
+    **USERS,
 }
 """Every kind of fault."""
 
-ALONE = ("bus-killed", "bus-lost", "database-restarted")
+ALONE = ("bus-killed", "bus-lost", "database-restarted", *STORAGE)
 """Those of a database and a bus that have one server each."""
 
 OF_NODES: dict[str, Strike] = {

@@ -28,8 +28,8 @@ EVERY = 1.0
 MAX_GAP = 4.0
 """Seconds between two samples after which nothing is known of what was in between."""
 
-TIMEOUT = 3.0
-"""Seconds for one sample; a database that takes longer counts as away."""
+TIMEOUT = 1.0
+"""Seconds for one sample; a database that takes longer counts as away, or the machine has too much else to do."""
 
 Keyed = Mapping[Hashable, str]
 """What waits, in words, each under a key that changes when anything of it goes on."""

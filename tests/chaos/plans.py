@@ -35,6 +35,10 @@ class Plan:
     limited: bool = True
     """Whether providers bear so little at once that many have to wait."""
     planted: str = ""
+    caught: str = ""
+    """What finds a planted bug: lost, violations or liveness; any of them, where nothing is said."""
+    settle: float = 60.0
+    """Seconds after the last fault was taken back by which all is settled, without a fleet."""
     replicated: bool = False
     """Whether database and bus have three nodes each."""
 
@@ -96,5 +100,47 @@ PLANTED = {
     ),
     "slot-freed-at-ack": Plan(seconds=20, vms=30, rate=5, kinds=[], fleet=200, people=0, tenants=0),
     "last-by-count": Plan(seconds=30, vms=6, rate=1, kinds=[], took=0, fleet=60, people=0, tenants=0, limited=False),
+    "slots-not-granted": Plan(
+        seconds=25, vms=20, rate=3, kinds=[], fleet=150, people=0, tenants=0, settle=5, caught="liveness"
+    ),
+    "region-never-freed": Plan(
+        seconds=25, vms=60, rate=10, kinds=[], fleet=0, people=0, tenants=0, settle=5, caught="liveness"
+    ),
+    "timers-not-fired": Plan(
+        seconds=30,
+        vms=40,
+        rate=10,
+        every=3,
+        kinds=["agent-killed"],
+        fleet=0,
+        people=0,
+        tenants=0,
+        settle=15,
+        caught="liveness",
+    ),
+    "large-order-kept": Plan(
+        seconds=30,
+        vms=10,
+        rate=2,
+        every=2,
+        kinds=["spec-oversized"],
+        fleet=0,
+        people=0,
+        tenants=0,
+        settle=15,
+        caught="liveness",
+    ),
+    "commit-not-flushed": Plan(
+        seconds=30,
+        vms=300,
+        rate=40,
+        every=3,
+        kinds=["database-restarted"],
+        fleet=0,
+        people=0,
+        tenants=0,
+        settle=15,
+        caught="lost",
+    ),
 }
 """For each bug, faults that matter to it."""

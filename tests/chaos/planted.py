@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -20,6 +20,9 @@ from stead.bus import Delivery
 from stead.bus import bus as bus_module
 from stead.bus.messages import FromAgent, Order, TakeReply
 from stead.cli.main import app
+from stead.controller import carrier
+from stead.controller.clock import Clock
+from stead.controller.grants import Grants
 from stead.controller.healers.redispatch import Redispatch
 from stead.controller.listener import Listener
 from stead.lifecycle import decide, timers
@@ -29,6 +32,7 @@ from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState, Report, Take
 from stead.lifecycle.snapshot import Fence, Snapshot, Work
+from stead.store import Store, connections
 
 Answer = Decision | Refusal
 
@@ -128,6 +132,50 @@ def last_by_count() -> None:
     )
 
 
+def slots_not_granted() -> None:
+    """A slot that becomes free is given to no order that waits for it."""
+    start = (
+        "CREATE OR REPLACE FUNCTION waits_for(lane_name text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$\nBEGIN\n"
+    )
+    plant("slots.sql", (start, f"{start}    RETURN false;\n"))
+
+    async def grant_nothing(self: Grants, *_: object) -> int:
+        return 0
+
+    put(Grants, "__call__", grant_nothing)
+    put(Grants, "heal", grant_nothing)
+
+
+def region_never_freed() -> None:
+    """A lane that once had a region of its provider keeps it, though nothing goes on there."""
+    held = "EXISTS (SELECT FROM orders o WHERE o.lane = l.name AND o.granted)"
+    counted = f"   AND {held});\nEND $$;\n\n-- The turn"
+    plant("slots.sql", (counted, counted.replace(held, f"(l.since > '-infinity' OR {held})")))
+
+
+def timers_not_fired() -> None:
+    """Nobody looks which timers are due."""
+
+    async def fire_nothing(self: Clock) -> int:
+        return 0
+
+    put(Clock, "tick", fire_nothing)
+
+
+def large_order_kept() -> None:
+    """An order that is too large for the bus is not divided."""
+
+    async def divide_nothing(store: Store, order: Order) -> list[Mapping[str, Any]]:
+        return []
+
+    put(carrier, "_halves", divide_nothing)
+
+
+def commit_not_flushed() -> None:
+    """Requests are accepted before what was written about them is safe."""
+    put(connections, "SETTINGS", {**connections.SETTINGS, "synchronous_commit": "off"})
+
+
 def plant(name: str, *changes: tuple[str, str]) -> None:
     """Change the text of some functions of the database, which are made by whoever migrates it."""
     text = planted = files("stead.store").joinpath("sql", "functions", name).read_text(encoding="utf-8")
@@ -156,6 +204,11 @@ BUGS: dict[str, Callable[[], None]] = {
     "dedup-without-fence": dedup_without_fence,
     "slot-freed-at-ack": slot_freed_at_ack,
     "last-by-count": last_by_count,
+    "slots-not-granted": slots_not_granted,
+    "region-never-freed": region_never_freed,
+    "timers-not-fired": timers_not_fired,
+    "large-order-kept": large_order_kept,
+    "commit-not-flushed": commit_not_flushed,
 }
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from tests.chaos import cell, fleet, history, hypervisors, replicated
 from tests.chaos.cell import Cell
 from tests.chaos.checker import Verdict, judge
 from tests.chaos.datacenter import LANE
-from tests.chaos.faults import KINDS, OF_NODES, World
+from tests.chaos.faults import KINDS, OF_NODES
 from tests.chaos.fleet import FleetLoad
 from tests.chaos.history import History
 from tests.chaos.infra import InfraLoad
@@ -29,10 +29,8 @@ from tests.chaos.load import Load
 from tests.chaos.plans import Plan
 from tests.chaos.storm import Fault, Storm
 from tests.chaos.tenants import TenantLoad
+from tests.chaos.world import World
 from tests.drivers import libvirt_server
-
-SETTLE = 60.0
-"""Seconds after the last fault was taken back by which all is settled, without a fleet."""
 
 ROOM = 0.1
 """Seconds more for each member of a fleet, which may wait for room."""
@@ -56,6 +54,12 @@ class Result:
     """Machines that moved to another node unseen, and those of them of which something else was asked meanwhile."""
     settled: float | None = None
     """Seconds from the last fault until all was settled."""
+
+    @property
+    def caught(self) -> bool:
+        """Whether the bug that was planted was found, by what is to find it."""
+        found = getattr(self.verdict, self.plan.caught) if self.plan.caught else not self.verdict.clean
+        return bool(found)
 
     @property
     def line(self) -> str:
@@ -107,7 +111,7 @@ class Run:
     async def _settle(self, quiet: float, asking: asyncio.Task[None]) -> Result:
         """Wait until nothing is under way, and judge; what has drifted may take as long as looks do."""
         result = Result(self.plan)
-        end = patience = quiet + SETTLE + ROOM * self.plan.fleet
+        end = patience = quiet + self.plan.settle + ROOM * self.plan.fleet
         while True:
             over = time.monotonic() > end
             if over or (asking.done() and await self._still()):
@@ -171,16 +175,17 @@ async def run(plan: Plan, tell: Callable[[str], None]) -> Result:
         ec2=plan.people > 0,
         libvirt=plan.tenants > 0,
         replicated=plan.replicated,
+        faults=plan.kinds,
     )
     async with beside as one:
         tell(f"a cell of {len(one.controllers)} controllers and {len(one.agents)} agents is ready, seed {plan.seed}")
         load = Load(one.addresses, Random(random.random()), plan.vms, plan.rate)
-        world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody)
+        world = World(one, Random(random.random()), DEFAULT.scaled(plan.pace).custody, accepted=load.accepted)
         storm = Storm(world, plan.every, plan.quiet, plan.kinds, KINDS | OF_NODES)
         everybody = FleetLoad(load, Random(random.random()), plan.fleet)
         people = InfraLoad(load, Random(random.random()), plan.people)
         tenants = TenantLoad(load, Random(random.random()), plan.tenants)
-        watcher = Watcher(one.dsn, DEFAULT.scaled(plan.pace).away, world.broken, one.undisturbed)
+        watcher = Watcher(one.dsn, DEFAULT.scaled(plan.pace).away, world.broken, world.undisturbed)
         under_way = Run(plan, one, load, everybody, people, tenants, storm, watcher, tell)
         try:
             result = await under_way.go()

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.chaos.faults import KINDS, Strike, World
+from tests.chaos.faults import KINDS
+from tests.chaos.world import Strike, World
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,6 @@ NAME = "chaos"
 
 CONTROLLERS, AGENTS = 3, 4
 
-USERS = "users"
-"""Who asks, where connections are cut."""
-
 START = 60.0
 """Seconds for all of it to be ready, on a machine that has other things to do."""
 
@@ -157,8 +154,7 @@ class Cell:
 
     @property
     def addresses(self) -> list[str]:
-        host = self.cuts.address(USERS) if self.cuts is not None else "127.0.0.1"
-        return [f"http://{host}:{one.port}" for one in self.controllers]
+        return [one.url for one in self.controllers]
 
     def broken(self) -> bool:
         """Whether the database, the bus, or every controller is away."""

@@ -16,6 +16,9 @@ from typing import Self
 
 LOCALHOST = "127.0.0.1"
 
+USERS = "users"
+"""Who asks. Controllers answer only those who call them by this machine's own address."""
+
 FIRST, LAST = 64, 250
 """Of the second part of addresses; each run has one of its own."""
 
@@ -39,7 +42,7 @@ class Cuts:
     def __init__(self) -> None:
         self.net = f"127.{SystemRandom().randint(FIRST, LAST)}.{SystemRandom().randint(0, 255)}"
         self.chain = f"chaos-{os.getpid()}-{self.net.rpartition('.')[2]}"
-        self._addresses: dict[str, str] = {}
+        self._addresses = {USERS: LOCALHOST}
 
     def __enter__(self) -> Self:
         for table in ("nat", "mangle"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from tests.chaos.cell import USERS, Cell, Process
+from tests.chaos.cell import Cell, Process
+from tests.chaos.cuts import USERS
 from tests.chaos.replicated import NatsTrio
 from tests.chaos.world import Strike, Struck, World
 

@@ -265,7 +265,7 @@ async def running(
             seen = [parted.seen_by(name, word) for word in words] if parted is not None else words
             return Process(name, seen, planted, [*env, *(clocks.env(name) if clocks is not None else ())])
 
-        postgres, nats = stack.enter_context(_engines(replicated, small="disk-full" in faults))
+        postgres, nats = stack.enter_context(_engines(replicated, parted, small="disk-full" in faults))
         cloud = stack.enter_context(SimCloud("--seed", str(seed)))
         dsn = postgres.create_database(NAME)
         await with_every_lane(dsn)
@@ -305,9 +305,11 @@ async def running(
 
 
 @contextmanager
-def _engines(replicated: bool, *, small: bool = False) -> Iterator[tuple[Postgres | Replicated, Nats | NatsTrio]]:
+def _engines(
+    replicated: bool, parted: Cuts | None = None, *, small: bool = False
+) -> Iterator[tuple[Postgres | Replicated, Nats | NatsTrio]]:
     if replicated:
-        with Replicated() as database, NatsTrio() as bus:
+        with Replicated(parted) as database, NatsTrio(parted) as bus:
             yield database, bus
         return
     # Commits have to survive a crash of the server, as they do anywhere; a crash of the machine is not tried.

@@ -251,6 +251,34 @@ async def switched_over(world: World) -> AsyncIterator[Struck | None]:
 
 
 @asynccontextmanager
+async def primary_cut_off(world: World) -> AsyncIterator[Struck | None]:
+    """The primary does not reach those who say who leads: it has to give its place up, and another takes it."""
+    async with _whole(world) as database:
+        node = await asyncio.to_thread(database.primary) if database is not None else None
+        if database is None or node is None or world.cell.cuts is None:
+            yield None
+            return
+        with world.cell.cuts.between([(node.name, database.etcd.port)]):
+            yield Struck(f"the primary cut off ({node.member})", TTL + world.short())
+
+
+@asynccontextmanager
+async def bus_node_cut_off(world: World) -> AsyncIterator[Struck | None]:
+    """A server of the bus does not reach the others; whoever is connected to it notices nothing at first."""
+    bus = world.cell.nats
+    if not isinstance(bus, NatsTrio) or bus.name in world.hurt or world.cell.cuts is None:
+        yield None
+        return
+    with world.hurting(bus.name):
+        node = world.random.choice(bus.nodes)
+        try:
+            with world.cell.cuts.between(bus.ways_to(node)):
+                yield Struck(f"{node.name} cut off from the others", world.pause())
+        finally:
+            await in_thread(bus.heal)
+
+
+@asynccontextmanager
 async def _bus_node(world: World, forgets: bool) -> AsyncIterator[Struck | None]:
     bus = world.cell.nats
     if not isinstance(bus, NatsTrio) or bus.name in world.hurt:
@@ -336,5 +364,7 @@ OF_NODES: dict[str, Strike] = {
     "standby-lost": standby_lost,
     "busnode-killed": bus_node_killed,
     "busnode-lost": bus_node_lost,
+    "primary-cut-off": primary_cut_off,
+    "busnode-cut-off": bus_node_cut_off,
 }
 """Those where each has three."""

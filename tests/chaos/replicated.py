@@ -22,6 +22,7 @@ import yaml
 
 from stead.dev.children import Server, alive, children, free_port
 from stead.dev.engines import Clients, Nats, postgres_binary, unprivileged_user
+from tests.chaos.cuts import USERS, Cuts
 
 NODES = 3
 SCOPE = "chaos"
@@ -71,16 +72,18 @@ class Etcd(Server):
 class Node(Server):
     """A PostgreSQL, and the Patroni that keeps it."""
 
-    def __init__(self, number: int, etcd: Etcd) -> None:
+    def __init__(self, number: int, etcd: Etcd, cuts: Cuts | None = None) -> None:
         super().__init__(f"node-{number}", user=unprivileged_user() if os.geteuid() == 0 else None)
         self.number = number
         self.member = f"pg{number}"
         self.rest = free_port()
         self.data = self.folder / "data"
         self.file = self.folder / "patroni.yml"
-        self.file.write_text(yaml.safe_dump(self._config(etcd)), encoding="utf-8")
+        agreed = f"127.0.0.1:{etcd.port}"
+        seen = cuts.seen_by(self.name, agreed) if cuts is not None else agreed
+        self.file.write_text(yaml.safe_dump(self._config(seen)), encoding="utf-8")
 
-    def _config(self, etcd: Etcd) -> dict[str, Any]:
+    def _config(self, etcd: str) -> dict[str, Any]:
         trusted = [f"host {what} all 127.0.0.1/32 trust" for what in ("all", "replication")]
         anew = {f"remove_data_directory_on_{why}": True for why in ("rewind_failure", "diverged_timelines")}
         common = {"use_pg_rewind": True, "use_slots": True, "parameters": SETTINGS, **anew}
@@ -88,7 +91,7 @@ class Node(Server):
             "scope": SCOPE,
             "name": self.member,
             "restapi": {"listen": f"127.0.0.1:{self.rest}", "connect_address": f"127.0.0.1:{self.rest}"},
-            "etcd3": {"hosts": f"127.0.0.1:{etcd.port}"},
+            "etcd3": {"hosts": etcd},
             "bootstrap": {
                 "dcs": {
                     **{"ttl": TTL, "loop_wait": 2, "retry_timeout": 4, "maximum_lag_on_failover": 1 << 20},
@@ -187,9 +190,9 @@ class Replicated(Clients):
 
     name = "postgres"
 
-    def __init__(self) -> None:
+    def __init__(self, cuts: Cuts | None = None) -> None:
         self.etcd = Etcd()
-        self.nodes = [Node(number, self.etcd) for number in range(1, NODES + 1)]
+        self.nodes = [Node(number, self.etcd, cuts) for number in range(1, NODES + 1)]
         self.balancer = Balancer(self.nodes)
         self.port = self.balancer.port
         self._stack = ExitStack()
@@ -259,12 +262,17 @@ class Replicated(Clients):
 class NatsNode(Nats):
     """One of the servers of a bus, which knows the others by their ports."""
 
-    def __init__(self, number: int, routes: Sequence[int]) -> None:
+    def __init__(self, number: int, routes: Sequence[int], cuts: Cuts | None = None) -> None:
         self.number = number
+        self.routes = routes
+        name = f"nats-{number + 1}"
         others = ",".join(f"nats://127.0.0.1:{port}" for port in routes)
+        others = cuts.seen_by(name, others) if cuts is not None else others
         own = routes[number]
-        super().__init__("--cluster_name", SCOPE, "--cluster", f"nats://127.0.0.1:{own}", "--routes", others)
-        self.name = f"nats-{number + 1}"
+        super().__init__(
+            "--cluster_name", SCOPE, "--cluster", f"nats://127.0.0.1:{own}", "--routes", others, "--no_advertise"
+        )
+        self.name = name
         self.watch = free_port()
         self.arguments = (*self.arguments, "--http_port", str(self.watch))
 
@@ -278,9 +286,9 @@ class NatsTrio:
 
     name = "nats"
 
-    def __init__(self) -> None:
+    def __init__(self, cuts: Cuts | None = None) -> None:
         routes = [free_port() for _ in range(NODES)]
-        self.nodes = [NatsNode(number, routes) for number in range(NODES)]
+        self.nodes = [NatsNode(number, routes, cuts) for number in range(NODES)]
         self._stack = ExitStack()
 
     @property
@@ -298,6 +306,13 @@ class NatsTrio:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def ways_to(self, node: NatsNode) -> list[tuple[str, int]]:
+        """Between a server and the others, whoever opens them."""
+        own = node.routes[node.number]
+        others = [one for one in self.nodes if one is not node]
+        there = [(node.name, one.routes[one.number]) for one in others]
+        return [*there, *((one.name, own) for one in others), (USERS, own)]
 
     def heal(self) -> None:
         """Wait until all have caught up with each other."""

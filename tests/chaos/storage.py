@@ -16,6 +16,9 @@ from tests.chaos.world import Strike, Struck, World
 FILLER = "filler"
 """The file that takes the rest of a disk."""
 
+CHUNK, BLOCK = 64 << 20, 4096
+"""Bytes that are taken at a time, at most and at least."""
+
 
 @asynccontextmanager
 async def frozen(world: World) -> AsyncIterator[Struck | None]:
@@ -66,13 +69,13 @@ def _revive(postgres: Postgres) -> None:
 
 def fill(folder: Path) -> None:
     """Take all that is left of a disk, also what becomes free meanwhile."""
+    size = CHUNK
     with (folder / FILLER).open("wb") as file:
-        for _ in range(100):
-            left = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
-            if not left:
-                return
-            with suppress(OSError):  # another was faster
-                os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), left)
+        while size >= BLOCK:
+            try:
+                os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), size)
+            except OSError:
+                size //= 2
 
 
 STORAGE: dict[str, Strike] = {"database-frozen": frozen, "disk-full": disk_full}

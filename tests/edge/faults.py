@@ -11,7 +11,7 @@ import httpx
 
 from tests.chaos import faults
 from tests.chaos.cell import in_thread
-from tests.chaos.faults import Strike, Struck, World
+from tests.chaos.world import Strike, Struck, World
 from tests.edge.cell import EdgeCell, PlaceCloud
 from tests.edge.links import Link
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Hashable, Mapping, Set
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +27,7 @@ EVERY = 1.0
 MAX_GAP = 4.0
 """Seconds between two samples after which nothing is known of what was in between."""
 
-TIMEOUT = 1.0
+TIMEOUT = 2.0
 """Seconds for one sample; a database that takes longer counts as away, or the machine has too much else to do."""
 
 Keyed = Mapping[Hashable, str]
@@ -180,6 +179,8 @@ class Watcher:
         self.broken = broken
         self.well = well
         self.watch = Watch()
+        self.taken = self.missed = 0
+        """Samples, and times at which none could be taken."""
         self._whole_since = time.monotonic()
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
@@ -194,21 +195,24 @@ class Watcher:
                 self._connection.terminate()
 
     async def _look(self) -> None:
-        if not self.broken():
-            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
-                if self._connection is None or self._connection.is_closed():
-                    self._connection = await asyncpg.connect(
-                        self.dsn, timeout=TIMEOUT, server_settings={"jit": "off"}
-                    )
-                found = await sample(self._connection, time.monotonic(), self._connected)
-                if not self.broken():
-                    self.watch.add(found)
-                    return
+        """A sample that comes too late tells nothing; after some of them all begins anew."""
+        if self.broken():
+            self._whole_since = time.monotonic()
+            self.watch.interrupt()
+            return
+        try:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await asyncpg.connect(self.dsn, timeout=TIMEOUT, server_settings={"jit": "off"})
+            found = await sample(self._connection, time.monotonic(), self._connected)
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            self.missed += 1
             if self._connection is not None:
                 self._connection.terminate()
                 self._connection = None
-        self._whole_since = time.monotonic()
-        self.watch.interrupt()
+            return
+        if not self.broken():
+            self.taken += 1
+            self.watch.add(found)
 
     def _connected(self, name: str, age: float) -> bool:
         """It was heard of lately, and since all that it needs is there, itself included."""

@@ -101,10 +101,10 @@ PLANTED = {
     "slot-freed-at-ack": Plan(seconds=20, vms=30, rate=5, kinds=[], fleet=200, people=0, tenants=0),
     "last-by-count": Plan(seconds=30, vms=6, rate=1, kinds=[], took=0, fleet=60, people=0, tenants=0, limited=False),
     "slots-not-granted": Plan(
-        seconds=25, vms=20, rate=3, kinds=[], fleet=150, people=0, tenants=0, settle=5, caught="liveness"
+        seconds=25, vms=20, rate=3, kinds=[], fleet=150, people=0, tenants=0, settle=30, caught="liveness"
     ),
     "region-never-freed": Plan(
-        seconds=25, vms=60, rate=10, kinds=[], fleet=0, people=0, tenants=0, settle=5, caught="liveness"
+        seconds=25, vms=60, rate=10, kinds=[], fleet=0, people=0, tenants=0, settle=30, caught="liveness"
     ),
     "timers-not-fired": Plan(
         seconds=30,
@@ -115,7 +115,7 @@ PLANTED = {
         fleet=0,
         people=0,
         tenants=0,
-        settle=15,
+        settle=30,
         caught="liveness",
     ),
     "large-order-kept": Plan(
@@ -127,7 +127,7 @@ PLANTED = {
         fleet=0,
         people=0,
         tenants=0,
-        settle=15,
+        settle=30,
         caught="liveness",
     ),
     "commit-not-flushed": Plan(
@@ -139,7 +139,7 @@ PLANTED = {
         fleet=0,
         people=0,
         tenants=0,
-        settle=15,
+        settle=30,
         caught="lost",
     ),
 }

@@ -226,5 +226,7 @@ def _summary(under_way: Run, result: Result, tell: Callable[[str], None]) -> Non
         tell(f"  {many:6} machines moved unseen, {met} of them while somebody asked for something else")
     for says in under_way.cell.own_ends:
         tell(f"  ended by itself: {says}")
+    watcher = under_way.watcher
+    tell(f"  {watcher.taken:6} samples of liveness, {watcher.missed} more were too late")
     if result.settled is not None:
         tell(f"  all was looked at {result.settled:.0f} s after the last fault was taken back")

@@ -77,8 +77,15 @@ class WithProvider(Beside):
     def leave_shell(self) -> None:
         """The next command is typed in a new one; what was left running in this one is told to end."""
         if self._shell is not None:
+            with suppress(AssertionError):  # where a command still runs
+                self._shell.type("kill $(jobs -p)")
             self._shell.close()
             self._shell = None
+
+    def end(self) -> None:
+        """Nothing is left, agents of pages that came to no end neither."""
+        self.leave_shell()
+        super().end()
 
     def _wait_for(self, agent: str) -> None:
         """Nobody types as fast as agents start."""

@@ -140,7 +140,7 @@ leases: $(READY)
 # Two actions on one machine at the same moment, through two controllers, ten thousand times: one winner each.
 # Fewer: make races ARGS=1000
 races: $(READY)
-	STEAD_RACES=$(or $(ARGS),10000) $(BIN)/python -m pytest -s tests/integration/test_machine_races.py
+	STEAD_RACES=$(or $(ARGS),10000) $(BIN)/python -m pytest --tier full -s tests/integration/test_machine_races.py
 
 # Any request, right or wrong, to every endpoint, so many of each: make fuzz ARGS=1000
 fuzz: $(READY)
@@ -165,7 +165,7 @@ soak: $(READY)
 
 # Pictures of every page of the console, for the docs; needs chromium.
 shots: $(READY)
-	STEAD_SHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest tests/browser/test_shots.py
+	STEAD_SHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest --tier full tests/browser/test_shots.py
 
 # As a newcomer: the built wheel in an empty environment, `stead dev`, and what it prints. With what came along:
 # make tryout ARGS=--packaged

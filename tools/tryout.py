@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -122,7 +123,8 @@ def _try(folder: Path, env: Mapping[str, str], words: Sequence[str]) -> float:
         print(out.read_text())
         for command in re.findall(r"^  (stead .*)$", out.read_text(), re.M):
             print(f"$ {command}")
-            done = _timed(command, partial(_run, command, env, folder))
+            run = _serve if command.startswith("stead agent run") else _run
+            done = _timed(command, partial(run, command, env, folder))
             if done:
                 raise SystemExit(f"{command}: exit code {done}")
         took = time.monotonic() - began
@@ -141,6 +143,24 @@ def _run(command: str, env: Mapping[str, str], folder: Path) -> int:
     code = subprocess.run(["bash", "-o", "pipefail", "-c", command], env=env, cwd=folder, check=False).returncode
     # That resume is refused is what the third command is there to say.
     return 0 if command.startswith("stead explain") and code == 3 else code
+
+
+def _serve(command: str, env: Mapping[str, str], folder: Path) -> int:
+    """Run an agent until its site is ready, then end it as Ctrl-C does."""
+    (site,) = re.findall(r"--lane edge\.(\S+)", command)
+    show = ["stead", "cloudlet", "show", site.replace(".", "/"), "-o", "json"]
+    with subprocess.Popen(["bash", "-c", f"exec {command}"], env=env, cwd=folder) as agent:
+        try:
+            end = time.monotonic() + LIMIT
+            while (
+                json.loads(subprocess.run(show, env=env, check=True, stdout=subprocess.PIPE).stdout)["state"]
+                != "Ready"
+            ):
+                if agent.poll() is not None or time.monotonic() > end:
+                    raise SystemExit(f"the site is not ready: {command}")
+        finally:
+            agent.send_signal(signal.SIGINT)
+    return agent.returncode
 
 
 def _timed[T](what: str, work: Callable[[], T]) -> T:

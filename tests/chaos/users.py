@@ -12,11 +12,11 @@ from tests.chaos.cell import LANES, Process
 from tests.chaos.load import Asked
 from tests.chaos.world import Strike, Struck, World
 
-SIZES = (70_000, 400_000, 1_100_000, 3_000_000)
-"""Characters of a spec; a message of the bus has a million bytes at most."""
+SIZES = (70_000, 400_000, 520_000, 3_000_000)
+"""Characters of a spec: a large one, two that are nearly too large, and one that is rejected."""
 
-MEMBERS = 6
-"""Of an infrastructure that is too large for one message, though no member of it is."""
+MEMBERS, IMAGE = 6, 200_000
+"""Members of an infrastructure, and characters of the name of their image: too much for one message, not for two."""
 
 
 @asynccontextmanager
@@ -24,12 +24,13 @@ async def oversized(world: World) -> AsyncIterator[Struck | None]:
     """Somebody asks for more than fits into a message: a single machine, or many that are one order."""
     size, name = world.random.choice(SIZES), f"{world.random.getrandbits(40):010x}"
     provider, _, region = world.random.choice(LANES).partition(".")
-    note = "x" * size
     if world.random.random() < 0.5:
-        spec = {"provider": provider, "region": region, "cpu": 2, "note": note}
+        spec = {"provider": provider, "region": region, "cpu": 2, "note": "x" * size}
         await _ask(world, f"/chaos/big/vm-{name}", "vm", spec)
     else:
-        group = {"name": "g", "provider": provider, "region": region, "size": MEMBERS, "spec": "small", "note": note}
+        size = MEMBERS * IMAGE
+        group = {"name": "g", "provider": provider, "region": region, "size": MEMBERS, "spec": "small"}
+        group["image"] = "x" * IMAGE
         await _ask(world, f"/chaos/big-{name}", "mci", {"subgroups": [group]})
     yield Struck(f"a spec of {size} characters", 1.0)
 

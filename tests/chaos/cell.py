@@ -50,7 +50,7 @@ NAME = "chaos"
 
 CONTROLLERS, AGENTS = 3, 4
 
-START = 60.0
+START = 180.0
 """Seconds for all of it to be ready, on a machine that has other things to do."""
 
 

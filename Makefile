@@ -144,7 +144,7 @@ races: $(READY)
 
 # Any request, right or wrong, to every endpoint, so many of each: make fuzz ARGS=1000
 fuzz: $(READY)
-	STEAD_FUZZ=$(or $(ARGS),200) $(BIN)/python -m pytest -n $$(nproc) tests/api/test_any_request.py
+	STEAD_FUZZ=$(or $(ARGS),200) $(BIN)/python -m pytest -n $$(nproc) --tier full tests/api/test_any_request.py
 
 # Bad input at length, to everything that reads: 100,000 requests, a million messages, files, and a real bus; about half
 # an hour. Less: make fuzz-long ARGS="--requests 5000 --messages 50000 --files 2000 --bus 5000 --seed 7"

@@ -16,7 +16,7 @@ from typing import Any
 import stead.store.migrating as migrations
 from stead.agent import agent as agent_module
 from stead.agent.custody import Custody
-from stead.bus import Delivery
+from stead.bus import Bus, Delivery
 from stead.bus import bus as bus_module
 from stead.bus.messages import FromAgent, Order, TakeReply
 from stead.cli.main import app
@@ -25,6 +25,7 @@ from stead.controller.clock import Clock
 from stead.controller.grants import Grants
 from stead.controller.healers.redispatch import Redispatch
 from stead.controller.listener import Listener
+from stead.controller.mover import Mover
 from stead.lifecycle import decide, timers
 from stead.lifecycle.decide.observe import on_full_state
 from stead.lifecycle.decide.report import on_report, on_take
@@ -32,7 +33,7 @@ from stead.lifecycle.decision import Code, Decision, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState, Report, Take
 from stead.lifecycle.snapshot import Fence, Snapshot, Work
-from stead.store import Store, connections
+from stead.store import connections
 
 Answer = Decision | Refusal
 
@@ -165,10 +166,10 @@ def timers_not_fired() -> None:
 def large_order_kept() -> None:
     """An order that is too large for the bus is not divided."""
 
-    async def divide_nothing(store: Store, order: Order) -> list[Mapping[str, Any]]:
+    async def divide_nothing(mover: Mover, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
         return []
 
-    put(carrier, "_halves", divide_nothing)
+    put(carrier, "_divide", divide_nothing)
 
 
 def commit_not_flushed() -> None:

@@ -124,7 +124,7 @@ def slot_freed_at_ack() -> None:
 
 def last_by_count() -> None:
     """Whether a member was the last is decided by counting the others; two that commit at once each see the other."""
-    lock = "'operation')\n      ORDER BY o.id FOR UPDATE;"
+    lock = "unnest(its_ops))) ORDER BY o.id FOR UPDATE;"
     others = "(SELECT count(*) FROM resources r WHERE r.operation = o.id AND r.path <> o.path)"
     plant(
         "operations.sql",

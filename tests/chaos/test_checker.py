@@ -11,6 +11,7 @@ import pytest
 from tests.chaos.checker import Verdict, ends, judge, keys
 from tests.chaos.history import Deed, Ended, History, Instance, Line, Resource
 from tests.chaos.load import Asked
+from tests.chaos.walks import requests
 
 PATH, TOKEN, LANE = "/ns/m/g/1", "token-1", "aws.east"
 
@@ -431,3 +432,14 @@ def test_what_is_asked_of_a_disk_is_an_operation_of_its_machine() -> None:
     assert len(list(keys(replace(history, keys={})))) == 2
     assert len(list(ends(replace(history, accepted=[Asked("op-1", "/ns/d", "detach")])))) == 1
     assert len(list(ends(replace(history, accepted=[Asked("op-1", "/ns/e", "assign")])))) == 1
+
+
+@pytest.mark.parametrize(("trigger", "violations"), [("connected", 0), ("request", 1)])
+def test_agent_that_connects_while_its_site_is_created_begins_nothing(trigger: str, violations: int) -> None:
+    site = "/ns/berlin"
+    lines = [
+        Line(1, site, "Offline", "Init", "request", "create", "user", "op-1", 0.0, kind="cloudlet"),
+        Line(2, site, "Init", "Init", trigger, "create", "agent", "op-1", 1.0, kind="cloudlet"),
+    ]
+    ended = [Ended("op-1", site, "create", "done", 0.0, 2.0, kind="cloudlet")]
+    assert len(list(requests(History(journal=lines, ended=ended)))) == violations

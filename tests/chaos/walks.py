@@ -101,8 +101,9 @@ def requests(history: History) -> Iterator[str]:
         lines = begun[op.id]
         below = [line for line in lines if KINDS[op.kind].members and line.path.startswith(f"{op.path}/")]
         asked = Counter((line.path, line.word) for line in below)
-        own = [(line.path, line.word) for line in lines if line not in below]
-        if nobodys(op.kind, op.action):  # an agent that connects while it does has connected anew
+        by_request = [line for line in lines if line.trigger == Trigger.REQUEST and line not in below]
+        own = [(line.path, line.word) for line in by_request or lines if line not in below]
+        if not by_request:  # an agent that connects while it does has connected anew
             own = list(dict.fromkeys(own))
         if own != [(op.path, op.action)]:
             yield f"{op.action} of {op.path} ({op.id}) was begun {len(lines)} times in the journal"

@@ -45,6 +45,7 @@ async def test_belief_and_truth_side_by_side(migrated: str, nats_server: Nats, w
                 "seen": "Suspended",
                 "agrees": False,
                 "why": None,
+                "would": "record Suspended",
             }
             query = {"below": "/ns/m/g/2", "fresh": "false"}
             (found,) = (await web.get("/v1/truth", params=query)).json()["items"]

@@ -25,7 +25,7 @@ from tests.tiers import first_fast
 
 __all__ = ["life"]
 
-FEW, MACHINES, LIVES = 5, 20, 25
+FEW, MACHINES, LIVES = 20, 20, 25
 """Histories in the fast tier; histories in one of the other lives, and lives."""
 
 NEXT = {"Running": ("suspend", "reboot", "terminate"), "Suspended": ("resume", "terminate")}

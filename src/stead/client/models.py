@@ -387,6 +387,8 @@ class ResourcePage(Struct, frozen=True, kw_only=True):
     next: str | None = None
     position: int = 0
     """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+    specs: bool = False
+    """Whether its resources have their specs."""
 
 
 class OperationPage(Struct, frozen=True, kw_only=True):

@@ -177,6 +177,7 @@ class Connections:
 
         An error, or a refused connection, is a sign of life too: statements will meet it at once.
         """
+        works = False
         try:
             if connection is None or connection.is_closed():
                 connection = await asyncpg.connect(self._dsn, timeout=PATIENCE, server_settings=SETTINGS)
@@ -185,10 +186,14 @@ class Connections:
             assert said is not None
             self.read_only = said[0]
             self._told(asked, said[1])
+            works = True
         except TimeoutError:
             raise
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
             return None
+        finally:
+            if connection is not None and not works:
+                connection.terminate()
         return connection
 
     def _told(self, asked: float, there: float) -> None:

@@ -15,7 +15,7 @@ from stead.access.policies import Thing, labels_of
 from stead.controller.lanes import lanes_on
 from stead.controller.view.permission import Permission
 from stead.controller.view.stuck import Stuck
-from stead.controller.view.things import Claim, Explanation, Line, Operation, Past, Resource
+from stead.controller.view.things import Claim, Explanation, Line, Operation, Past, Resource, Truth
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decision import Code, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
@@ -106,6 +106,18 @@ class Concealment:
     def stuck(self, found: Sequence[Stuck]) -> tuple[Stuck, ...]:
         """What does not come to its end, without hidden work."""
         return tuple(one for one in found if not self.conceals(one.path, one.kind, one.action))
+
+    def truths(self, found: Sequence[Truth]) -> tuple[Truth, ...]:
+        """What is recorded beside what is observed, without hidden work as what is next."""
+        return tuple(replace(one, would="") if self._is_next(one) else one for one in found)
+
+    def _is_next(self, found: Truth) -> bool:
+        lifecycle = self.permission.kinds.get(found.kind)
+        actions = [a for a in lifecycle.actions if a.hidden] if lifecycle is not None else []
+        return any(
+            found.would in (action.name, *action.verbs) and self.conceals(found.path, found.kind, action.name)
+            for action in actions
+        )
 
     def lines(self, found: Sequence[Line]) -> list[Line]:
         """Lines of the journal, without hidden work; what a caller was refused, they may read."""

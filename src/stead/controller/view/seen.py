@@ -170,7 +170,8 @@ class Seen:
         looks = self.service.looks if fresh else None
         if looks is not None and not await self._sees_path(below):
             looks = None  # nobody is sent to look at what the caller may not see
-        return await self._visible(await truth(self.service.view, looks, kind, below, after, limit))
+        page = await self._visible(await truth(self.service.view, looks, kind, below, after, limit))
+        return replace(page, items=self.concealment.truths(page.items))
 
     # Operations, claims, queues
 

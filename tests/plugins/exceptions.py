@@ -27,6 +27,7 @@ EXCEPTIONS: dict[str, str] = {
     "tests/integration/test_every_step_twice.py::": "waits until messages are delivered again, action by action",
     "tests/integration/test_tumblebug.py::": "a server, a controller and an agent as processes",
     "tests/lifecycle/test_explore.py::test_every_kind_holds[mci]": "all of the worlds of a group",
+    "tests/lifecycle/test_explore.py::test_every_kind_holds[subgroup]": "all of the worlds of a group",
     "tests/access/test_oidc.py::test_the_command": "commands as processes, beside a server and an issuer",
     "tests/cli/test_what_is_loaded.py::": "imports of whole processes, one after the other",
     "tests/cli/test_mci.py::test_an_infrastructure": "every command of an infrastructure, from its file to its end",

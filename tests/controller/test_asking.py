@@ -16,7 +16,7 @@ from stead.catalog import KINDS
 from stead.controller.admission import Admission
 from stead.controller.mover import Mover, Told
 from stead.controller.takes import Takes
-from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, View
+from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, Unfit, View
 from stead.lifecycle.events import Report
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, StateClass, Trigger
@@ -158,7 +158,8 @@ async def same(h: Hand, path: str, said: Explanation, planned: Rehearsal, answer
     """What was let in does what was planned, to its end."""
     assert (said.joins, said.idle) == (planned.joins, planned.idle) == (answer.joined, answer.idle)
     row = await h.row(path)
-    moves = [(x.source, x.target, x.trigger, x.word, x.actor) for x in (await h.lines(path))[known:]]
+    lines = [x for x in (await h.lines(path))[known:] if x.source != x.target]  # to observe moves nothing
+    moves = [(x.source, x.target, x.trigger, x.word, x.actor) for x in lines]
     assert moves == [(m.source, m.target, m.trigger, m.word, m.actor) for m in planned.moves]
     if said.joins or said.idle:
         assert (planned.claims, planned.orders, planned.calls) == ((), (), ())
@@ -170,7 +171,10 @@ async def same(h: Hand, path: str, said: Explanation, planned: Rehearsal, answer
     assert [(row.snapshot.work.verb, row.lane, 1)] == [(o.verb, o.lane, o.members) for o in planned.orders]
     assert set(row.timers or {}) == {t.name for t in planned.timers}
     assert tuple(await h.finish(path)) == planned.calls
-    passed = [planned.state, *(x.target for x in (await h.lines(path))[known:])]
+    lines = [x for x in (await h.lines(path))[known:] if x.source != x.target]
+    if planned.action in ("refresh", "accept-observed"):
+        return  # where that leads is not known before
+    passed = [planned.state, *(x.target for x in lines)]
     assert passed == list(planned.way)
 
 
@@ -238,6 +242,8 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
                 if isinstance(said, Missing):
                     assert isinstance(planned, Missing)
                     assert isinstance(answer, Missing)
+                elif isinstance(planned, Unfit):
+                    assert planned == answer  # it lacks what the action needs, which is said before all else
                 elif not said.allowed:
                     assert isinstance(planned, Refusal)
                     assert isinstance(answer, Refusal)

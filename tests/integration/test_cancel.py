@@ -61,7 +61,7 @@ async def cell(migrated: str, nats_server: Nats, world: SimWorld) -> AsyncIterat
         Stead(*agent),
     ):
         cell = Cell(f"http://127.0.0.1:{server.port}", world)
-        await cell.stead("vm", "create", VM, "--provider", world.provider, "--region", world.region)
+        await cell.stead("vm", "create", VM, "--provider", world.provider, "--region", world.region, "--expect-agent")
         yield cell
 
 

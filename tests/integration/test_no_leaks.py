@@ -247,7 +247,7 @@ def live(world: World) -> None:
         for lane, name in LIVES:
             provider, _, region = lane.partition(".")
             spec = {"provider": provider, "region": region, "image": "ami-12345678", "spec": "t3.micro"}
-            body = {"kind": "vm", "spec": spec, "lane": lane}
+            body = {"kind": "vm", "spec": spec, "lane": lane, "expect_agent": True}
             path = f"/v1/resources/ns/{provider}-{region}/g/{name}"
             answer = client.post(path, json=body, headers={"Idempotency-Key": f"{marks['key']}{lane}{name}"})
             assert answer.status_code == 202, answer.text

@@ -205,7 +205,9 @@ def test_a_bundle_has_what_helps_and_no_secret(dsn: str, nats_server: Nats, tmp_
     log.write_text("it began\nconnecting to nats://u:busword77@bus:4222\n")
     with house(dsn, nats_server) as one:
         spec = {"provider": "aws", "region": "us-east-1", "env": {"DB_PASSWORD": "specword77"}, "note": "visible"}
-        answer = httpx.post(f"{one.url}/v1/resources/shop/one", json={"kind": "vm", "spec": spec})
+        answer = httpx.post(
+            f"{one.url}/v1/resources/shop/one", json={"kind": "vm", "spec": spec, "expect_agent": True}
+        )
         assert answer.status_code == 202, answer.text
         settled(one)
         token = "stead_abcdefghij_0123456789012345678901234567890123456789012"

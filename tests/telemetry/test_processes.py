@@ -17,7 +17,7 @@ from stead.dev.engines import Nats, Postgres
 from tests.telemetry.house import LANE, House, house
 from tests.telemetry.test_metrics import value
 
-VM = {"kind": "vm", "spec": {"provider": "aws", "region": "us-east-1"}}
+VM = {"kind": "vm", "spec": {"provider": "aws", "region": "us-east-1"}, "expect_agent": True}
 
 
 @pytest.fixture(scope="module")

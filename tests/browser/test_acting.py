@@ -73,6 +73,9 @@ def test_members_that_failed_are_tried_again_by_force(looking: Looking, cell: Tr
     ids = [json.loads(cell.stead(f"vm show {path} -o json").stdout)["facts"]["id"] for path in paths]
     cell.provider("_drift", **AWS, do="break", ids=ids)
     cell.stead("mci refresh acting/some")
+    cell.until(
+        lambda: cell.stead("vm list acting/some -o json").stdout.count('"Failed"') == 3, "what broke to be seen"
+    )
     looking.go(f"/operations/{operation}")
     looking.sees("errors", "HostBroken")
     looking.picture("act-failed")

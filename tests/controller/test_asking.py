@@ -118,8 +118,10 @@ class Hand:
 async def hand(dsn: str) -> AsyncIterator[Hand]:
     async with Store.open(dsn, connections=2) as store:
         connection = await asyncpg.connect(dsn)
-        yield Hand(store, connection)
-        await connection.close()
+        try:
+            yield Hand(store, connection)
+        finally:
+            await connection.close()
 
 
 def asked(path: str, action: str, force: bool) -> Asked:

@@ -98,7 +98,7 @@ class Races:
             state = await self.race(path, state)
 
     async def make(self, path: str, action: str, kind: str) -> str:
-        answer = await self.people[0].ask(path, action, kind=kind, lane=LANE)
+        answer = await self.people[0].ask(path, action, kind=kind, lane=LANE, expect_agent=True)
         assert answer.status_code == 202, answer.text
         self.made += 1
         return await self.settle(path)

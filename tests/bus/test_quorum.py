@@ -13,7 +13,8 @@ from contextlib import suppress
 
 import pytest
 
-from stead.bus import Bus, BusError
+from stead.bus import Bus, BusError, Unavailable
+from stead.controller.readiness import BusReadiness
 from tests.bus.samples import LANE, order, report
 from tests.chaos.replicated import NatsTrio
 
@@ -81,8 +82,11 @@ async def test_streams_without_a_majority_are_leaderless_until_it_is_back(trio: 
         for node in trio.nodes[:2]:
             node.kill()
         await becomes(bus, leaderless=True)
+        with pytest.raises(Unavailable, match="streams or consumers of the bus have no leader"):
+            await BusReadiness(bus, interval=0)()
         await asyncio.to_thread(trio.nodes[0].start)
         await becomes(bus, leaderless=False)
+        await BusReadiness(bus, interval=0)()
 
 
 async def becomes(bus: Bus, *, leaderless: bool) -> None:

@@ -102,10 +102,10 @@ async def condition(manager: JetStreamManager, subjects: Subjects) -> Condition:
                 leaderless.append(name)
             else:
                 found.append(answer)
-                leaderless += [name] if _is_leaderless(answer.cluster) else await _leaderless_consumers(manager, name)
+                leaderless += await _leaderless(manager, answer)
         try:
             most = max((await manager.account_info()).limits.max_storage, 0)
-        except (NatsError, TimeoutError):  # whoever may use streams may not always ask for that
+        except (NatsError, TimeoutError):  # an account that may use streams may not always ask for that
             most = 0
     messages, used = sum(one.state.messages for one in found), sum(one.state.bytes for one in found)
     return Condition(
@@ -129,13 +129,21 @@ def _is_leaderless(cluster: ClusterInfo | None) -> bool:
     return not cluster.leader or 2 * there <= 1 + len(others)
 
 
-async def _leaderless_consumers(manager: JetStreamManager, stream: str) -> list[str]:
-    """Of the first consumers that the server names, which are many; where some lack a leader, few lanes are well."""
+async def _leaderless(manager: JetStreamManager, stream: StreamInfo) -> list[str]:
+    """A stream without a leader, or its consumers without one: of those, the first page that the server sends.
+
+    Consumers are many. They are listed only where there are copies of them on other nodes, and messages that wait.
+    """
+    name = str(stream.config.name)
+    if _is_leaderless(stream.cluster):
+        return [name]
+    if (stream.config.num_replicas or 1) == 1 or not stream.state.messages:
+        return []
     try:
-        found = await manager.consumers_info(stream)
+        found = await manager.consumers_info(name)
     except NatsError:
-        return [stream]
-    return [f"{stream}/{one.name}" for one in found if _is_leaderless(one.cluster)]
+        return [name]
+    return [f"{name}/{one.name}" for one in found if _is_leaderless(one.cluster)]
 
 
 async def _ensure(

@@ -17,6 +17,7 @@ from stead.controller.healers import Healer, told
 from stead.controller.healers.partitions import KEPT
 from stead.controller.identities import LIFETIME, Identities
 from stead.controller.kinds import EVERY, Made, actions_of, live
+from stead.controller.readiness import BusReadiness
 from stead.controller.runtime import Controller
 from stead.controller.served import ServedLanes
 from stead.controller.view import Service, View
@@ -146,18 +147,12 @@ async def _ground(
 
 
 def _service(door: Door, identities: Identities | None, entry: Entry | None = None) -> Service:
-    async def connected() -> None:
-        if not door.bus.connected:
-            raise Unavailable("the bus is not connected")
-        if (said := await door.bus.condition()) and (without := said["leaderless"]):
-            raise Unavailable(f"{len(without)} streams or consumers of the bus have no leader, such as {without[0]}")
-
     view = View(door.store, door.mover.kinds)
     access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
     return Service(
         door.admission,
         view,
-        {"bus": connected},
+        {"bus": BusReadiness(door.bus)},
         door.looks,
         door.grants,
         access,

@@ -11,7 +11,7 @@ from stead.controller.view.permission import Permission
 from stead.store import Store
 from stead.store.recovery import Hold
 
-__all__ = ["Hold", "Recovery", "next_step"]
+__all__ = ["Hold", "Recovery"]
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,3 @@ class Recovery:
         assert self.grants is not None, "nothing sends orders here"
         await self.grants.release(path, caller.name)
         return await self.store.hold()
-
-
-def next_step(hold: Hold, path: str, action: str, verb: str) -> str:
-    """What a resource in progress waits for: the order that the release sends, or its action."""
-    return (verb or action) if hold.covers(path) else action

@@ -11,7 +11,6 @@ from dataclasses import replace
 from stead.bus.messages import StateLine
 from stead.controller.looks import Looks, Unsure
 from stead.controller.view.reading import View
-from stead.controller.view.recovery import next_step
 from stead.controller.view.things import Listed, Truth
 from stead.lifecycle.decide.observe import judged
 from stead.lifecycle.definition import Lifecycle
@@ -77,13 +76,15 @@ def _would(lifecycle: Lifecycle, row: Row, seen: str, hold: Hold, *, agrees: boo
     snap = row.snapshot
     op = snap.hidden or snap.operation
     if op is not None:
-        waits = snap.work is not None and not snap.work.taken and snap.work.verb != PROBE
-        return next_step(hold, row.path, op.action, snap.work.verb if snap.work is not None and waits else "")
+        work = snap.work
+        if work is None or work.taken or work.verb == PROBE or not hold.covers(row.path):
+            return op.action
+        return work.verb
     target = lifecycle.drifted(snap.state, seen) if agrees is False else ""
     return f"record {target}" if target else ""
 
 
 async def _changed(store: Store, rows: Mapping[str, Row], paths: Collection[str]) -> list[str]:
-    """Those that are no longer what they were before somebody looked: what was seen says nothing of them."""
+    """Those that are no longer what they were before they were observed: what was seen says nothing of them."""
     now = await store.read_many(list(paths)) if paths else {}
     return [path for path in paths if path not in now or now[path].version != rows[path].version]

@@ -69,13 +69,8 @@ def test_members_that_failed_are_tried_again_by_force(looking: Looking, cell: Tr
     cell.fault(kind="fail", **AWS, verb="terminate", members=True, times=3, code="HostBroken")
     assert cell.stead("mci terminate acting/some").returncode != 0
     operation = newest(cell, "acting/some")
-    paths = [f"acting/some/front/{n}" for n in (1, 2, 3)]
-    ids = [json.loads(cell.stead(f"vm show {path} -o json").stdout)["facts"]["id"] for path in paths]
-    cell.provider("_drift", **AWS, do="break", ids=ids)
-    cell.stead("mci refresh acting/some")
-    cell.until(
-        lambda: cell.stead("vm list acting/some -o json").stdout.count('"Failed"') == 3, "what broke to be seen"
-    )
+    cell.fault(kind="spoil", **AWS, verb="reboot", times=1)
+    assert cell.stead("mci reboot acting/some").returncode != 0
     looking.go(f"/operations/{operation}")
     looking.sees("errors", "HostBroken")
     looking.picture("act-failed")

@@ -1,7 +1,7 @@
 /** One operation: how far it is, when what happened to whom, and why some failed. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Problem, call, get, type Accepted, type Bar, type Explanation, type Operation, type Timeline } from '../api.ts';
+import { Problem, call, get, type Accepted, type Bar, type Explanation, type Operation, type Resource, type Timeline } from '../api.ts';
 import { health, learnt, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { segments, windowOf, type Window } from '../logic/bars.ts';
@@ -49,12 +49,13 @@ export default function OperationPage({ rest: id }: { rest: string }) {
   );
 }
 
-/** Whether one of these could be forced to do it from where it is. */
-async function forceable(action: string, left: Bar[]): Promise<boolean> {
-  const places = new Map(left.map((bar) => [`${bar.kind} ${stateOf(bar)}`, bar]));
-  for (const bar of places.values()) {
-    const { moves } = await lifecycle(bar.kind);
-    if (moves.some((move) => move.forced && move.on === action && move.source === stateOf(bar))) return true;
+/** Whether what an operation left undone could be forced, from the states that its resource or its members are in by now. */
+async function forceable(op: Operation, left: Bar[]): Promise<boolean> {
+  const { state, members } = await get<Resource>(`/v1/resources${op.path}`);
+  const states = op.total > 1 ? Object.keys(members ?? {}) : [state];
+  for (const kind of new Set(left.map((bar) => bar.kind))) {
+    const { moves } = await lifecycle(kind);
+    if (moves.some((move) => move.forced && move.on === op.action && states.includes(move.source))) return true;
   }
   return false;
 }
@@ -80,7 +81,7 @@ function Header({ op, left, reload }: { op: Operation; left: Bar[]; reload: () =
       if (taken.operation) go(toOperation(taken.operation.id));
       else say('There was nothing to do');
     } catch (error) {
-      if (error instanceof Problem && !force) refused.value = { reasons: error.body.reasons?.length ? error.body.reasons : [{ says: error.message }], force: await forceable(op.action, left) };
+      if (error instanceof Problem && !force) refused.value = { reasons: error.body.reasons?.length ? error.body.reasons : [{ says: error.message }], force: await forceable(op, left) };
       else say((error as Error).message, true);
     }
   };

@@ -1,4 +1,4 @@
-/** What does not come to its end, or was settled though nobody reported: why, what was decided, what one may do. */
+/** What does not come to its end, or was settled without a report: why, what was decided, what one may do. */
 import { useSignal } from '@preact/signals';
 import { call, get, type Accepted, type Page, type Stuck } from '../api.ts';
 import { useLive } from '../live.ts';
@@ -37,7 +37,7 @@ export default function StuckPage() {
               <Card title="Under way for too long, or being looked at" testid="stuck-moving">
                 {moving.length ? <Items of={moving} reload={first.reload} /> : <Empty title="Nothing is stuck" command="stead stuck">What lasts longer than it usually does or may is named here with why.</Empty>}
               </Card>
-              <Card title="Settled though nobody reported" testid="stuck-settled">
+              <Card title="Settled without a report" testid="stuck-settled">
                 {settled.length ? <Items of={settled} reload={first.reload} /> : <Empty title="Nothing was" />}
               </Card>
               {next && <p><button onClick={() => void further(next)}>Show more</button></p>}

@@ -55,13 +55,13 @@ def compare(server: str, below: str, output: Format) -> None:
         _write(kinds, found, unknown)
         _tell(hold)
         if unseen:
-            note(f"\nnobody could look on {', '.join(unseen)}: see `stead lane list`")
+            note(f"\nnothing was observed on {', '.join(unseen)}: see `stead lane list`")
     else:
         counted = {kind: {c.lower(): n[c] for c in COLUMNS} for kind, n in sorted(kinds.items())}
         lists = {"resources": found, "missing": missing, "differs": differs, "unknown": unknown}
         data({"held_since": plain(hold.since), "kinds": counted, **plain(lists)}, output)
     doubtful = any(one.would or (one.why == "unsaid" and one.seen not in (None, ABSENT)) for one in found)
-    raise typer.Exit(Code.FAILED if missing or differs or unknown or doubtful else Code.DONE)
+    raise typer.Exit(Code.FAILED if missing or differs or unknown or unseen or doubtful else Code.DONE)
 
 
 def _hold(client: SyncClient) -> Hold:
@@ -74,7 +74,7 @@ def _hold(client: SyncClient) -> Hold:
 
 def _tell(hold: Hold) -> None:
     if hold.since is not None:
-        note(f"\nThe cell is held since {clock(hold.since)}; {hold.orders} orders wait for `stead backup release`.")
+        note(f"\nThe cell is held since {clock(hold.since)}; orders that wait for `stead backup release`: {hold.orders}")
 
 
 def _word(one: Truth) -> str:

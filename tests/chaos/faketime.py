@@ -1,6 +1,6 @@
 """Clocks that can be set wrong: a process reads the time through libfaketime, from a file that says by how much.
 
-Only the time of day is wrong. The monotonic clock goes on, as it does where somebody sets a clock.
+Only the time of day is wrong. The monotonic clock goes on, as it does where a clock is set.
 """
 
 from __future__ import annotations

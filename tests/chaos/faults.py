@@ -264,7 +264,7 @@ async def primary_cut_off(world: World) -> AsyncIterator[Struck | None]:
 
 @asynccontextmanager
 async def bus_node_cut_off(world: World) -> AsyncIterator[Struck | None]:
-    """A server of the bus does not reach the others; whoever is connected to it notices nothing at first."""
+    """A server of the bus does not reach the others; clients connected to it notice nothing at first."""
     bus = world.cell.nats
     if not isinstance(bus, NatsTrio) or bus.name in world.hurt or world.cell.cuts is None:
         yield None

@@ -1,4 +1,4 @@
-"""Liveness: whatever can go on does go on, checked all through a run and not only at its end.
+"""Liveness: all that can go on does go on, checked all through a run and not only at its end.
 
 A watcher reads the database every second. What waits though nothing is in its way, and has waited so for ten seconds
 in which all that it needs reached each other, is a violation: an order for which its lane has a free slot, an order

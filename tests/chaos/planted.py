@@ -155,7 +155,7 @@ def region_never_freed() -> None:
 
 
 def timers_not_fired() -> None:
-    """Nobody looks which timers are due."""
+    """Due timers are not looked for."""
 
     async def fire_nothing(self: Clock) -> int:
         return 0

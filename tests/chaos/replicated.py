@@ -308,7 +308,7 @@ class NatsTrio:
         self._stack.close()
 
     def ways_to(self, node: NatsNode) -> list[tuple[str, int]]:
-        """Between a server and the others, whoever opens them."""
+        """Between a server and the others, regardless of who opens them."""
         own = node.routes[node.number]
         others = [one for one in self.nodes if one is not node]
         there = [(node.name, one.routes[one.number]) for one in others]

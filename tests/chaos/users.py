@@ -21,7 +21,7 @@ MEMBERS, IMAGE = 6, 200_000
 
 @asynccontextmanager
 async def oversized(world: World) -> AsyncIterator[Struck | None]:
-    """Somebody asks for more than fits into a message: a single machine, or many that are one order."""
+    """A user asks for more than fits into a message: a single machine, or many that are one order."""
     size, name = world.random.choice(SIZES), f"{world.random.getrandbits(40):010x}"
     provider, _, region = world.random.choice(LANES).partition(".")
     if world.random.random() < 0.5:

@@ -47,11 +47,11 @@ def test_what_is_stuck_says_why_and_what_to_do(cell: Cell, ns: str, stead: Stead
     assert (said["operation"], said["lasts"]["overdue"], said["decided"]) == (id, True, "")
     assert yaml.safe_load(stead("stuck", "--below", ns, "-o", "yaml").out) == [said]
     assert id in stead("stuck", "--below", ns, "-o", "wide").out
-    aged(cell, f"/{path}", 5 * DEADLINE)  # nobody looks
+    aged(cell, f"/{path}", 5 * DEADLINE)  # unobserved
     ticked(cell)
     (row,) = stead("stuck", "--below", ns).out.splitlines()[1:]
     assert "settled to Undefined, from Creating; for it, create ended unknown" in row
-    assert "nobody could say what is there" in row
+    assert "no agent could observe it" in row
     assert f"stead operation retry {id}" in row
     assert stead("stuck", "--below", ns, "--lately", "0s").rows[1:] == []
     assert stead("stuck", "--lately", "soon").code == Code.USAGE

@@ -122,13 +122,13 @@ async def test_a_machine_that_gets_no_answer_at_all_is_returned_to_where_it_was(
         assert found.steps[2].operation == stop
         assert found.lasts is not None
         assert (found.lasts.declared, found.lasts.usual) == (600, None)
-        await n.later(180)  # nobody looks, either
+        await n.later(180)  # unobserved, either
         assert await n.c.state(MACHINE) == "RUNNING"
         found = await n.one()
         assert (found.state, found.phase, found.outcome) == ("RUNNING", None, "unknown")
         assert codes(found) == ["unknown"]
-        assert "nobody reported" in found.why[0].says
-        assert "nobody could say what is there" in found.why[0].says
+        assert "no report came" in found.why[0].says
+        assert "no agent could observe it" in found.why[0].says
         assert found.decided == "returned to RUNNING, from STOPPING; for it, stop ended unknown"
         steps = {step.what: step for step in found.steps}
         assert steps["retry"].operation == stop
@@ -164,10 +164,10 @@ async def test_past_its_deadline_it_is_fenced_off_then_looked_at(migrated: str) 
         found = await n.one()
         assert (found.state, found.outcome, codes(found)) == ("RUNNING", "failed", ["settled"])
         assert [look.seen for look in found.probed] == ["RUNNING"]
-        assert "somebody looked, and saw RUNNING" in found.why[0].says
+        assert "an agent observed RUNNING" in found.why[0].says
         assert found.decided.startswith("returned to RUNNING, from STOPPING")
         assert {step.what for step in found.steps} == {"ask", "retry"}
-        await n.c.begin(MACHINE, "stop", "machine")  # somebody goes on with it: the night is quiet again
+        await n.c.begin(MACHINE, "stop", "machine")  # a user goes on with it: the night is quiet again
         assert await n.stuck() == []
 
 
@@ -267,7 +267,7 @@ async def test_pages_go_through_all_of_it_once(migrated: str) -> None:
             await n.c.begin(path, "stop", "machine")
         for path in healed:
             await n.take(path)
-        await n.later(220)  # nobody looks
+        await n.later(220)  # unobserved
         for path in moving:
             await n.c.begin(path, "create")
             await n.take(path)

@@ -88,7 +88,7 @@ class WithProvider(Beside):
         super().end()
 
     def _wait_for(self, agent: str) -> None:
-        """Nobody types as fast as agents start."""
+        """No user types as fast as agents start."""
         end = time.monotonic() + self.patience
         while not any(re.match(rf"{agent} +there ", line) for line in self.type("stead agent list")):
             assert any("Running" in line for line in self.type("jobs")), (self.folder / "agent.log").read_text()

@@ -137,7 +137,7 @@ def terminal(request: pytest.FixtureRequest, page: str, tmp_path: Path) -> Itera
         common = request.getfixturevalue("shared")
         common.said = Said(common.ports)
         yield common
-        Terminal.end(common)  # whatever a page left running in its shell is not in the way of the next one
+        Terminal.end(common)  # what a page left running in its shell is not in the way of the next one
     else:
         with place(tmp_path) as there:
             yield there

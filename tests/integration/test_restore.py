@@ -1,6 +1,6 @@
 """A restored cell is held: it probes what was in progress, and no machine changes before an operator releases it.
 
-Real controllers and agents, and a simulated cloud that remembers whatever was done to each machine.
+Real controllers and agents, and a simulated cloud that remembers all that was done to each machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whatever happened before and after a backup, a restore changes no machine, and nothing is done twice.
+"""For any history before and after a backup, a restore changes no machine, and nothing is done twice.
 
 Machines of one cell each live a generated history; a backup is taken at a random moment, the histories end, and the
 backup is restored. Then an operator cancels some of what was in progress, and releases the rest.
@@ -64,7 +64,7 @@ class Histories:
         await backup.take(self.life.dsn, self.life.folder / "one.stead", self.life.cell)
 
     async def _step(self) -> bool:
-        """Ask for the next change of whatever is at rest; whether anything is left to do or in progress."""
+        """Ask for the next change of what is at rest; whether anything is left to do or in progress."""
         found = {r["path"]: r for r in await self.life.fetch(RESOURCES)}
         for path, left in self.left.items():
             allowed = NEXT.get(found[path]["state"], ()) if path in found else ("create",)

@@ -1,4 +1,4 @@
-"""Why a reservation failed, wherever somebody looks: on it, on its lease, on the operation, in the journal."""
+"""Why a reservation failed, wherever a user looks: on it, on its lease, on the operation, in the journal."""
 
 from __future__ import annotations
 

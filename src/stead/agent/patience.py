@@ -18,7 +18,7 @@ class Patience:
     """Whether a call is made again: a few times; and until a time, while the provider does nothing."""
 
     def __init__(self, tries: int, until: float) -> None:
-        """`until` is a time of the monotonic clock, which nobody sets."""
+        """`until` is a time of the monotonic clock, which is never set."""
         self._tries = tries
         self._until = until
         self._failures = 0

@@ -33,9 +33,9 @@ class StuckWhy(Wire):
 
     code: Literal["no-agent", "late", "overdue", "probing", "fencing", "unattended", "blocked", "unknown", "settled"]
     """`no-agent`: no agent serves its lane now. `late`: it lasts longer than 99 of 100 did. `overdue`: longer than it
-    may. `probing`: it is being looked at, since nobody was heard of. `fencing`: whoever had its order is waited out
+    may. `probing`: it is being observed, since no report came. `fencing`: the agent that had its order is waited out
     before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
-    given back what it waits for. `unknown`: it was settled, and nobody could say what is there, or whether it was
+    given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
     done. `settled`: it was settled to what was seen."""
     says: str
 
@@ -52,7 +52,7 @@ class StuckStep(Wire):
 
 
 class Stuck(Wire):
-    """Something that does not come to its end as it should, or has come to one that nobody reported."""
+    """Something that does not come to its end as it should, or has come to one without a report."""
 
     path: str
     kind: str
@@ -103,7 +103,7 @@ async def list_stuck(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> StuckPage:
-    """What lasts longer than it usually does or may, is being looked at, or was settled though nobody reported.
+    """What lasts longer than it usually does or may, is being looked at, or was settled without a report.
 
     Each with why, what was seen, what was made of it, and what one may do. What was settled is told until another
     operation does something there. What is at rest costs nothing, however much there is of it.

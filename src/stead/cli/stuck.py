@@ -66,7 +66,7 @@ def stuck(
     output: Output = ListFormat.TABLE,
     server: Server = DEFAULT_SERVER,
 ) -> None:
-    """What lasts longer than it usually does or may, is being looked at, or was settled though nobody reported.
+    """What lasts longer than it usually does or may, is being looked at, or was settled without a report.
 
     Each with why, what was seen, what was made of it, and what one may do. First what is under way, the longest
     first; then what was settled lately, until another operation does something there.

@@ -277,7 +277,7 @@ class Client(
     async def stuck_page(
         self, *, below: str = "/", lately: int | None = None, limit: int = 100, cursor: str | None = None
     ) -> StuckPage:
-        """One page of what is stuck, and of what was settled in the last so many seconds though nobody reported."""
+        """One page of what is stuck, and of what was settled in the last so many seconds without a report."""
         query = {"below": below, "lately": lately, "limit": limit, "cursor": cursor}
         return await self._transport.send(StuckPage, "GET", "/v1/stuck", query=query)
 

@@ -35,7 +35,7 @@ class StuckStep(Struct, frozen=True, kw_only=True):
 
 
 class Stuck(Struct, frozen=True, kw_only=True):
-    """Something that does not come to its end as it should, or has come to one that nobody reported."""
+    """Something that does not come to its end as it should, or has come to one without a report."""
 
     path: str
     kind: str

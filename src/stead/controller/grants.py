@@ -88,7 +88,7 @@ class Grants:
         return len(orders)
 
     async def heal(self) -> int:
-        """Whatever waits though there is room, and though it was released."""
+        """All that waits though there is room, and though it was released."""
         await self.mover.store.free_released()
         lanes = await self.mover.store.waiting(STOOD)
         return await self._grant(lanes, split=True) if lanes else 0

@@ -37,7 +37,7 @@ class Unsure(StrEnum):
     """Why nobody can say whether a resource is as it is believed to be, in one word."""
 
     MOVING = "moving"
-    """It is on its way, here or at the provider, or has changed while somebody looked."""
+    """It is on its way, here or at the provider, or has changed while it was observed."""
     UNASKED = "unasked"
     """Nobody was asked, or there is no lane to ask on."""
     NO_AGENT = "no-agent"

@@ -1,7 +1,7 @@
 """The clock of the database, as this process knows it: the one clock by which a cell decides.
 
 Controllers and servers run on machines whose clocks may be wrong. Each reads the database's clock with every new
-connection and once a second, and counts from there by its monotonic clock, which nobody sets.
+connection and once a second, and counts from there by its monotonic clock, which is never set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 
 def _since_boot() -> float:
-    """Seconds by a clock that nobody sets and that goes on while the machine sleeps."""
+    """Seconds by a clock that is never set and that goes on while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

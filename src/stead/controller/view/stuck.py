@@ -1,6 +1,6 @@
-"""What does not come to its end as it should, or did so only because somebody looked: with why, and what to do.
+"""What does not come to its end as it should, or did so only because an agent observed it: with why, and what to do.
 
-First what is under way: longer than 99 of 100 took, longer than it may, or being looked at since nobody was heard of.
+First what is under way: longer than 99 of 100 took, longer than it may, or being observed since no report came.
 Then what was settled lately though nobody had reported. All of it comes from indexes of what is under way and of what
 was looked at, so what is at rest costs nothing.
 """
@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Something that does not come to its end, or has come to one that nobody reported."""
+    """Something that does not come to its end, or has come to one without a report."""
 
     path: str
     kind: str
@@ -321,8 +321,8 @@ def _reason(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> st
     waited = f" after {span((record['at'] - came[-1]['at']).total_seconds())}" if came else ""
     if record["trigger"] == Trigger.SILENT:
         error = record["change"].get("error", "")
-        return f"nobody reported{waited}, and nobody could say what is there{f': {error}' if error else ''}"
-    return f"nobody reported{waited}; somebody looked, and saw {record['word']}"
+        return f"no report came{waited}, and no agent could observe it{f': {error}' if error else ''}"
+    return f"no report came{waited}; an agent observed {record['word']}"
 
 
 def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:

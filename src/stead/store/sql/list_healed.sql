@@ -1,4 +1,4 @@
--- What was settled since $3 though nobody had reported: somebody looked, or nobody could say. The latest first; at most $1, on
+-- What was settled since $3 without a report: by what an agent observed, or as unknown. The latest first; at most $1, on
 -- the path $2 and below it, from before ($4, $5) on. Only where no other operation has done anything there since, and where
 -- what was asked for was not done.
 SELECT j.at, j.id, j.path, j.kind, j.operation, j.actor, j.trigger, j.word, j.source, j.target, j.change,

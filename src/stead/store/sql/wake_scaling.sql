@@ -1,5 +1,5 @@
 -- Read on in the journal, and wake the policies that a move concerns: of an instance, of its cluster, of the site, and for
--- clusters of an app in one. One controller at a time reads on; whoever dies on the way has read nothing.
+-- clusters of an app in one. One controller at a time reads on; one that dies on the way has read nothing.
 WITH mine AS (SELECT position FROM scaling_follower FOR UPDATE SKIP LOCKED),
      part AS (SELECT m.position AS after, least(c.last_position, m.position + $1) AS upto FROM mine m, cell c),
      moved AS (

@@ -15,7 +15,7 @@ END $$;
 
 -- The database went back in time: whether an order that stood was carried out since is unknown, and so is what came
 -- after it. So each counts as taken by an agent that has not been heard of since, and its object is probed as soon as
--- whoever may still be at work can no longer act. Timeouts go on after the time that was lost. With `hold`, nothing
+-- agents that are still at work can no longer act. Timeouts go on after the time that was lost. With `hold`, nothing
 -- else is ordered until an operator releases it.
 CREATE OR REPLACE FUNCTION recover_cell(custody float8, hold boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE

@@ -163,7 +163,7 @@ def release(
         line("the cell is not held")
     else:
         line(f"the cell is held since {clock(hold.since)}, except at {', '.join(hold.released) or 'no path'}")
-        line(f"orders that wait for the release: {hold.orders}")
+        line(f"orders waiting for the release: {hold.orders}")
 
 
 def _absolute(path: str) -> str:

@@ -74,7 +74,8 @@ def _hold(client: SyncClient) -> Hold:
 
 def _tell(hold: Hold) -> None:
     if hold.since is not None:
-        note(f"\nThe cell is held since {clock(hold.since)}; orders that wait for `stead backup release`: {hold.orders}")
+        waiting = f"orders waiting for `stead backup release`: {hold.orders}"
+        note(f"\nThe cell is held since {clock(hold.since)}; {waiting}")
 
 
 def _word(one: Truth) -> str:

@@ -130,7 +130,7 @@ def test_what_is_looked_at_and_settled_is_told_with_why(cell: Cell, web: httpx.C
     (item,) = stuck(web, below=path)
     assert (item["state"], item["outcome"], item["lasts"]) == ("Running", "unknown", None)
     assert [look["seen"] for look in item["probed"]] == ["Running"]
-    assert "saw Running" in item["why"][0]["says"]
+    assert "observed Running" in item["why"][0]["says"]
     assert item["decided"].endswith("reboot ended unknown")
     assert {"what": "retry", "operation": id}.items() <= item["steps"][0].items()
     assert stuck(web, below=path, lately=0) == []

@@ -58,6 +58,8 @@ MCI = {"kind": "mci", "spec": INFRASTRUCTURE}
 """What makes an infrastructure that nobody prepares here: `prepared` does it by hand."""
 
 HEARTBEAT = 0.3
+NUMBERED, IDLE = 0.03, 0.5
+"""Seconds between two numberings of the journal while something happens, and otherwise: many cells wait in one run."""
 AGENT = Custody("agent", 1)
 
 
@@ -98,6 +100,7 @@ class Cell:
         self.checks: dict[str, Any] = {}
         self._numberer = asyncio.Lock()
         self._numbers = itertools.count(1)
+        self._busy_until = 0.0
         self._started = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()))
         self._failure: BaseException | None = None
@@ -117,6 +120,7 @@ class Cell:
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
+        self._busy = asyncio.Event()
         try:
             async with AsyncExitStack() as stack:
                 self.store = await stack.enter_async_context(Store.open(self.dsn, connections=5))
@@ -150,8 +154,16 @@ class Cell:
                 )
                 identify = by_header if access is None else None
                 app = create_app(service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)
+
+                async def served(scope: Any, receive: Any, send: Any) -> None:
+                    self._keep_numbering()
+                    try:
+                        await app(scope, receive, send)
+                    finally:
+                        self._keep_numbering()
+
                 config = uvicorn.Config(
-                    app, http=Guarded, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+                    served, http=Guarded, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
                 )
                 self.server = uvicorn.Server(config)
                 numbering = asyncio.create_task(self._number())
@@ -169,7 +181,17 @@ class Cell:
         while True:
             with suppress(Exception):
                 await self._numbered()
-            await asyncio.sleep(0.03)
+            if time.monotonic() < self._busy_until:
+                await asyncio.sleep(NUMBERED)
+                continue
+            self._busy.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._busy.wait(), IDLE)
+
+    def _keep_numbering(self) -> None:
+        """Something may be committed now: number the journal often for a while."""
+        self._busy_until = time.monotonic() + IDLE
+        self._busy.set()
 
     async def _numbered(self) -> int:
         async with self._numberer:  # there is one numberer at a time
@@ -179,6 +201,7 @@ class Cell:
 
     def run[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run something where the engine runs."""
+        self.loop.call_soon_threadsafe(self._keep_numbering)
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
 
     def namespace(self) -> str:
@@ -327,6 +350,7 @@ class Cell:
 
     async def send(self, written: Written) -> None:
         """The relay."""
+        self._keep_numbering()
         for order in written.orders:
             self.sent.append(order)
             for member in order["members"]:

@@ -59,7 +59,7 @@ MCI = {"kind": "mci", "spec": INFRASTRUCTURE}
 
 HEARTBEAT = 0.3
 NUMBERED, IDLE = 0.03, 0.5
-"""Seconds between two numberings of the journal while something happens, and otherwise: many cells wait in one run."""
+"""Seconds between two numberings of the journal while something happens, and otherwise: many cells wait in a run."""
 AGENT = Custody("agent", 1)
 
 
@@ -265,22 +265,24 @@ class Cell:
         done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await self.mover.move([Told(path, done, principal="controller")])
 
-    def put(self, path: str, kind: str, state: str = "Ready", **spec: Any) -> None:
+    def put(self, path: str, kind: str, state: str = "Ready", *, lane: str = "", **spec: Any) -> None:
         """Something at rest, of which nobody has asked how it came to be; whatever went on there is over."""
-        self.run(self._put(path, kind, state, spec))
+        self.run(self._put(path, kind, state, spec, lane))
 
-    async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
+    async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any], lane: str) -> None:
         try:
-            await self._put_all(path, kind, state, spec)
+            await self._put_all(path, kind, state, spec, lane)
         except asyncpg.DeadlockDetectedError:  # the clock was settling it: now it has
-            await self._put_all(path, kind, state, spec)
+            await self._put_all(path, kind, state, spec, lane)
 
-    async def _put_all(self, path: str, kind: str, state: str, spec: Mapping[str, Any]) -> None:
+    async def _put_all(self, path: str, kind: str, state: str, spec: Mapping[str, Any], lane: str) -> None:
         async with self._hand.acquire() as hand, hand.transaction():
             part = RESERVATIONS.get(state) if kind == "lease" else None
             if part is not None:  # first, as whatever settles it locks it before its lease
                 await self._put_one(hand, f"{path}/r0", "reservation", part, {})
             await self._put_one(hand, path, kind, state, spec)
+            if lane:
+                await hand.execute("UPDATE resources SET lane = $2 WHERE path = $1", path, lane)
             if part is not None:
                 await self._put_events(hand, path, part)
             elif kind == "reservation":

@@ -265,8 +265,12 @@ class Cell:
         done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await self.mover.move([Told(path, done, principal="controller")])
 
-    def put(self, path: str, kind: str, state: str = "Ready", *, lane: str = "", **spec: Any) -> None:
+    def put(self, path: str, kind: str, state: str = "Ready", **spec: Any) -> None:
         """Something at rest, of which nobody has asked how it came to be; whatever went on there is over."""
+        self.put_in("", path, kind, state, **spec)
+
+    def put_in(self, lane: str, path: str, kind: str, state: str, **spec: Any) -> None:
+        """The same, whose orders go to a lane."""
         self.run(self._put(path, kind, state, spec, lane))
 
     async def _put(self, path: str, kind: str, state: str, spec: Mapping[str, Any], lane: str) -> None:

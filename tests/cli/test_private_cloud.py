@@ -355,7 +355,7 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, exampl
     for namespace in (ns, dc):
         cell.obey(namespace)
     for node in ("n1", "n2"):
-        cell.put(f"/{dc}/{node}", "node", "ENABLED", lane=f"libvirt.{dc}")
+        cell.put_in(f"libvirt.{dc}", f"/{dc}/{node}", "node", "ENABLED")
     words = shlex.split(example.removeprefix("Example: stead "))
     noun, verb = words[:2]
     makes = ("create", "deploy", "assign")
@@ -369,7 +369,7 @@ def test_the_example_in_the_help_works(cell: Cell, ns: str, stead: Stead, exampl
     for kind, (path, state, spec) in there.items():
         if verb in makes and kind == noun:
             break
-        cell.put(path, kind, state, lane="" if kind == "account" else f"libvirt.{dc}", **spec)
+        cell.put_in("" if kind == "account" else f"libvirt.{dc}", path, kind, state, **spec)
     if (noun, verb) in WITH_MACHINE:
         cell.put(f"/{ns}/space/web", "machine", WITH_MACHINE[noun, verb][0])
         cell.put(f"/{ns}/space/data", "disk", WITH_MACHINE[noun, verb][1], machine=f"/{ns}/space/web")

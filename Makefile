@@ -119,7 +119,7 @@ lock: $(READY)
 chaos: $(READY)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
-# The same with a bug in it, once for each of seven: all have to be caught.
+# The same with a bug in it, once for each planted bug: all have to be caught.
 chaos-planted: $(READY)
 	@$(BIN)/python -m tests.chaos --planted all $(ARGS)
 
@@ -128,7 +128,7 @@ chaos-planted: $(READY)
 edge: $(READY)
 	@$(BIN)/python -m tests.edge.run --minutes 10 --sites 200 --instances 2000 $(ARGS)
 
-# The same with a bug in it, once for each of six: all have to be caught.
+# The same with a bug in it, once for each planted bug: all have to be caught.
 edge-planted: $(READY)
 	@$(BIN)/python -m tests.edge.run --planted all $(ARGS)
 

@@ -136,6 +136,7 @@ def test_requests_on_a_frozen_database_are_answered_in_time_and_served_again_aft
         assert used + idle <= most
 
 
+@pytest.mark.long
 def test_requests_on_a_slow_database_are_answered_in_time(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ def test_changes_on_a_read_only_database_are_unavailable_and_the_server_is_not_r
         assert make(web, "/n/m/g/2").status_code == 202
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system of a given size")
 def test_change_on_a_full_database_is_unavailable_until_there_is_space(
     postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

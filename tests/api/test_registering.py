@@ -322,6 +322,7 @@ def test_a_kind_goes_when_nothing_is_left_of_it(cells: tuple[Cell, Cell]) -> Non
         assert put(web, "note", NOTE).json()["version"] == 3
 
 
+@pytest.mark.long
 def test_a_group_asks_its_members(cell: Cell, web: httpx.Client) -> None:
     problem(put(web, "shelf", SHELF), 422, "not-sound")  # there are no notes yet
     put(web, "note", NOTE)
@@ -346,6 +347,7 @@ def test_those_that_are_built_in_stay(cell: Cell, web: httpx.Client) -> None:
     assert [item["kind"] for item in web.get("/v1/lifecycles").json()["items"]] == [*KINDS, "note"]
 
 
+@pytest.mark.long
 def test_the_client_registers_too(cell: Cell) -> None:
     with SyncClient(cell.url, timeout=60) as client:
         assert client.register_lifecycle("note", NOTE).version == 1

@@ -165,6 +165,7 @@ CREATE EVENT TRIGGER wait ON ddl_command_end WHEN TAG IN ('{tag}') EXECUTE FUNCT
 """Statements that wait for a role, of which all databases know."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tag", "all_of_it"), first_fast([("CREATE FUNCTION", False), ("CREATE INDEX", True), ("ALTER TABLE", False)])
 )
@@ -246,6 +247,7 @@ def test_a_dump_that_was_changed_is_noticed(taken: tuple[Path, Manifest], tmp_pa
         backup.verify(other)
 
 
+@pytest.mark.long
 async def test_an_older_schema_is_brought_up_to_date(new: New, tmp_path: Path) -> None:
     old, dsn, file = new(), new(), tmp_path / "old"
     await migrate(old, "0009")

@@ -14,6 +14,7 @@ from tests.dev.trial import Trial
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_an_infrastructure_is_made_suspended_explained_and_outlives_a_kill(looking: Looking, cell: Trial) -> None:
     looking.go("/create")
     looking.the("path").fill("shop/web")

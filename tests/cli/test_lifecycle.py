@@ -353,6 +353,7 @@ def on_terminal(**env: str) -> str:
     return written.decode()
 
 
+@pytest.mark.long
 def test_a_terminal_gets_its_width_and_colours_only_if_it_wants_them() -> None:
     coloured, plain = on_terminal(), on_terminal(NO_COLOR="1")
     colour = re.compile(r"\x1b\[(?:\d+;)*(?:3\d|9\d)m")

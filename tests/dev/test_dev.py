@@ -28,6 +28,7 @@ def open_folder() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_installed_wheel_with_packaged_postgres_runs_what_it_prints_and_leaves_nothing(open_folder: Path) -> None:
     """As `make tryout ARGS=--packaged`, with the dependencies of the lock and without a network."""

@@ -82,6 +82,7 @@ def stead(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_dev_and_doctor_name_missing_extension_server_and_remedy(lacking: Path) -> None:
     ports = ("--port", str(free_port()), "--cloud-port", str(free_port()))
     for command in ("dev", "doctor"):
@@ -117,6 +118,7 @@ def lacking_server(lacking: Path) -> Iterator[Postgres]:
         server.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

@@ -85,6 +85,7 @@ async def test_user_of_the_machine_is_used_where_an_operator_allowed_it(
     await driver.close()
 
 
+@pytest.mark.long
 async def test_container_of_an_earlier_version_goes_on_until_its_next_order(
     world: PodmanWorld,  # noqa: F811
     settings: dict[str, Any],

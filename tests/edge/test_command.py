@@ -25,6 +25,7 @@ async def stead(*words: str) -> tuple[int, str]:
     return child.returncode or 0, said.decode()
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-10")
 async def test_an_agent_that_cannot_say_what_its_site_has_ends_with_one_line(edge: Edge) -> None:
     operation = await edge.ask("create", edge.site)

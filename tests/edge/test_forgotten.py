@@ -41,6 +41,7 @@ async def returned(edge: Edge, bus: Bus) -> None:
         await driver.close()
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-10")
 async def test_site_of_a_lost_agent_is_forgotten_and_what_may_run_there_is_listed(edge: Edge) -> None:
     await furnished(edge)

@@ -46,6 +46,7 @@ async def test_an_agent_may_be_there_before_its_site(edge: Edge) -> None:
         await ready(edge)
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-10")
 async def test_a_silent_agent_is_missed_and_comes_back_under_a_new_id(edge: Edge) -> None:
     async with edge.agent():
@@ -253,6 +254,7 @@ async def test_agent_that_reconnects_tells_its_whole_state_in_every_state_of_the
         assert await edge.state(edge.site) == state
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-10", "S1-11")
 async def test_site_after_failed_upgrade_shows_the_agent_that_runs_and_whether_it_is_away(edge: Edge) -> None:
     async with edge.agent():

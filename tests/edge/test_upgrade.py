@@ -95,6 +95,7 @@ async def upgrade(edge: Edge, version: str) -> str:
     return await edge.end(await edge.ask("upgrade", edge.site, {"version": version}), 90)
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-11")
 async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, machine: Machine) -> None:
     machine.has("2.0")
@@ -124,6 +125,7 @@ async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, mach
     assert await edge.state(edge.site) == "Ready"
 
 
+@pytest.mark.long
 @pytest.mark.req("S1-11")
 @pytest.mark.parametrize(
     ("fault", "says"),

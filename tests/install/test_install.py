@@ -155,6 +155,7 @@ def started(tmp_path: Path) -> Iterator[Started]:
         yield Started(tmp_path, stack)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_what_the_units_start_is_a_cell(tmp_path: Path, database: str, started: Started) -> None:
     port, bus_port = free_port(), free_port()

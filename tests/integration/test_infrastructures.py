@@ -175,6 +175,7 @@ async def test_twenty_ask_at_the_same_moment_and_what_they_share_is_made_once(gr
         assert f"/{here.ns}/web" in str(refused), "it says who uses it"
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-17")
 async def test_a_held_creation_waits_for_a_word_and_goes_on(grounds: Grounds) -> None:
     async with place(grounds) as here:
@@ -187,6 +188,7 @@ async def test_a_held_creation_waits_for_a_word_and_goes_on(grounds: Grounds) ->
         assert await here.vms("web") == {"Running": 2}
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-17")
 async def test_a_withdrawn_creation_leaves_nothing(grounds: Grounds) -> None:
     async with place(grounds) as here:
@@ -290,6 +292,7 @@ async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds
         assert "ask anew" in refused.reasons[0].says
 
 
+@pytest.mark.long
 async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: Grounds) -> None:
     async with place(grounds) as here:
         assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"

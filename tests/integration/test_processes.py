@@ -110,6 +110,7 @@ def test_what_carries_on_beside_a_server_is_started_again_when_it_dies(address: 
     assert second != first
 
 
+@pytest.mark.long
 def test_what_carries_on_beside_a_server_ends_with_it(address: str) -> None:
     (server,) = beside
     (pid,) = children(server)

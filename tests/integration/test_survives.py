@@ -92,6 +92,7 @@ LATE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.req("X-04", "S1-03")
 @pytest.mark.parametrize("moment", first_fast(LATE), ids=str)
 async def test_a_stopped_agent_wakes_up_late(grounds: Grounds, moment: Moment) -> None:
@@ -183,6 +184,7 @@ async def test_the_bus_forgets_and_all_orders_are_dispatched_again(own: Grounds)
         assert [await ground.world.made(str(row.token)) for row in rows.values()] == [1] * 20
 
 
+@pytest.mark.long
 async def test_the_bus_forgets_while_an_agent_works(own: Grounds) -> None:
     async with own.one() as ground, controller(ground, pace=replace(PATIENT, custody=20)) as one, agent(ground):
         await ground.world.fault(kind="slow", verb="create", seconds=1.5)
@@ -195,6 +197,7 @@ async def test_the_bus_forgets_while_an_agent_works(own: Grounds) -> None:
         assert (await ground.done())["create"] == 1
 
 
+@pytest.mark.long
 async def test_the_bus_forgets_a_report(own: Grounds) -> None:
     async with own.one() as ground:
         doomed = await ground.controller()
@@ -221,6 +224,7 @@ async def test_an_order_sent_anew_is_not_taken_for_a_repeat(grounds: Grounds) ->
             await settled(ground, "Running")
 
 
+@pytest.mark.long
 async def test_an_order_that_comes_together_with_its_repeat_is_done_once(
     grounds: Grounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def encrypted(authority: Authority) -> Iterator[Postgres]:
         yield server
 
 
+@pytest.mark.long
 async def test_a_database_whose_certificate_is_checked_in_full(
     encrypted: Postgres, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

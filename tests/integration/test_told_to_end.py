@@ -42,6 +42,7 @@ def test_a_server_its_controller_and_an_agent(migrated: str, nats_server: Nats) 
             assert "Fatal" not in server.log.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="namespaces need root")
 def test_an_agent_that_is_the_first_process_of_a_container(
     nats_server: Nats, cell: str, world: SimWorld, tmp_path: Path

@@ -157,6 +157,7 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         assert code == 404
 
 
+@pytest.mark.long
 @pytest.mark.req("S0-04", "S0-19")
 @pytest.mark.parametrize(("word", "outcome"), [("continue", "done"), ("withdraw", "undone")])
 async def test_a_held_mci_waits_for_a_word(grounds: Grounds, word: str, outcome: str) -> None:

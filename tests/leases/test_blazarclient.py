@@ -110,6 +110,7 @@ async def test_a_lease_from_its_booking_to_its_end(lab: Lab, wants: Wants) -> No
     assert await wants.refused(lambda c: c.lease.get(id)) == (404, f"ERROR: there is no lease {id} in lab")
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-10")
 async def test_what_goes_on_is_told_exactly(lab: Lab, wants: Wants) -> None:
     await lab.hosts("h1")
@@ -147,6 +148,7 @@ async def test_where_there_is_no_room_the_next_time_is_told(lab: Lab, wants: Wan
     assert (code, "'or' cannot be asked for here" in says) == (400, True)
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-10")
 async def test_allocations_name_the_reservations_of_each_host(lab: Lab, wants: Wants) -> None:
     await lab.hosts("h1", "h2", "h3")

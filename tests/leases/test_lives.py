@@ -70,6 +70,7 @@ async def test_hosts_have_what_is_asked_for(lab: Lab) -> None:
     assert "a wants 1 such host" in says
 
 
+@pytest.mark.long
 @pytest.mark.req("S3-07")
 async def test_an_update_that_cannot_be_leaves_all_as_it_was(lab: Lab) -> None:
     await lab.hosts("h1", "h2")
@@ -94,6 +95,7 @@ async def test_an_update_that_cannot_be_leaves_all_as_it_was(lab: Lab) -> None:
     assert (await lab.parts(LEASE))["r0"]["hosts"] == ["h1", "h2"]
 
 
+@pytest.mark.long
 async def test_an_active_lease_is_extended_and_given_more_hosts(lab: Lab) -> None:
     await lab.hosts("h1", "h2", "h3")
     await lab.do("create", LEASE, terms(0, 1000, 1))

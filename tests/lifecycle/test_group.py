@@ -186,6 +186,7 @@ def test_a_class_is_a_snapshot_less_what_tells_members_apart() -> None:
     assert as_class(one) != as_class(Snapshot("Suspending", operation=probing, work=Work("suspend")))
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_members_cost_what_a_hundred_cost() -> None:
     few = group({"Running": 50, "Suspended": 30, "Failed": 20})
     many = group({"Running": 50_000, "Suspended": 30_000, "Failed": 20_000})

@@ -30,6 +30,7 @@ def promote(postgres: Postgres) -> None:
     postgres.tool("psql", "--command", "SELECT pg_promote()", "postgres")
 
 
+@pytest.mark.long
 async def test_a_server_that_was_promoted_is_another_incarnation() -> None:
     with Postgres(fsync=False) as postgres:
         dsn = postgres.create_database("cell")
@@ -46,6 +47,7 @@ async def test_a_server_that_was_promoted_is_another_incarnation() -> None:
             assert store.incarnation == 2
 
 
+@pytest.mark.long
 async def test_a_server_that_follows_another_is_as_good_as_away() -> None:
     with Postgres(fsync=False) as postgres:
         dsn = postgres.create_database("cell")

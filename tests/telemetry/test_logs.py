@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import pytest
+
 from stead.secrets.scrubbing import KNOWN
 from stead.telemetry.context import about, known, note
 from stead.telemetry.logs import Json, Text, without_trace
@@ -90,6 +92,7 @@ def test_nothing_of_it_is_loaded_by_who_only_asks() -> None:
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.long
 def test_a_server_without_a_collector_loads_no_opentelemetry() -> None:
     program = (
         "import sys, stead.cli.processes.server; from stead.telemetry import tracing; tracing.begin('server'); "

@@ -17,6 +17,8 @@ from stead.dev.engines import Nats, Postgres
 from tests.telemetry.house import LANE, House, house
 from tests.telemetry.test_metrics import value
 
+pytestmark = pytest.mark.long
+
 VM = {"kind": "vm", "spec": {"provider": "aws", "region": "us-east-1"}, "expect_agent": True}
 
 
@@ -50,7 +52,6 @@ def _metrics(one: House) -> str:
     return httpx.get(f"{one.url}/metrics").text
 
 
-@pytest.mark.long
 def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     made(running, "shop/one")
     wait_until(lambda: value(_metrics(running), "stead_agents", state="there") == 1, "the agent to be counted")
@@ -77,7 +78,6 @@ def test_a_change_is_counted_by_everybody_on_its_way(running: House) -> None:
     assert value(of_agent, "stead_agent_orders_in_hand") == 0
 
 
-@pytest.mark.long
 def test_a_controller_that_is_gone_is_missing_and_comes_back(running: House) -> None:
     (controller,) = children(running.server.pid)
     os.kill(controller, signal.SIGKILL)

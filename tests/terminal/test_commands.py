@@ -97,6 +97,7 @@ def test_ctrl_c_leaves_operation_running_and_says_how_to_follow_it(dev: Trial, t
     assert typed.lines[0] == "suspend of /shop/slow/front/1: done"
 
 
+@pytest.mark.long
 def test_ctrl_c_with_server_option_names_the_server(dev: Trial, terminal: PseudoTerminal) -> None:
     """A site waits for its agent, which does not come."""
     follow = interrupt(terminal, f"STEAD_SERVER= stead cloudlet create lab/berlin --wait --server {dev.url}", "Init")

@@ -14,14 +14,24 @@ from tests.dev.trial import Trial
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def web(cell: Trial) -> str:
+    """The path of an infrastructure that was suspended."""
+    path = "/shop/web"
+    made = cell.stead(f"mci create {path} -f -", cell.stead("mci example").stdout)
+    assert made.returncode == 0, made.stderr
+    assert cell.stead(f"mci suspend {path}").returncode == 0
+    return path
+
+
 @pytest.mark.long
 def test_an_infrastructure_is_made_suspended_explained_and_outlives_a_kill(looking: Looking, cell: Trial) -> None:
     looking.go("/create")
-    looking.the("path").fill("shop/web")
+    looking.the("path").fill("shop/made")
     looking.mark()
     looking.the("create").click()
     looking.sees("timeline", "front/1")
-    looking.page.get_by_role("link", name="/shop/web", exact=True).first.click()
+    looking.page.get_by_role("link", name="/shop/made", exact=True).first.click()
     looking.sees("state", "Running")
     looking.action("suspend").click()
     looking.the("confirm-yes").click()
@@ -40,10 +50,11 @@ def test_an_infrastructure_is_made_suspended_explained_and_outlives_a_kill(looki
     looking.sees("state", "Running")
     looking.outage = False
     assert looking.never_reloaded()
-    assert cell.stead("mci status shop/web").stdout.startswith("shop/web  Running:6")
+    assert cell.stead("mci status shop/made").stdout.startswith("shop/made  Running:6")
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("web")
 def test_every_page_has_something_to_say(looking: Looking) -> None:
     for where, name, text in (
         ("/", "counts", "vm"),
@@ -68,6 +79,7 @@ def test_a_file_that_makes_no_sense_is_told_line_by_line(looking: Looking) -> No
     looking.troubles.clear()
 
 
+@pytest.mark.usefixtures("web")
 def test_it_is_used_by_keyboard_alone(looking: Looking) -> None:
     looking.go("/")
     looking.sees("counts", "vm")
@@ -81,7 +93,7 @@ def test_it_is_used_by_keyboard_alone(looking: Looking) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_nothing_is_wider_than_the_window(looking: Looking, width: int) -> None:
+def test_nothing_is_wider_than_the_window(looking: Looking, web: str, width: int) -> None:
     looking.page.set_viewport_size({"width": width, "height": 800})
     for where, name, text in (
         ("/", "counts", "vm"),
@@ -91,7 +103,7 @@ def test_nothing_is_wider_than_the_window(looking: Looking, width: int) -> None:
         ("/lanes", "lanes", "aws.us-east-1"),
         ("/lifecycles/vm", "states", "Suspending"),
         ("/create", "file", ""),
-        ("/r/shop/web", "standing", "aws.us-east-1"),
+        (f"/r{web}", "standing", "aws.us-east-1"),
     ):
         looking.go(where)
         looking.sees(name, text)

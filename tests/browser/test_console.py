@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.looking import Looking
 from tests.dev.trial import Trial
+from tests.tiers import first_fast
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +93,7 @@ def test_it_is_used_by_keyboard_alone(looking: Looking) -> None:
     expect(looking.the("tree-filter")).to_be_focused()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", first_fast([390, 1280]))
 def test_nothing_is_wider_than_the_window(looking: Looking, web: str, width: int) -> None:
     looking.page.set_viewport_size({"width": width, "height": 800})
     for where, name, text in (

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from stead.cli.main import app
 from tests.tiers import first_fast
 
 
@@ -77,8 +79,8 @@ def test_a_setting_without_a_value_is_not_repeated() -> None:
 )
 def test_settings_come_from_a_file(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "settings.yaml").write_text(text)
-    said = stead(*AGENT, *STACK, "--settings", str(tmp_path / "settings.yaml"))
-    assert said.returncode == 2
+    said = CliRunner().invoke(app, [*AGENT, *STACK, "--settings", str(tmp_path / "settings.yaml")])
+    assert said.exit_code == 2
     assert says in said.stderr
     assert "hunter2" not in said.stderr
 

@@ -161,7 +161,6 @@ class TestConformance(EdgeConformance):
 
 
 @brief(
-    "test_a_service_is_updated_and_restored",
     "test_a_job_that_fails_says_why_and_is_not_run_again",
     "test_what_cannot_be_is_refused",
 )

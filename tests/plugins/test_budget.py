@@ -52,7 +52,9 @@ def busy(seconds: float) -> str:
     return f"subprocess.run([sys.executable, '-c', BUSY.format({seconds})], check=True)"
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "workers"])
+@pytest.mark.parametrize(
+    "options", [pytest.param(("-n", "2"), id="workers"), pytest.param((), id="one process", marks=pytest.mark.long)]
+)
 def test_run_with_expensive_test_fails_and_names_it(tmp_path: Path, options: tuple[str, ...]) -> None:
     tests = f"def test_cheap(): pass\ndef test_busy(): {busy(0.4)}\ndef test_excepted(): {busy(0.4)}\n"
     code, out = run(tmp_path, tests, *options)
@@ -81,7 +83,9 @@ def test_setup_of_shared_fixture_is_charged_to_fixture(tmp_path: Path) -> None:
     assert "test_first:" not in out
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["one process", "workers"])
+@pytest.mark.parametrize(
+    "options", [pytest.param(("-n", "1"), id="workers"), pytest.param((), id="one process", marks=pytest.mark.long)]
+)
 def test_run_that_leaves_process_behind_fails_and_names_it(tmp_path: Path, options: tuple[str, ...]) -> None:
     tests = "LEFT = []\ndef test_leaves(): LEFT.append(subprocess.Popen(['sleep', '7.25']))\n"
     code, out = run(tmp_path, tests, *options)

@@ -12,6 +12,7 @@ import pytest
 from tests.dev.trial import Trial, trial
 from tests.terminal.progress import PROGRESS
 from tests.terminal.pseudo import PseudoTerminal, pseudo_terminal, with_stead
+from tests.tiers import first_fast
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +44,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", first_fast(FAMILIES, 2))
 def test_commands_of_family_draw_progress_and_end_well(terminal: PseudoTerminal, family: str) -> None:
     for command in FAMILIES[family]:
         typed = terminal.type(command)

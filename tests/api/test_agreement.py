@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from itertools import cycle
 from typing import Any
 
 import httpx
@@ -98,6 +99,19 @@ def resource_faults(said: dict[str, Any]) -> Iterator[str]:
     if MOVING & set(members) and said["operation"] is None:
         yield f"no operation, and members {dict(members)}"
     yield from word_faults(said, members)
+
+
+ACTIONS = (
+    ("suspend", ""),
+    ("resume", ""),
+    ("reboot", "/back/1"),
+    ("scale-out", "/front"),
+    ("scale-in", "/front"),
+    ("suspend", "/back"),
+    ("resume", "/back"),
+    ("reboot", ""),
+)
+"""What is done with an infrastructure, or with something in it, while others read; each share begins elsewhere."""
 
 
 class Reader:
@@ -222,22 +236,14 @@ def carried(
 def agree(cell: Cell, web: httpx.Client, ns: str, share: tuple[str, ...], many: int) -> None:
     group(cell, web, ns, "web", front=3, back=2)
     path, read = f"/{ns}/web", [reader for reader in readers(ns, "web", "front") if reader.name in share]
-    many //= len(SHARES)
+    first = SHARES.index(share) * len(ACTIONS) // len(SHARES)
     answers = Answers(cell, read)
     stale: list[str] = []
     with answers.clients():
-        while answers.count < many and not answers.wrong and not stale:
-            for action, on in (
-                ("suspend", ""),
-                ("resume", ""),
-                ("reboot", f"{path}/back/1"),
-                ("scale-out", f"{path}/front"),
-                ("scale-in", f"{path}/front"),
-                ("suspend", f"{path}/back"),
-                ("resume", f"{path}/back"),
-                ("reboot", ""),
-            ):
-                stale += carried(cell, web, path, read, action, on, answers.more)
+        for action, below in cycle(ACTIONS[first:] + ACTIONS[:first]):
+            if answers.count >= many // len(SHARES) or answers.wrong or stale:
+                break
+            stale += carried(cell, web, path, read, action, path + below, answers.more)
     assert not answers.wrong, Counter(answers.wrong).most_common(5)
     assert not stale, stale[:5]
 

@@ -85,7 +85,7 @@ def test_settings_come_from_a_file(tmp_path: Path, text: str, says: str) -> None
     assert "hunter2" not in said.stderr
 
 
-@pytest.mark.parametrize("command", first_fast(["server", "controller"]))
+@pytest.mark.parametrize("command", first_fast(["controller", "server"]))
 @pytest.mark.parametrize(
     "dsn", first_fast(["postgresql://u:hunter2hunter2@h/db", "postgresql://h/db?password=hunter2hunter2"])
 )

@@ -274,7 +274,7 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
     )
 
 
-@settings(max_examples=100 if is_full() else 10)
+@settings(max_examples=100 if is_full() else 5)
 @given(lifecycles())
 def test_any_lifecycle_comes_back_equal_and_fits_the_schema(lifecycle: Lifecycle) -> None:
     text = dump(lifecycle)

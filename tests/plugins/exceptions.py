@@ -23,6 +23,8 @@ EXCEPTIONS: dict[str, str] = {
     "tests/cli/test_mci.py::test_an_infrastructure": "every command of an infrastructure, from its file to its end",
     "tests/drivers/test_podman.py::Test": "starts, stops and replaces real containers",
     "tests/drivers/test_lxd.py::TestThroughEveryLayer": "starts and stops a real container, through all parts",
+    "tests/leases/test_bookings.py::test_of_many": "a hundred bookings at once",
+    "tests/access/test_compound_properties.py::": "a hundred combinations of policies, each with all requests",
     "tests/leases/test_lives.py::test_a_lease": "waits for the clock of leases, whose step is seconds",
     "tests/tools/test_docs.py::": "the first of its tests makes all pages",
     "tests/telemetry/test_deploy.py::test_the_alerts": "promtool plays every alert through",

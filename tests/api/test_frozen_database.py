@@ -19,7 +19,7 @@ from typing import Self
 import httpx
 import pytest
 
-from stead.dev.children import children
+from stead.dev.children import children, status, wait_until
 from stead.dev.engines import Postgres, unprivileged_user
 from stead.store import connections
 from tests.api.cell import Cell, http
@@ -50,14 +50,22 @@ def cell(postgres: Postgres, request: pytest.FixtureRequest, monkeypatch: pytest
 @contextmanager
 def frozen(postgres: Postgres) -> Iterator[None]:
     """No process of the server runs, as on a machine whose storage hangs."""
-    pids = [postgres.pid, *children(postgres.pid)]
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    stopped: list[int] = []
     try:
+        stop(postgres.pid, stopped)  # first, so that no process comes to be in between
+        for pid in children(postgres.pid):
+            stop(pid, stopped)
         yield
     finally:
-        for pid in pids:
+        for pid in stopped:
             os.kill(pid, signal.SIGCONT)
+
+
+def stop(pid: int, stopped: list[int]) -> None:
+    """Returns when it has stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    stopped.append(pid)
+    wait_until(lambda: status(Path(f"/proc/{pid}"))["State"].startswith("T"), f"process {pid} to stop")
 
 
 class Slow:

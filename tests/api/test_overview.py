@@ -29,6 +29,13 @@ def cell(databases: Databases) -> Iterator[Cell]:
 
 
 @pytest.fixture
+def empty(databases: Databases) -> Iterator[Cell]:
+    """One in which no other test makes anything."""
+    with databases.migrated() as dsn, Cell(dsn) as cell:
+        yield cell
+
+
+@pytest.fixture
 def web(cell: Cell) -> Iterator[httpx.Client]:
     with http(cell) as client:
         yield client
@@ -38,14 +45,20 @@ def counts(said: dict[str, Any], kind: str) -> dict[str, int]:
     return {one["state"]: one["members"] for one in said["counts"] if one["kind"] == kind}
 
 
-def test_an_empty_cell_has_nothing_in_it(web: httpx.Client) -> None:
-    said = web.get("/v1/overview").json()
+def test_an_empty_cell_has_nothing_in_it(empty: Cell) -> None:
+    with http(empty) as web:
+        said = web.get("/v1/overview").json()
     assert (said["counts"], said["trouble"], said["under_way"], said["waiting"]) == ([], [], 0, 0)
     assert said["classes"] == {"settled": 0, "moving": 0, "final": 0}
     assert len(said["moves"]) == 60
 
 
-def test_namespaces_are_summed_and_trouble_is_named_with_its_reason(cell: Cell, web: httpx.Client) -> None:
+def test_namespaces_are_summed_and_trouble_is_named_with_its_reason(empty: Cell) -> None:
+    with http(empty) as web:
+        sums_and_trouble(empty, web)
+
+
+def sums_and_trouble(cell: Cell, web: httpx.Client) -> None:
     for ns in ("a", "a-b", "a.c", "b"):  # two of them sort between a and what is below it
         running(cell, web, f"/{ns}/m/g/1")
     make(web, "/b/m/g/2")
@@ -103,7 +116,9 @@ def test_what_is_under_way_is_listed_though_many_use_what_they_share(cell: Cell,
     assert id in [op["id"] for op in web.get("/v1/operations", params={"running": True, "limit": 10}).json()["items"]]
 
 
-def test_the_client_sees_it_too(cell: Cell) -> None:
+def test_the_client_sees_it_too(cell: Cell, web: httpx.Client) -> None:
+    running(cell, web, "/seen/m/g/1")
+    cell.numbered()
     with SyncClient(cell.url) as client:
         assert {one.kind for one in client.overview().counts} >= {"vm"}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stead.dev.engines import Postgres
+from tests.backup.s3 import S3
 from tests.docs.blocks import DOCS
 from tests.docs.test_agents_safely import Starting
 
@@ -33,6 +34,9 @@ class Restoring(Starting):
             super().step("nats-server --jetstream --port 4222 --store_dir bus &", ())
             place = f"--database {self.server}/stead_new --nats nats://127.0.0.1:4222 --port 7770"
             super().step(f"stead server --open {place} &", ())
+        if "--copy-to" in command:
+            (self.folder / "elsewhere").mkdir()
+            command = command.replace("/mnt/elsewhere", "elsewhere")
         if command.endswith(f"{SERVER}/stead"):
             command = command.replace(f"{SERVER}/stead", f"{self.server}/{self.name}")
         command = command.replace(SERVER, self.server).replace("db.example", self.env["PGHOST"])
@@ -50,7 +54,10 @@ def terminal(tmp_path: Path, migrated: str, postgres: Postgres) -> Iterator[Rest
     assert migrated.startswith(postgres.dsn().rpartition("/")[0])
     one = Restoring(tmp_path, migrated)
     try:
-        yield one
+        with S3() as s3:
+            s3.client().create_bucket(Bucket="backups.example")
+            one.env |= s3.variables
+            yield one
     finally:
         one.end()
 

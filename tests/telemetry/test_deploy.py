@@ -131,6 +131,16 @@ def test_what_doctor_says_to_do_can_be_done() -> None:
     assert [wrong for command in cut if (wrong := wrong_words(command))] == []
 
 
+def test_what_is_said_of_commands_in_the_program_is_so() -> None:
+    texts = [file.read_text() for file in sorted((ROOT / "src" / "stead").rglob("*.py"))]
+    found = [command for text in texts for command in re.findall(r"`(stead [a-z][^`{]*)`", text)]
+    said = {re.split(r" [A-Z\[<|…]", command)[0] for command in found}
+    assert len(said) > 40
+    short = {command for command in said if command.startswith("stead journal shop")}  # `show` is left out
+    wrong = {command: wrong_words(command.removesuffix(" --help")) for command in said - short}
+    assert {command: why for command, why in wrong.items() if why} == {}
+
+
 def test_a_command_that_there_is_not_is_found() -> None:
     assert wrong_words("stead lane list") == ""
     assert wrong_words("stead lane drop") == "stead lane drop: there is no drop"

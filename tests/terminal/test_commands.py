@@ -37,7 +37,11 @@ FAMILIES = {
         "stead network create shop/networks/aws.us-east-1.main --set cidr=10.1.0.0/16",
         "stead vm create shop/web/front/1 --provider aws --region us-east-1",
     ),
-    "any kind": ("stead resource ask shop/web/front/1 suspend", "stead resource ask shop/web/front/1 resume"),
+    "any kind": (
+        "stead vm create shop/any/front/1 --provider aws --region us-east-1",
+        "stead resource ask shop/any/front/1 suspend",
+        "stead resource ask shop/any/front/1 resume",
+    ),
     "datacenter": ("stead account create acme", "stead account disable acme"),
     "reservation": ("stead lease create lab/monday --from now --to +1h", "stead lease delete lab/monday"),
     "system": ("stead system create shop/site --lane local.one", "stead system delete shop/site"),

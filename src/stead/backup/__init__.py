@@ -2,23 +2,27 @@
 
 from stead.backup.archive import Broken, Manifest, read_manifest, verify
 from stead.backup.clients import ToolFailed, ToolMissing
+from stead.backup.copying import NotCopied, copy
 from stead.backup.raising import NotRaised, raise_incarnation
 from stead.backup.restoring import NotRestored, Restored, restore
-from stead.backup.taking import NotTaken, take
+from stead.backup.taking import NotTaken, record, take
 from stead.store.migrate import CannotMigrate
 
 __all__ = [
     "Broken",
     "CannotMigrate",
     "Manifest",
+    "NotCopied",
     "NotRaised",
     "NotRestored",
     "NotTaken",
     "Restored",
     "ToolFailed",
     "ToolMissing",
+    "copy",
     "raise_incarnation",
     "read_manifest",
+    "record",
     "restore",
     "take",
     "verify",

@@ -1,4 +1,4 @@
-"""Raises the incarnation of a cell whose database went back in time by other means than `stead restore`."""
+"""Raises the incarnation of a cell whose database went back in time by other means than `stead backup restore`."""
 
 from __future__ import annotations
 

@@ -42,13 +42,25 @@ async def take(dsn: str, file: Path, name: str) -> Manifest:
         await connection.close()
 
 
+async def record(dsn: str, backup: Manifest) -> bool:
+    """Have the cell know of a backup, for its metrics. False where its database takes no change, as a standby."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement("record_backup"), backup.at, backup.size, backup.sha256)
+    except (asyncpg.ReadOnlySQLTransactionError, asyncpg.InsufficientPrivilegeError, asyncpg.UndefinedTableError):
+        return False
+    finally:
+        await connection.close()
+    return True
+
+
 async def _described(connection: asyncpg.Connection[asyncpg.Record], name: str) -> Manifest:
     try:
         rows = await connection.fetch(statement("read_founded"))
     except asyncpg.UndefinedTableError:
         raise NotTaken("there is no cell in this database") from None
     if not rows:
-        raise NotTaken("this database was restored by hand and has no cell yet: see `stead restore raise`")
+        raise NotTaken("this database was restored by hand and has no cell yet: see `stead backup raise`")
     found = dict(rows[0])
     return Manifest(stead=__version__, name=name, cell=json.loads(found.pop("cell")), **found)
 

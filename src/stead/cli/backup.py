@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,17 @@ import asyncpg
 import typer
 
 from stead import backup
-from stead.backup import Broken, CannotMigrate, Manifest, NotRaised, NotRestored, NotTaken, ToolFailed, ToolMissing
+from stead.backup import (
+    Broken,
+    CannotMigrate,
+    Manifest,
+    NotCopied,
+    NotRaised,
+    NotRestored,
+    NotTaken,
+    ToolFailed,
+    ToolMissing,
+)
 from stead.cli.comparing import compare
 from stead.cli.listing import printable
 from stead.cli.output import Code, Format, data, fail, line, note
@@ -42,16 +52,34 @@ def create(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to. It is not there yet.", show_default=False)],
     database: Database,
     cell: Cell = "main",
+    copy_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--copy-to",
+            envvar="STEAD_BACKUP_COPY_TO",
+            metavar="FOLDER|S3",
+            help="Where a copy goes: a folder, or s3://BUCKET/FOLDER; repeatable.",
+        ),
+    ] = None,
     output: OneOutput = Format.TABLE,
 ) -> None:
     """Back the cell up into one file, while it runs. Nobody waits for it.
 
     All that was accepted before the command began is in it. The file is for its owner alone: it has everything that
     the database has. What the bus carries is not needed, and neither is what agents know.
+
+    When the file and all copies are there, the cell notes the backup: its age is the metric
+    `stead_backup_age_seconds`. Credentials and endpoint of S3 come from the environment, as for AWS's own programs.
     """
     if file.exists():
         fail(f"{file} is there already", Code.REFUSED)
-    _show(_done(backup.take(unlocked(context, database), file, cell)), file, output)
+    dsn = unlocked(context, database)
+    taken = _done(backup.take(dsn, file, cell))
+    copies = [_copied(file, to) for to in copy_to or ()]
+    recorded = _done(backup.record(dsn, taken))
+    _show(taken, file, output, copies)
+    if not recorded:
+        note("the cell does not know of this backup: its database takes no change, or its schema is older than this")
 
 
 @app.command(short_help="Whether a backup is whole.", epilog="Example: stead backup verify monday.stead")
@@ -166,6 +194,13 @@ def release(
         line(f"orders waiting for the release: {hold.orders}")
 
 
+def _copied(file: Path, to: str) -> str:
+    try:
+        return asyncio.run(backup.copy(file, to))
+    except NotCopied as error:
+        fail(f"the backup is in {file}, and not everywhere: {error}")
+
+
 def _absolute(path: str) -> str:
     return path if path.startswith("/") else f"/{path}"
 
@@ -190,11 +225,13 @@ def _holds(of: Manifest) -> str:
     return f"{of.resources:,} resources, {of.operations:,} operations under way{waiting}"
 
 
-def _show(of: Manifest, file: Path, output: Format) -> None:
+def _show(of: Manifest, file: Path, output: Format, copies: Sequence[str] = ()) -> None:
     if output is not Format.TABLE:
-        data({"file": str(file), **plain(of)}, output)
+        data({"file": str(file), "copies": list(copies), **plain(of)}, output)
         return
     line(f"file         {file}, {file.stat().st_size / 1e6:,.1f} MB")
+    for copy in copies:
+        line(f"copy         {printable(copy)}")
     line(f"cell         {printable(of.name)}, from the database {printable(of.database)}")
     line(f"as of        {clock(of.at)}, position {of.position} of the journal")
     line(f"holds        {_holds(of)}")

@@ -92,6 +92,7 @@ def _show(read: Mapping[str, Any]) -> None:
     metrics.TIMERS_LATE.set(max(0.0, read["late"] or 0.0))
     metrics.EPOCH.set(read["bus_epoch"])
     metrics.INCARNATION.set(read["incarnation"])
+    metrics.BACKUP_AGE.set(max(0.0, read["unsaved"] or 0.0))
     metrics.AGENTS.labels("there").set(read["there"])
     metrics.AGENTS.labels("away").set(read["away"])
     metrics.UNSERVED.set(read["unserved"])

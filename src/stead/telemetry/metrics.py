@@ -138,11 +138,14 @@ INCARNATION = _gauge("cell_incarnation", "How often the database went back in ti
 AGENTS = _gauge("agents", "Agents heard of in the last 30 seconds (there), or only before (away).", "state")
 CLOCK_OFFSET = _gauge("clock_offset_seconds", "By how much the clock of this process is ahead of the database's.")
 SKEW = _gauge("agents_clock_skew_seconds", "How far off the worst clock of an agent was, in the last two minutes.")
+BACKUP_AGE = _gauge(
+    "backup_age_seconds", "Age of the newest backup of `stead backup create`, or of the journal where there is none."
+)
 UNSERVED = _gauge("lanes_unserved", "Lanes with orders that no agent who is there serves.")
 
 CELL = (
     *(OPERATIONS, OPERATION_AGE, QUEUED, WAITING, WAITING_AGE, UNTAKEN, UNTAKEN_AGE),
-    *(UNNUMBERED_AGE, POSITION, TIMERS_LATE, EPOCH, INCARNATION, UNSERVED),
+    *(UNNUMBERED_AGE, POSITION, TIMERS_LATE, EPOCH, INCARNATION, BACKUP_AGE, UNSERVED),
 )
 
 OF_CELL = (*CELL, DATABASE, READING, AGENTS)

@@ -14,5 +14,7 @@ SELECT c.last_position, c.bus_epoch, c.incarnation,
        (SELECT count(*) FROM agents WHERE last_seen <= now() - make_interval(secs => $2)) AS away,
        (SELECT count(*) FROM (SELECT DISTINCT lane FROM (SELECT lane FROM orders LIMIT $1) few
                               EXCEPT SELECT unnest(lanes) FROM agents
-                                      WHERE last_seen > now() - make_interval(secs => $2)) nobody) AS unserved
+                                      WHERE last_seen > now() - make_interval(secs => $2)) nobody) AS unserved,
+       (SELECT extract(epoch FROM clock_timestamp() - coalesce((SELECT max(at) FROM backups),
+                                                               (SELECT at FROM journal ORDER BY id LIMIT 1)))::float8) AS unsaved
   FROM cell c

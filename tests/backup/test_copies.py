@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from stead import backup
-from stead.backup import NotCopied
+from stead.backup import CopyFailed
 from stead.store import Store
 from stead.telemetry import metrics
 from tests.backup.s3 import S3
@@ -84,7 +84,7 @@ async def test_nothing_is_replaced(file: Path, tmp_path: Path, at_s3: S3) -> Non
     folder.mkdir()
     for to in (str(folder), f"s3://{BUCKET}/once"):
         await backup.copy(file, to)
-        with pytest.raises(NotCopied, match="is there already"):
+        with pytest.raises(CopyFailed, match="is there already"):
             await backup.copy(file, to)
     shorter = file.with_name("monday.st")
     shorter.write_bytes(b"another file begins with its name")
@@ -100,7 +100,7 @@ async def test_nothing_is_replaced(file: Path, tmp_path: Path, at_s3: S3) -> Non
     ],
 )
 async def test_why_there_is_no_copy_is_told(file: Path, at_s3: S3, to: str, says: str) -> None:
-    with pytest.raises(NotCopied, match=says):
+    with pytest.raises(CopyFailed, match=says):
         await backup.copy(file, to)
 
 

@@ -67,12 +67,20 @@ class WithProvider(Beside):
         """What a page says of a place is done at the place that there is. An agent is waited for."""
         if command.startswith(FROM_ELSEWHERE):
             return list(output)
-        for said, there in self.places.items():
-            command = command.replace(said, there)
+        command = self._replaced(command)
         shown = super().step(command, output)
         if agent := AGENT.search(command):
             self._wait_for(agent[1])
         return shown
+
+    def placed(self, text: str) -> str:
+        """A file of the page with what it names at the place that there is."""
+        return super().placed(self._replaced(text))
+
+    def _replaced(self, text: str) -> str:
+        for said, there in self.places.items():
+            text = text.replace(said, there)
+        return text
 
     def leave_shell(self) -> None:
         """The next command is typed in a new one; what was left running in this one is told to end."""

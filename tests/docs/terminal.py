@@ -152,12 +152,16 @@ class Terminal:
                             self._do(step, expected.get(step.command), later=step.command.startswith(follows))
                             typed.add(step.command)
                 case _ if named := FILE.match(text):
-                    (self.folder / named[1]).write_text(self.said.as_is(text) + "\n", encoding="utf-8")
+                    (self.folder / named[1]).write_text(self.placed(text) + "\n", encoding="utf-8")
                 case "python":
                     self._run_program(self.said.as_is(text))
                 case "text":
                     self.elsewhere(text.splitlines())
         assert {*expected} <= typed, "the page has no such commands"
+
+    def placed(self, text: str) -> str:
+        """A file of the page with the names that hold here."""
+        return self.said.as_is(text)
 
     def _run_program(self, program: str) -> None:
         command = [sys.executable, "-c", program]

@@ -12,7 +12,8 @@ import pytest
 
 from stead.dev.children import children, free_port
 from stead.drivers.process import user_ids
-from tests.docs.blocks import DOCS
+from tests.docs.blocks import ROOT
+from tests.docs.driver_parts import BEGIN, PAGE, follow
 from tests.docs.providers import Relay, WithProvider, lacking, need
 from tests.drivers import libvirt_server, lxd_server
 from tests.drivers.lxd_server import Lxd
@@ -20,17 +21,6 @@ from tests.drivers.process_world import ProcessWorld
 from tests.drivers.test_podman import Podman
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
-
-PAGE = DOCS / "drivers.md"
-BEGIN = "Try one"
-"""Where every part begins."""
-
-
-def part(heading: str) -> str:
-    """What stands below a heading of the page."""
-    found = re.search(rf"(?s)\n## {heading}\n(.*?)(?=\n## |\Z)", PAGE.read_text(encoding="utf-8"))
-    assert found is not None
-    return found[1]
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +39,11 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WithProvider]
         one.end()
 
 
-def follow(terminal: WithProvider, heading: str) -> None:
-    """Type a part of the page, in a shell of its own."""
-    terminal.leave_shell()
-    page = terminal.folder / "part.md"
-    page.write_text(part(BEGIN) + part(heading), encoding="utf-8")
-    terminal.follow(page)
-
-
 def test_the_parts_of_the_page_are_all_typed() -> None:
     headings = re.findall(r"(?m)^## (.*)$", PAGE.read_text(encoding="utf-8"))
-    typed = re.findall(r'follow\(terminal, "(.*)"\)', Path(__file__).read_text(encoding="utf-8"))
-    assert sorted(headings) == sorted([BEGIN, "OpenStack", *typed])
+    tests = [Path(__file__), ROOT / "tests/heavy/test_openstack_page.py"]
+    typed = re.findall(r'follow\(terminal, "(.*)"\)', "".join(file.read_text(encoding="utf-8") for file in tests))
+    assert sorted(headings) == sorted([BEGIN, *typed])
 
 
 @pytest.fixture

@@ -12,10 +12,13 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import pytest
 
 from stead.dev.children import children
 from stead.dev.engines import nats_binary
@@ -64,6 +67,16 @@ cp "$5" /opt/stead/bin/nats-server
 """An interpreter that services can read, with what this one has."""
 
 
+@contextmanager
+def booted(folder: Path) -> Iterator[Machine]:
+    """A machine; where there can be none, the test is skipped."""
+    if why := missing():
+        pytest.skip(why)
+    folder.mkdir()
+    with Machine(folder) as one:
+        yield one
+
+
 def missing() -> str:
     """Why there can be no such machine here; nothing where there can."""
     if os.geteuid() != 0:
@@ -103,9 +116,13 @@ class Machine:
     def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         """A command on it."""
         told = [f"{name}={value}" for name, value in env.items()]
+        inside = [*self.entering(), "env", *told, *words]
+        return subprocess.run(inside, capture_output=True, text=True, check=False, timeout=180)
+
+    def entering(self) -> list[str]:
+        """The words before a command that is to run on it."""
         init = next(iter(children(self.process.pid)), self.process.pid)
-        inside = ["nsenter", "--target", str(init), "--all", "--root", "--wd", "env", *told, *words]
-        return subprocess.run(inside, capture_output=True, text=True, check=False, timeout=120)
+        return ["nsenter", "--target", str(init), "--all", "--root", "--wd"]
 
     def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
         """Wait for it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.install.machine import STEAD, Machine, missing
+from tests.install.machine import STEAD, Machine, booted
 
 DATABASE = "postgresql://stead@/stead?host=/run/stead-postgres"
 AGENT = "local=--lane local.one --driver process --set root=/var/lib/stead/agents/local/services"
@@ -16,11 +16,7 @@ SERVICES = ("stead-postgres", "stead-nats", "stead-server", "stead-agent@local")
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
-    if why := missing():
-        pytest.skip(why)
-    folder = tmp_path / "machine"
-    folder.mkdir()
-    with Machine(folder) as one:
+    with booted(tmp_path / "machine") as one:
         yield one
 
 
@@ -29,6 +25,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 def test_one_command_installs_a_cell(machine: Machine) -> None:
     done = machine.run(STEAD, "install", "--agent", AGENT)
     assert done.returncode == 0, done.stderr + done.stdout
+    assert f"runuser -u stead -- {STEAD} token create root" in done.stderr
     made = machine.run("runuser", "-u", "stead", "--", STEAD, "token", "create", "root", "--role", "admin")
     assert made.returncode != 0  # not without the database or a token
     direct = ("--direct", "--database", DATABASE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +25,7 @@ from stead.drivers.base import TryAgain
 from stead.drivers.ec2.errors import meaning
 from tests.drivers.cloud import SimCloud, SimWorld
 from tests.integration.whole import PATH, agent, ask, controller, settled, until
+from tests.skew.wrong_clock import build
 from tests.telemetry.house import LANE, Stead
 
 HOUR = 3600
@@ -60,14 +60,10 @@ async def test_timers_and_sessions_are_set_by_the_clock_of_the_database(
 @pytest.fixture(scope="module")
 def wrong_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library with which a process has the time that CLOCK_OFFSET says."""
-    compiler = shutil.which("gcc")
-    if compiler is None:
+    if shutil.which("gcc") is None:
         assert not os.environ.get("CI"), "gcc is missing: .ci/run installs it"
         pytest.skip("gcc is not installed: without it no process can be given a wrong clock")
-    library = tmp_path_factory.mktemp("clock") / "clock.so"
-    source = Path(__file__).with_name("clock.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
-    return library
+    return build(tmp_path_factory.mktemp("clock"))
 
 
 @contextmanager

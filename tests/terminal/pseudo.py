@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,12 +87,22 @@ class Typed:
 class PseudoTerminal:
     """An interactive shell in a pseudo-terminal. Each command begins on an empty screen."""
 
-    def __init__(self, folder: Path, env: Mapping[str, str], columns: int = 160, rows: int = 50) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        env: Mapping[str, str],
+        columns: int = 160,
+        rows: int = 50,
+        *,
+        before: Sequence[str] = (),
+    ) -> None:
+        """`before` has the words of a command that starts the shell somewhere else."""
         self._size = (columns, rows)
         kept = {name: value for name, value in env.items() if name not in NOT_PASSED_ON}
+        command = [*before, "bash", "--norc", "--noprofile", "--noediting", "-i"]
         self._child: pexpect.spawn[bytes] = pexpect.spawn(
-            "bash",
-            ["--norc", "--noprofile", "--noediting", "-i"],
+            command[0],
+            command[1:],
             cwd=str(folder),
             env={**kept, **SHELL},
             dimensions=(rows, columns),

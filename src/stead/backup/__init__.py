@@ -2,7 +2,7 @@
 
 from stead.backup.archive import Broken, Manifest, read_manifest, verify
 from stead.backup.clients import ToolFailed, ToolMissing
-from stead.backup.copying import NotCopied, copy
+from stead.backup.copies import CopyFailed, copy
 from stead.backup.raising import NotRaised, raise_incarnation
 from stead.backup.restoring import NotRestored, Restored, restore
 from stead.backup.taking import NotTaken, record, take
@@ -11,8 +11,8 @@ from stead.store.migrate import CannotMigrate
 __all__ = [
     "Broken",
     "CannotMigrate",
+    "CopyFailed",
     "Manifest",
-    "NotCopied",
     "NotRaised",
     "NotRestored",
     "NotTaken",

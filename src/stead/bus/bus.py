@@ -97,6 +97,7 @@ class Bus:
         where = inbox(agent) if agent is not None else "_INBOX"
         self._link = Link(url, name, ping_interval=ping_interval, inbox=where, options=options)
         self.max_message = self._link.max_message
+        self.certificate_expiry = self._link.certificate_expiry
         replies = Replies(self._link)
         self._publisher = Publisher(replies)
         self._takes = Asker[Take, TakeReply](self._link, replies, TakeReply)

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 import secrets
+import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -149,6 +150,15 @@ class Link:
     def max_message(self) -> int:
         """Bytes that a message has at most, as the server says."""
         return self.client().max_payload
+
+    def certificate_expiry(self) -> datetime | None:
+        """When the certificate of the server expires; None without TLS."""
+        if self._client is None or not self._client.is_connected:
+            return None
+        writer: Any = getattr(self._client._transport, "_io_writer", None)  # the library does not tell it
+        secured = writer.get_extra_info("ssl_object") if writer is not None else None
+        shown = secured.getpeercert() if secured is not None else None
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(shown["notAfter"]), UTC) if shown else None
 
     async def wait(self, timeout: float | None = None) -> None:
         """Until there is a connection."""

@@ -14,8 +14,8 @@ from stead import backup
 from stead.backup import (
     Broken,
     CannotMigrate,
+    CopyFailed,
     Manifest,
-    NotCopied,
     NotRaised,
     NotRestored,
     NotTaken,
@@ -197,7 +197,7 @@ def release(
 def _copied(file: Path, to: str) -> str:
     try:
         return asyncio.run(backup.copy(file, to))
-    except NotCopied as error:
+    except CopyFailed as error:
         fail(f"the backup is in {file}, and not everywhere: {error}")
 
 

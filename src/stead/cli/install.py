@@ -11,7 +11,7 @@ import typer
 
 from stead.cli.output import Code, fail, line, note
 from stead.install import Failed, Wanted, apply, plan, remove
-from stead.install.plan import SOCKET, CannotPlan
+from stead.install.plan import SOCKET, CannotPlan, program
 
 
 def install(
@@ -72,13 +72,9 @@ def install(
     elif not take_back and root == Path("/"):
         note(
             "\nThe first token, which is shown once:\n"
-            f"  runuser -u stead -- {_stead()} token create root --role admin --direct "
+            f"  runuser -u stead -- {program('stead')} token create root --role admin --direct "
             f"--database '{database or SOCKET}'"
         )
-
-
-def _stead() -> str:
-    return shutil.which("stead") or "stead"
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from stead.cli.output import Code, fail, line, note, table
-from stead.pki import certificates, founding
+from stead.pki import certificates, founding, renewal
 from stead.pki.files import Exists
 from stead.pki.identity import DESCRIPTION, Identity, NoIdentity
 
@@ -67,13 +68,43 @@ def server_cert(
     line(str(key))
 
 
+@app.command(short_help="Renew certificates.", epilog="Example: stead pki renew pki")
+def renew(
+    folder: Folder,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also certificates with more than half of their lifetime left.")
+    ] = False,
+) -> None:
+    """Renew the certificates below a folder that have less than half of their lifetime left.
+
+    Each is written to its own file and keeps its key. The command needs the key in the folder `root`. Agents renew
+    their identity themselves. The authority is valid for ten years and is not renewed.
+    """
+    try:
+        renewed = list(renewal.renew(folder, everything=everything))
+    except (OSError, ValueError, NoIdentity) as error:
+        fail(str(error), Code.USAGE)
+    if not renewed:
+        note("nothing to do: every certificate has more than half of its lifetime left")
+        return
+    table(
+        ("CERTIFICATE", "OF", "UNTIL"), [(str(r.path.relative_to(folder)), r.name, _time(r.until)) for r in renewed]
+    )
+    note("Copy each to the machine that uses it. Servers and controllers reload theirs without a restart;")
+    note("NATS reloads on a signal, in its folder: nats-server --signal reload=nats.pid")
+
+
 @app.command(short_help="What is there, and until when.", epilog="Example: stead pki show pki")
 def show(folder: Folder) -> None:
     """Every certificate and identity below a folder, and until when each holds."""
     if not folder.is_dir():
         fail(f"there is no folder {folder}", Code.NOT_FOUND)
     rows = [
-        (str(path.relative_to(folder)), certificates.named(text := path.read_text()), _until(text))
+        (
+            str(path.relative_to(folder)),
+            certificates.named(text := path.read_text()),
+            _time(certificates.expires(text)),
+        )
         for path in founding.certificates_in(folder)
     ]
     table(("CERTIFICATE", "OF", "UNTIL"), rows)
@@ -83,9 +114,8 @@ def show(folder: Folder) -> None:
             _, until = about.window()
         except (NoIdentity, ValueError) as error:
             fail(str(error))
-        ends = until.strftime("%Y-%m-%dT%H:%M:%SZ")
-        line(f"{path.parent.relative_to(folder)}: the {about.description.role} {about.name}, until {ends}")
+        line(f"{path.parent.relative_to(folder)}: the {about.description.role} {about.name}, until {_time(until)}")
 
 
-def _until(text: str) -> str:
-    return certificates.expires(text).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -169,7 +169,7 @@ class Doctor:
             return [warn("identities", "the bus lets everybody in, and agents are not known", do)]
         left = self.expires() - self.store.clock.now()
         says = f"what the server shows the bus holds for {left.days} days"
-        do = "stead pki show FOLDER says which part of it ends; make that anew"
+        do = "renew it where the folder of the authority is: stead pki renew FOLDER"
         if left < timedelta(days=1):
             return [bad("identity", says, do)]
         return [ok("identity", says) if left > SOON else warn("identity", says, do)]

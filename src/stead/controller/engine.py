@@ -140,7 +140,7 @@ async def _ground(
             where = own.description
             bus = Bus(where.bus, where.cell, name=name, options=own.options, replicas=place.replicas)
         async with bus:
-            with watched(store, bus):
+            with watched(store, bus, own):
                 with suppress(Unavailable):  # it goes on trying
                     await bus.connect(2)
                 yield store, bus, identities

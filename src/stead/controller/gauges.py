@@ -95,4 +95,5 @@ def _show(read: Mapping[str, Any]) -> None:
     metrics.BACKUP_AGE.set(max(0.0, read["unsaved"] or 0.0))
     metrics.AGENTS.labels("there").set(read["there"])
     metrics.AGENTS.labels("away").set(read["away"])
+    metrics.EXPIRING.set(read["expiring"])
     metrics.UNSERVED.set(read["unserved"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import socket
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,10 @@ from pathlib import Path
 from stead.install.plan import ETC, PRIVATE, STATE, SYSUSERS, UNITS, File, Plan
 
 OWNER = "stead"
+PATIENCE = 120.0
+"""Seconds that all units have to come up."""
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Where a server that listens on every address is found on its own machine."""
 
 
 class Failed(Exception):
@@ -28,6 +34,8 @@ class Action:
     command: Sequence[str] = ()
     gone: str = ""
     """A file or folder to be removed."""
+    awaited: Plan | None = None
+    """What is to come up."""
 
 
 def apply(plan: Plan, *, dry: bool = False) -> Iterator[Action]:
@@ -48,6 +56,7 @@ def apply(plan: Plan, *, dry: bool = False) -> Iterator[Action]:
         yield _done(root, Action("have systemd read the units", command=("systemctl", "daemon-reload")), dry)
         yield _done(root, Action("start them at boot", command=("systemctl", "enable", *plan.units)), dry)
         yield _done(root, Action("start them now", command=("systemctl", "restart", *plan.units)), dry)
+        yield _done(root, Action("wait until the server listens and all of them run", awaited=plan), dry)
 
 
 def remove(root: Path, *, data: bool = False, dry: bool = False) -> Iterator[Action]:
@@ -66,11 +75,36 @@ def remove(root: Path, *, data: bool = False, dry: bool = False) -> Iterator[Act
 
 
 def _all_run(units: Sequence[str]) -> bool:
-    """Whether nothing was left undone by whoever was here before."""
-    return all(
-        subprocess.run(["systemctl", "--quiet", asked, *units], check=False, capture_output=True).returncode == 0
-        for asked in ("is-enabled", "is-active")
-    )
+    """Whether all units run, and will after a boot."""
+    return _is("enabled", *units) and _is("active", *units)
+
+
+def _is(state: str, *units: str) -> bool:
+    asked = ["systemctl", "--quiet", f"is-{state}", *units]
+    return subprocess.run(asked, check=False, capture_output=True).returncode == 0
+
+
+def _wait_for(plan: Plan) -> None:
+    """Return when the server listens and all units run."""
+    wanted = plan.wanted
+    end = time.monotonic() + PATIENCE
+    while not (_listens(wanted.host, wanted.port) and _is("active", *plan.units)):
+        if time.monotonic() > end:
+            down = [unit for unit in plan.units if not _is("active", unit)]
+            what = (
+                f"{', '.join(down)} did not come up" if down else f"the server does not listen on port {wanted.port}"
+            )
+            unit = down[0] if down else "stead-server.service"
+            raise Failed(f"{what} within {PATIENCE:.0f} s; for the reason: journalctl --unit {unit}")
+        time.sleep(0.2)
+
+
+def _listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((EVERYWHERE.get(host, host), port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _at(root: Path, path: str) -> Path:
@@ -91,6 +125,8 @@ def _done(root: Path, action: Action, dry: bool) -> Action:
         elif action.gone:
             path = _at(root, action.gone)
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+        elif action.awaited is not None:
+            _wait_for(action.awaited)
         else:
             subprocess.run(action.command, check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:

@@ -76,8 +76,8 @@ def plan(wanted: Wanted) -> Plan:
     places = {
         "etc": ETC,
         "state": STATE,
-        "stead": _program("stead"),
-        "nats": _program("nats-server"),
+        "stead": program("stead"),
+        "nats": program("nats-server"),
         "postgres": _postgres() if own else "",
         "host": wanted.host,
         "port": wanted.port,
@@ -124,7 +124,7 @@ def _password(root: Path) -> str:
     return found[1] if found else secrets.token_urlsafe(24)
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     """Where a program is: beside the interpreter, or on the path."""
     beside = Path(sys.executable).parent / name
     path = str(beside) if os.access(beside, os.X_OK) else shutil.which(name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID as Use
@@ -85,11 +86,11 @@ def issuer(above: Signer, name: str, days: float) -> Signer:
     return Signer(made.sign(above.key, hashes.SHA256()), key)
 
 
-def server(above: Signer, hosts: Sequence[str], days: float) -> tuple[str, str]:
+def server(above: Signer, hosts: Sequence[str], days: float, now: float | None = None) -> tuple[str, str]:
     """The certificate of a server under these names and addresses, and its key."""
     key = new_key()
     made = (
-        _begin(_name(hosts[0]), above.certificate.subject, key.public_key(), timedelta(days=days))
+        _begin(_name(hosts[0]), above.certificate.subject, key.public_key(), timedelta(days=days), now)
         .add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
         .add_extension(_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([Use.SERVER_AUTH]), critical=False)
@@ -127,6 +128,42 @@ def requested(text: str) -> ec.EllipticCurvePublicKey:
     except Exception as error:  # the library has many of them, and what is sent may be anything
         raise ValueError(f"this is not a request for a certificate: {error}") from error
     return public
+
+
+def renewed(above: Signer, text: str) -> str:
+    """Renew the first certificate in a text for the same lifetime; name, key and purpose stay."""
+    old = x509.load_pem_x509_certificate(text.encode())
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(old.subject)
+        .issuer_name(above.certificate.subject)
+        .public_key(old.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - SKEW)
+        .not_valid_after(now + (old.not_valid_after_utc - old.not_valid_before_utc) - SKEW)
+    )
+    for extension in old.extensions:
+        made = made.add_extension(extension.value, critical=extension.critical)
+    return text_of(made.sign(above.key, hashes.SHA256()))
+
+
+def is_of(above: Signer, text: str) -> bool:
+    """Whether a signer has signed the first certificate in a text."""
+    try:
+        x509.load_pem_x509_certificate(text.encode()).verify_directly_issued_by(above.certificate)
+    except (InvalidSignature, TypeError, ValueError):
+        return False
+    return True
+
+
+def is_due(text: str) -> bool:
+    """Whether a certificate in a text has less than half of its lifetime left."""
+    now = datetime.now(UTC)
+    found = x509.load_pem_x509_certificates(text.encode())
+    return any(
+        now > one.not_valid_before_utc + (one.not_valid_after_utc - one.not_valid_before_utc) / 2 for one in found
+    )
 
 
 def expires(text: str) -> datetime:

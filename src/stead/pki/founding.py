@@ -34,6 +34,7 @@ SETTINGS = """\
 listen: "{listen}"
 server_name: "{cell}-bus-1"
 max_control_line: {line}
+pid_file: "nats.pid"
 
 tls {{
   cert_file: "server.pem"

@@ -77,6 +77,10 @@ class Identity:
             ends.append(datetime.fromtimestamp(said["exp"], UTC))
         return datetime.fromtimestamp(said["iat"], UTC), min(ends)
 
+    def authority_expiry(self) -> datetime:
+        """When the certificate authority expires."""
+        return certificates.expires(self._read(AUTHORITY))
+
     def received(self) -> datetime:
         """When this machine wrote what it connects with, by its own clock."""
         return datetime.fromtimestamp((self.folder / CREDENTIALS).stat().st_mtime, UTC)

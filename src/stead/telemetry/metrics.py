@@ -116,6 +116,12 @@ UNPUBLISHED = _counter("publish_failures_total", "How often orders could not be 
 BUS = _gauge("bus_connected", "Whether this process is connected to the bus.")
 LEADERLESS = _gauge("bus_leaderless", "Streams and consumers of the bus that have no leader.")
 BREAKS = _counter("bus_disconnects_total", "How often the connection to the bus broke.")
+CERTIFICATE_EXPIRY = _gauge(
+    "certificate_expiry_timestamp_seconds",
+    "When a certificate of a server or controller expires: of its identity on the bus, of the authority, of the bus, "
+    "and its own for HTTPS.",
+    "certificate",
+)
 POOL = _gauge("database_connections", "Connections of this process to the database.", "state")
 POOL_MOST = _gauge("database_connections_most", "So many there may be.")
 
@@ -141,11 +147,12 @@ SKEW = _gauge("agents_clock_skew_seconds", "How far off the worst clock of an ag
 BACKUP_AGE = _gauge(
     "backup_age_seconds", "Age of the newest backup of `stead backup create`, or of the journal where there is none."
 )
+EXPIRING = _gauge("identities_expiring", "Agents whose identity has less than a quarter of its lifetime left.")
 UNSERVED = _gauge("lanes_unserved", "Lanes with orders that no agent who is there serves.")
 
 CELL = (
     *(OPERATIONS, OPERATION_AGE, QUEUED, WAITING, WAITING_AGE, UNTAKEN, UNTAKEN_AGE),
-    *(UNNUMBERED_AGE, POSITION, TIMERS_LATE, EPOCH, INCARNATION, BACKUP_AGE, UNSERVED),
+    *(UNNUMBERED_AGE, POSITION, TIMERS_LATE, EPOCH, INCARNATION, BACKUP_AGE, EXPIRING, UNSERVED),
 )
 
 OF_CELL = (*CELL, DATABASE, READING, AGENTS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import ssl
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,10 +20,10 @@ from stead.api.connections import Guarded, raise_limit
 from stead.api.limits import Limits
 from stead.api.rates import said
 from stead.cli.processes import running
+from stead.cli.processes.https import HttpsCertificate
 from stead.cli.processes.place import Place
 from stead.controller.engine import Entry, door
 from stead.controller.view import Service
-from stead.secrets.sources import private
 from stead.telemetry import exposing
 
 log = logging.getLogger(__name__)
@@ -47,14 +46,11 @@ class Listening:
     ) -> None:
         """`proxies` are the networks of proxies that are believed what they say of scheme and client."""
         self.proxies = list(proxies)
-        self.host, self.port, self.certificate, self.key = host, port, certificate, key
+        self.host, self.port = host, port
         self.rates = said(rates or {})
+        self.certificate: HttpsCertificate | None = None
         if certificate is not None and key is not None:
-            try:
-                private(key)
-                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
-            except OSError as error:
-                raise ValueError(f"{certificate} and {key} cannot be used: {error.strerror or error}") from None
+            self.certificate = HttpsCertificate(certificate, key)
 
     def config(self, service: Service) -> uvicorn.Config:
         """A server of that service."""
@@ -70,8 +66,8 @@ class Listening:
             lifespan="off",
             proxy_headers=bool(self.proxies),
             forwarded_allow_ips=self.proxies,
-            ssl_certfile=self.certificate,
-            ssl_keyfile=self.key,
+            ssl_certfile=self.certificate.file if self.certificate else None,
+            ssl_keyfile=self.certificate.key if self.certificate else None,
         )
 
 
@@ -88,12 +84,16 @@ async def _server(place: Place, listening: Listening, entry: Entry) -> None:
             socket = Path(folder) / "socket"  # its path may have about a hundred characters
             config = listening.config(replace(service, beside=partial(exposing.asked_at, socket)))
             told = {**place.addresses(), exposing.SOCKET: str(socket)}
-            beside = asyncio.create_task(_beside(command, told))
+            config.load()
+            tasks = [asyncio.create_task(_beside(command, told))]
+            if listening.certificate is not None and config.ssl is not None:
+                tasks.append(asyncio.create_task(listening.certificate.follow(config.ssl)))
             try:
                 await uvicorn.Server(config).serve()
             finally:
-                beside.cancel()
-                await asyncio.gather(beside, return_exceptions=True)
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _tell(service: Service, entry: Entry) -> None:

@@ -12,6 +12,8 @@ SELECT c.last_position, c.bus_epoch, c.incarnation,
        (SELECT extract(epoch FROM clock_timestamp() - due)::float8 FROM resources WHERE due IS NOT NULL ORDER BY due LIMIT 1) AS late,
        (SELECT count(*) FROM agents WHERE last_seen > now() - make_interval(secs => $2)) AS there,
        (SELECT count(*) FROM agents WHERE last_seen <= now() - make_interval(secs => $2)) AS away,
+       (SELECT count(*) FROM agent_identities WHERE revoked_at IS NULL AND expires_at > now()
+           AND expires_at - now() < (expires_at - issued_at) / 4) AS expiring,
        (SELECT count(*) FROM (SELECT DISTINCT lane FROM (SELECT lane FROM orders LIMIT $1) few
                               EXCEPT SELECT unnest(lanes) FROM agents
                                       WHERE last_seen > now() - make_interval(secs => $2)) nobody) AS unserved,

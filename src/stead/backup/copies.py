@@ -10,7 +10,7 @@ from pathlib import Path
 S3 = "s3://"
 
 
-class NotCopied(Exception):
+class CopyFailed(Exception):
     """There is no copy; the message says why."""
 
 
@@ -25,7 +25,7 @@ def _to_folder(file: Path, folder: str) -> str:
     part = target.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         if target.exists():
-            raise NotCopied(f"{target} is there already")
+            raise CopyFailed(f"{target} is there already")
         try:
             with file.open("rb") as source, os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out:
                 shutil.copyfileobj(source, out)
@@ -35,7 +35,7 @@ def _to_folder(file: Path, folder: str) -> str:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise NotCopied(f"{target}: {error.strerror or error}") from error
+        raise CopyFailed(f"{target}: {error.strerror or error}") from error
     return str(target)
 
 
@@ -46,7 +46,7 @@ def _to_s3(file: Path, address: str) -> str:
         from boto3.exceptions import S3UploadFailedError  # noqa: PLC0415
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
     except ImportError:
-        raise NotCopied("copies at S3 addresses need boto3: pip install 'stead[s3]'") from None
+        raise CopyFailed("copies at S3 addresses need boto3: pip install 'stead[s3]'") from None
     bucket, _, folder = address.removeprefix(S3).partition("/")
     key = "/".join(part for part in (folder.strip("/"), file.name) if part)
     target = f"{S3}{bucket}/{key}"
@@ -54,11 +54,11 @@ def _to_s3(file: Path, address: str) -> str:
         client = boto3.client("s3")
         found = client.list_objects_v2(Bucket=bucket, Prefix=key, MaxKeys=1).get("Contents", ())
         if any(one["Key"] == key for one in found):
-            raise NotCopied(f"{target} is there already")
+            raise CopyFailed(f"{target} is there already")
         client.upload_file(str(file), bucket, key, ExtraArgs={"ChecksumAlgorithm": "SHA256"})
         size = client.head_object(Bucket=bucket, Key=key)["ContentLength"]
     except (BotoCoreError, ClientError, S3UploadFailedError) as error:
-        raise NotCopied(f"{target}: {error}") from error
+        raise CopyFailed(f"{target}: {error}") from error
     if size != file.stat().st_size:
-        raise NotCopied(f"{target} has {size:,} bytes of {file.stat().st_size:,}")
+        raise CopyFailed(f"{target} has {size:,} bytes of {file.stat().st_size:,}")
     return target

@@ -172,16 +172,16 @@ class Terminal:
         """Type a command of a page, and compare what it prints and its exit code."""
         end = time.monotonic() + self.patience
         self._code = 0
-        differs = self.said.compare(step.output, self.step(step.command, step.output))
+        differs = self.said.compare(step.output, shown := self.step(step.command, step.output))
         while differs and later and time.monotonic() < end:
             time.sleep(0.2)
-            differs = self.said.compare(step.output, self.step(step.command, step.output))
+            differs = self.said.compare(step.output, shown := self.step(step.command, step.output))
         assert not differs, f"$ {step.command}\n{differs}"
         if isinstance(expected, range):
             right = self._code in expected
         else:
             right = fails(step) == (self._code > 0) if expected is None else self._code == expected
-        assert right, f"$ {step.command}\nexit code {self._code}"
+        assert right, "\n".join([f"$ {step.command}", *shown, f"exit code {self._code}"])
 
     def step(self, command: str, output: Sequence[str]) -> list[str]:
         """What is printed by a command of the page."""

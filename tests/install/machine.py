@@ -84,9 +84,8 @@ def missing() -> str:
     absent = [name for name in ("unshare", "nsenter", "ip") if shutil.which(name) is None]
     if absent or not SYSTEMD.exists():
         return f"{', '.join([*absent, *([] if SYSTEMD.exists() else ['systemd'])])} is missing"
-    hidden = [
-        path for path in (ROOT, Path(sys.prefix)) if path.is_relative_to("/root") or path.is_relative_to("/home")
-    ]
+    unseen = ("/root", "/home", "/tmp")
+    hidden = [path for path in (ROOT, Path(sys.prefix)) if any(map(path.is_relative_to, unseen))]
     return f"services see nothing of {hidden[0]}" if hidden else ""
 
 
@@ -101,12 +100,19 @@ class Machine:
         self.process = subprocess.Popen(boot, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:
+        try:
+            self._furnish()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _furnish(self) -> None:
         self.until(lambda: self.run("systemctl", "is-system-running").stdout.strip() in ("running", "degraded"))
         site = sysconfig.get_paths()["purelib"]
         words = ["sh", "-c", PYTHON, "python", sys.base_prefix, str(ROOT / "src"), site, STEAD, str(nats_binary())]
         made = self.run(*words)
         assert made.returncode == 0, made.stderr
-        return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.process.send_signal(signal.SIGKILL)

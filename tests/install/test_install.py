@@ -101,6 +101,16 @@ def test_with_a_database_that_is_there_none_is_installed(tmp_path: Path) -> None
     assert "postgresql://stead@db.example/stead" in (tmp_path / "etc/stead/server.env").read_text()
 
 
+def test_only_an_agent_that_gives_programs_users_runs_as_root(tmp_path: Path) -> None:
+    others = ("--agent", "cloud=--lane aws.one --driver ec2", "--agent", f"alone={AGENT[6:]} --set isolation=false")
+    installed(tmp_path, *others)
+    given = {name for name in everything(tmp_path) if name.endswith("agent-as-root.conf")}
+    assert given == {"etc/systemd/system/stead-agent@local.service.d/agent-as-root.conf"}
+    installed(tmp_path, "--remove")
+    assert everything(tmp_path) == {}
+    assert not list((tmp_path / "etc/systemd/system").iterdir())
+
+
 def test_a_wrong_name_of_an_agent_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotPlan, match="no name of an agent"):
         plan(Wanted(agents={"../../x": "--lane a.b"}, root=tmp_path))
@@ -111,7 +121,7 @@ def test_a_wrong_name_of_an_agent_is_refused(tmp_path: Path) -> None:
 def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
     assert ANALYZE is not None
     installed(tmp_path)
-    units = sorted((tmp_path / "etc/systemd/system").iterdir())
+    units = sorted(path for path in (tmp_path / "etc/systemd/system").iterdir() if path.is_file())
     done = subprocess.run([ANALYZE, "verify", "--man=no", *units], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     services = [unit for unit in units if unit.suffix == ".service"]

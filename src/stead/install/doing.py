@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stead.install.plan import ETC, PRIVATE, STATE, SYSUSERS, UNITS, File, Plan
+from stead.install.plan import ETC, PRIVATE, STATE, SYSUSERS, UNITS, File, Plan, drop_in
 
 OWNER = "stead"
 PATIENCE = 120.0
@@ -67,7 +67,8 @@ def remove(root: Path, *, data: bool = False, dry: bool = False) -> Iterator[Act
         names = [name for name in units if "@" not in name]
         names += [f"stead-agent@{name}.service" for name in agents]
         yield _done(root, Action("stop all of it", command=("systemctl", "disable", "--now", *names)), dry)
-    for path in (*(f"{UNITS}/{name}" for name in units), SYSUSERS, ETC, *((STATE,) if data else ())):
+    given = [path for agent in agents if _at(root, path := drop_in(agent)).exists()]
+    for path in (*given, *(f"{UNITS}/{name}" for name in units), SYSUSERS, ETC, *((STATE,) if data else ())):
         if _at(root, path).exists():
             yield _done(root, Action(f"remove {path}", gone=path), dry)
     if root == Path("/") and units:
@@ -125,6 +126,8 @@ def _done(root: Path, action: Action, dry: bool) -> Action:
         elif action.gone:
             path = _at(root, action.gone)
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if path.parent.suffix == ".d" and not any(path.parent.iterdir()):
+                path.parent.rmdir()
         elif action.awaited is not None:
             _wait_for(action.awaited)
         else:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 SOCKET = "postgresql://stead@/stead?host=/run/stead-postgres"
@@ -23,6 +24,8 @@ ETC, STATE, UNITS = "/etc/stead", "/var/lib/stead", "/etc/systemd/system"
 SYSUSERS = "/etc/sysusers.d/stead.conf"
 
 PRIVATE, PUBLIC = 0o600, 0o644
+
+AS_ROOT = "agent-as-root.conf"
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,7 @@ def plan(wanted: Wanted) -> Plan:
             PRIVATE,
         ),
         *(File(f"{ETC}/agents/{n}.env", f"AGENT_OPTIONS={words}\n", PRIVATE) for n, words in wanted.agents.items()),
+        *(File(drop_in(n), _text(AS_ROOT, places)) for n, words in wanted.agents.items() if _takes_root(words)),
     ]
     units = ["stead.target", *(["stead-postgres.service"] if own else []), "stead-nats.service"]
     units += [
@@ -107,6 +111,18 @@ def plan(wanted: Wanted) -> Plan:
         *(f"stead-agent@{name}.service" for name in wanted.agents),
     ]
     return Plan(wanted, found, units)
+
+
+def drop_in(agent: str) -> str:
+    """The file that gives an agent more rights than others."""
+    return f"{UNITS}/stead-agent@{agent}.service.d/{AS_ROOT}"
+
+
+def _takes_root(words: str) -> bool:
+    """Whether the driver of an agent gives programs users and namespaces of their own."""
+    said = words.replace("=", " ").split()
+    drivers = [word for before, word in pairwise(said) if before == "--driver"]
+    return drivers == ["process"] and ["isolation", "false"] not in [list(pair) for pair in pairwise(said)]
 
 
 def _text(name: str, places: Mapping[str, object]) -> str:

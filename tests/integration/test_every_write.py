@@ -50,7 +50,7 @@ STORIES = {
     # A provider gives no token for it, so once somebody may have done it, it is not done again.
     "reboot": Story("reboot", "Running", MADE, outcomes=("done", "unknown")),
     "terminate": Story("terminate", "Terminated", MADE),
-    "terminate by force": Story("terminate", "Terminated", {**MADE, "suspend": "Failed"}, forced=True),
+    "terminate by force": Story("terminate", "Terminated", {"create": "Failed"}, forced=True),
 }
 LONGEST = "terminate by force"
 
@@ -111,7 +111,7 @@ class Life:
 
     async def prepare(self, controller: Process, action: str, state: str) -> None:
         if state == "Failed":
-            await self.ground.world.fault(kind="fail", verb=action, code="Unsupported", status=400, times=1)
+            await self.ground.world.fault(kind="spoil", verb=action, times=1)
         controller.ask(action=action, path=self.ground.path, lane=self.ground.lane, key=f"{self.key} {action}")
         await self.ground.until("SELECT FROM resources WHERE path = $1 AND state = $2 AND operation IS NULL", state)
 

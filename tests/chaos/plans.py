@@ -72,7 +72,7 @@ BRIEF = Plan(
 )
 """For every push: each part of a cell is killed while some dozens of operations are in progress."""
 
-SHORT = Plan(seconds=40, seed=7, vms=100, rate=25, every=1.8, fleet=150, people=2)
+SHORT = Plan(seconds=100, seed=7, vms=100, rate=25, every=1.8, fleet=150, people=2)
 
 PLANTED = {
     "ack-before-commit": Plan(

@@ -48,9 +48,19 @@ HEALTH = "stead doctor --running"
 """Its exit code says how well the cell is."""
 
 
+BACKUP = "tests/docs/test_backup.py::test_the_page_about_backups_is_true"
+PKI = "tests/docs/test_agents_safely.py::test_agents_safely_is_true"
+OF_RUNBOOKS = {
+    "SteadBackupOld": {"stead backup verify": BACKUP, "stead backup create": BACKUP},
+    "SteadCertificateExpiring": {"stead pki show": PKI, "stead pki renew": PKI},
+}
+"""Commands of runbooks that need files which are not there beside a `stead dev`."""
+
+
 def looks(path: Path) -> Page:
     """A runbook: how well the cell is that it is typed beside, does not matter."""
-    return Page(codes={HEALTH: range(3)} if HEALTH in path.read_text(encoding="utf-8") else {})
+    codes = {HEALTH: range(3)} if HEALTH in path.read_text(encoding="utf-8") else {}
+    return Page(codes=codes, elsewhere=OF_RUNBOOKS.get(path.stem, {}))
 
 
 ID = "tests/telemetry/test_one_request.py::test_its_id_is_in_the_log_of_everybody_on_its_way"

@@ -64,6 +64,15 @@ class Podman:
 
     def clean(self) -> None:
         self("rm", "--all", "--force", "--time", "0")
+        self._unmount()
+
+    def reboot(self) -> None:
+        """What podman keeps in memory alone is gone, as after a restart of the machine."""
+        self._unmount()
+        for name in ("run", "tmp"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def _unmount(self) -> None:
         for mounted in reversed(Path("/proc/self/mounts").read_text().splitlines()):
             if (where := mounted.split()[1]).startswith(str(self.folder)):
                 subprocess.run(["umount", where], check=True)
@@ -118,6 +127,7 @@ class PodmanWorld(ProcessWorld):
             with suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
         self.clean()
+        self.podman.reboot()
 
 
 @pytest.fixture(scope="session")

@@ -71,7 +71,10 @@ def test_the_first_days_of_an_operator_are_as_the_page_says(terminal: OnMachine)
 def start_postgres(machine: Machine) -> None:
     """As Debian does."""
     version = max(Path("/usr/lib/postgresql").iterdir(), key=lambda folder: int(folder.name)).name
-    for words in (["pg_createcluster", version, "stead"], ["systemctl", "start", f"postgresql@{version}-stead"]):
+    for words in (
+        ["pg_createcluster", "--port=5432", version, "stead"],
+        ["systemctl", "start", f"postgresql@{version}-stead"],
+    ):
         done = machine.run(*words)
         assert done.returncode == 0, done.stderr
 

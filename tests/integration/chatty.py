@@ -21,7 +21,7 @@ class Config(Struct, frozen=True, kw_only=True):
     region: str
     token: Secret = NOTHING
     crash: str = ""
-    """Once this file is there, the agent crashes."""
+    """Once this file is there, the agent crashes when it starts."""
 
 
 class Chatty:
@@ -32,6 +32,8 @@ class Chatty:
         self.config = config
         token = config.token.reveal()
         self.said = f"{token} {base64.b64encode(f'u:{token}'.encode()).decode()}"
+        if config.crash and Path(config.crash).exists():
+            raise RuntimeError(f"the end, with {self.said}") from KeyError(self.said)
 
     def batch_limit(self, verb: str, kind: str = VM) -> int:
         return 100
@@ -49,8 +51,6 @@ class Chatty:
         return [Seen(path=m.path, state="Running", facts={"said": self.said}) for m in members]
 
     async def inventory(self) -> list[Found]:
-        if self.config.crash and Path(self.config.crash).exists():
-            raise RuntimeError(f"the end, with {self.said}") from KeyError(self.said)
         return []
 
     async def lacks(self, field: str, name: str) -> list[str] | None:

@@ -701,3 +701,28 @@ def test_an_operation_remembers_who_and_when() -> None:
     busy = after(VM, Snapshot("Running"), Request("suspend", operation="op-1", by="ann", at="12:00"))
     assert busy.operation is not None
     assert busy.operation == Operation("suspend", "Running", id="op-1", by="ann", since="12:00")
+
+
+def overlaps() -> list[tuple[str, str, str, str]]:
+    """Every kind, stable state, hidden action in it, and action that is accepted meanwhile and waits for it."""
+    found: list[tuple[str, str, str, str]] = []
+    for kind, lifecycle in KINDS.items():
+        for hidden in [action for action in lifecycle.actions if action.hidden]:
+            for state in hidden.starts:
+                acting = after(lifecycle, Snapshot(state), Request(hidden.name, Actor.ADMIN, operation="op-1"), TAKE)
+                for action in lifecycle.actions:
+                    answer = decide(lifecycle, acting, Request(action.name, action.by[0], operation="op-2"))
+                    if isinstance(answer, Decision) and answer.after.hidden is not None and answer.after.operation:
+                        found.append((kind, state, hidden.name, action.name))
+    return found
+
+
+@pytest.mark.parametrize(("kind", "state", "hidden", "action"), overlaps())
+def test_what_waits_for_hidden_work_runs_no_timer_of_its_own(kind: str, state: str, hidden: str, action: str) -> None:
+    lifecycle = KINDS[kind]
+    acting = after(lifecycle, Snapshot(state), Request(hidden, Actor.ADMIN, operation="op-1"), TAKE)
+    row = lifecycle.action(action)
+    assert row is not None
+    waiting = after(lifecycle, acting, Request(action, row.by[0], operation="op-2"))
+    assert set(pending(lifecycle, waiting)) == {"custody", "deadline"}
+    assert pending(lifecycle, waiting)["custody"] == pending(lifecycle, acting)["custody"]

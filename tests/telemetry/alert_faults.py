@@ -146,7 +146,7 @@ class World:
         return Stead("agent", "run", *self.bus, *words, *port, told=told)
 
     def sql(self, text: str) -> None:
-        """A statement at the database."""
+        """Statements at the database."""
 
         async def run() -> None:
             connection = await asyncpg.connect(self.dsn)
@@ -154,6 +154,17 @@ class World:
             await connection.close()
 
         asyncio.run(run())
+
+    def value(self, query: str) -> int:
+        """What a query finds."""
+
+        async def run() -> int:
+            connection = await asyncpg.connect(self.dsn)
+            found = int(await connection.fetchval(query))
+            await connection.close()
+            return found
+
+        return asyncio.run(run())
 
     def back_up(self) -> None:
         """As the timer does it every night."""
@@ -310,6 +321,7 @@ def journal_lags(world: World) -> Iterator[None]:
 def timers_late(world: World) -> Iterator[None]:
     with world.frozen(world.agent.pid):
         world.ask()
+        wait_until(lambda: world.value("SELECT count(due) FROM resources") > 0, "a timer to run")
         with world.frozen(world.controller):
             world.sql("UPDATE resources SET due = due - interval '2 minutes' WHERE due IS NOT NULL")
             yield

@@ -16,7 +16,7 @@ class Size(NamedTuple):
     steps: int
 
 
-DIGEST = "7b0310825cbd38d05beb55643336424317308d7d431c2d2112bb2b4d0819f5d5"
+DIGEST = "668bb3162851c53463d48c8adca27c2e249051c5238cc5905c6d24127a57c0c0"
 EXPLORED = {
     "vm": Size(159_638, 1_312_476),
     "subgroup": Size(394, 35_496),

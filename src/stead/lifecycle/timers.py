@@ -53,7 +53,8 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
     elif op.phase is Phase.UNDOING:
         found["deadline"] = Running(pace.undo, since)
     elif op.phase is Phase.ACTING:
-        moving = state.cls is StateClass.MOVING
+        # While a hidden operation acts, the state shows another one, which waits for it.
+        moving = state.cls is StateClass.MOVING and snap.hidden is None
         found["deadline"] = Running((state.deadline if moving else None) or pace.unseen_work, since)
         if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not _welcomes(lc, op)):
             found["next"] = Running(0, since)

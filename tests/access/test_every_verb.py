@@ -190,6 +190,7 @@ RULES: dict[str, Rule | None] = {
     "agent run": LOCAL,
     "agent join": LOCAL,
     "pki init": LOCAL,
+    "pki renew": LOCAL,
     "pki server-cert": LOCAL,
     "pki show": LOCAL,
     "secret key": LOCAL,

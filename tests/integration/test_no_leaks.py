@@ -340,7 +340,7 @@ def answers(world: World) -> Iterator[tuple[str, str]]:
         operations = client.get("/v1/operations", params={"limit": 100}).json()["items"]
         paths = [item["path"] for item in client.get("/v1/resources", params={"limit": 100}).json()["items"]]
         for address, methods in openapi()["paths"].items():
-            if "get" not in methods or address == "/v1/events":
+            if "get" not in methods:
                 continue
             every = [address]
             if "{id}" in address:
@@ -351,17 +351,24 @@ def answers(world: World) -> Iterator[tuple[str, str]]:
                 every = [address.replace("{kind}", "vm")]
             for one in every:
                 full = one.format_map(NAMES)
+                if address.endswith("/events"):
+                    yield f"GET {address}", begun(client, full)
+                    continue
                 answer = client.get(full, params={"limit": 1000, "path": "/ns", "below": "/ns", "action": "suspend"})
                 yield f"GET {address}", f"{answer.headers} {answer.text}"
                 answer = client.get(full)
                 yield f"GET {address}", f"{answer.headers} {answer.text}"
-        with client.stream("GET", "/v1/events", params={"after": 0}) as stream:
-            began, text = time.monotonic(), ""
-            for part in stream.iter_text():
-                text += part
-                if ": alive" in part or time.monotonic() - began > 3 or len(text) > 20_000:
-                    break
-            yield "GET /v1/events", text
+
+
+def begun(client: httpx.Client, address: str) -> str:
+    """How a stream of events begins, which may have no end."""
+    with client.stream("GET", address, params={"after": 0}) as stream:
+        began, text = time.monotonic(), f"{stream.headers} "
+        for part in stream.iter_text():
+            text += part
+            if ": alive" in part or time.monotonic() - began > 3 or len(text) > 20_000:
+                break
+        return text
 
 
 async def search(world: World, heard: Sequence[tuple[str, bytes]]) -> Search:

@@ -24,6 +24,7 @@ import asyncpg
 import httpx
 import yaml
 
+from stead.access.direct import allow_lane
 from stead.client import SyncClient
 from stead.dev.children import Server, children, free_port, wait_until
 from stead.dev.engines import Nats, Postgres
@@ -133,6 +134,7 @@ class World:
         """With the schema, which several servers would bring up one after the other."""
         dsn = self.postgres.create_database(f"cell_{secrets.token_hex(4)}")
         asyncio.run(migrate(dsn))
+        asyncio.run(allow_lane(dsn, "*", "shop"))
         return dsn
 
     @staticmethod
@@ -179,7 +181,7 @@ class World:
         paths = [f"shop/m/g/{secrets.token_hex(4)}" for _ in range(count)]
         with httpx.Client(base_url=f"http://127.0.0.1:{self.server.port}", trust_env=False, timeout=60) as web:
             for path in paths:
-                web.post(f"/v1/resources/{path}", json=body)
+                web.post(f"/v1/resources/{path}", json=body).raise_for_status()
         return paths
 
     def cancel(self) -> None:

@@ -331,9 +331,9 @@ def timers_late(world: World) -> Iterator[None]:
 
 
 def healer_fails(world: World) -> Iterator[None]:
-    world.sql("ALTER TABLE orphans RENAME TO kept_orphans")
+    world.sql("ALTER TABLE lease_notices RENAME TO kept_notices")
     yield
-    world.sql("ALTER TABLE kept_orphans RENAME TO orphans")
+    world.sql("ALTER TABLE kept_notices RENAME TO lease_notices")
 
 
 def lanes_unserved(world: World) -> Iterator[None]:

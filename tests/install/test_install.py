@@ -111,6 +111,15 @@ def test_only_an_agent_that_gives_programs_users_runs_as_root(tmp_path: Path) ->
     assert not list((tmp_path / "etc/systemd/system").iterdir())
 
 
+def test_an_agent_with_another_driver_does_not_stay_root(tmp_path: Path) -> None:
+    installed(tmp_path)
+    drop_in = "/etc/systemd/system/stead-agent@local.service.d/agent-as-root.conf"
+    assert drop_in[1:] in everything(tmp_path)
+    answer = installed(tmp_path, "--agent", "local=--lane aws.one --driver ec2")
+    assert f"remove {drop_in}\n" in answer.out
+    assert drop_in[1:] not in everything(tmp_path)
+
+
 def test_a_wrong_name_of_an_agent_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotPlan, match="no name of an agent"):
         plan(Wanted(agents={"../../x": "--lane a.b"}, root=tmp_path))

@@ -63,7 +63,7 @@ def test_the_first_days_of_an_operator_are_as_the_page_says(terminal: OnMachine)
     terminal.follow_part("# Install", "It goes away again")
     terminal.follow(
         DOCS / "operating.md",
-        codes={"stead doctor --running": range(2), "stead orphan list": range(2), "stead backup compare": range(2)},
+        codes={"stead doctor --running": range(2), "stead backup compare": range(2)},
         follows=("stead system show", "systemctl is-active", "stead backup compare"),
     )
 

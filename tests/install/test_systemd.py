@@ -50,6 +50,12 @@ def test_one_command_installs_a_cell(machine: Machine) -> None:
         return "local.one" in said and said.split()[-1] == "local"
 
     machine.until(served)
+    broken = machine.run(STEAD, "install", "--agent", "local=--lane local.one --driver none")
+    assert broken.returncode == 1
+    assert "stead-agent@local.service did not stay up" in broken.stderr
+    assert machine.run(STEAD, "install", "--agent", AGENT).returncode == 0
+    machine.until(served)
+
     for service in SERVICES:  # whatever dies comes back
         assert machine.run("systemctl", "kill", "--signal=KILL", service).returncode == 0
     machine.until(lambda: all(machine.run("systemctl", "is-active", one).returncode == 0 for one in SERVICES))

@@ -49,7 +49,7 @@ def faster(text: str) -> str:
 
 
 class Prometheus(Server):
-    """It scrapes whatever is in its file of targets."""
+    """A Prometheus server that scrapes the targets in its file."""
 
     def __init__(self) -> None:
         super().__init__("prometheus")
@@ -185,7 +185,7 @@ class World:
         return paths
 
     def cancel(self) -> None:
-        """Whatever is in progress is not wanted any more."""
+        """Cancel every operation in progress."""
         with SyncClient(f"http://127.0.0.1:{self.server.port}") as client:
             for operation in list(client.operations(running=True)):
                 with suppress(Exception):  # it may end in this moment
@@ -218,7 +218,7 @@ class World:
 
     @contextmanager
     def again_and_again(self, do: Callable[[], Any]) -> Iterator[None]:
-        """Somebody does this all the time, whatever comes of it."""
+        """Repeat a request in several threads, and ignore its errors."""
         ended = threading.Event()
 
         def run() -> None:

@@ -14,6 +14,7 @@ import yaml
 
 from stead.cli.main import app
 from stead.telemetry import metrics
+from tests.telemetry.alert_faults import FAULTS
 
 ROOT = Path(__file__).parents[2]
 PROMETHEUS = ROOT / "deploy" / "prometheus"
@@ -70,6 +71,10 @@ def test_the_alerts_say_what_they_should() -> None:
     for words in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts_test.yml"]):
         ended = subprocess.run(["promtool", *words], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_every_alert_has_a_fault_that_raises_it() -> None:
+    assert list(FAULTS) == ALERTS
 
 
 def test_every_alert_is_tried_broken_and_well() -> None:

@@ -63,7 +63,7 @@ def server_cert(
     try:
         certificate, key = founding.server_certificate(folder, host, days)
     except (Exists, OSError, ValueError) as error:
-        fail(str(error), Code.USAGE)
+        fail(_reason(error), Code.USAGE)
     line(str(certificate))
     line(str(key))
 
@@ -83,7 +83,7 @@ def renew(
     try:
         renewed = list(renewal.renew(folder, everything=everything))
     except (OSError, ValueError, NoIdentity) as error:
-        fail(str(error), Code.USAGE)
+        fail(_reason(error), Code.USAGE)
     if not renewed:
         note("nothing to do: every certificate has more than half of its lifetime left")
         return
@@ -115,6 +115,10 @@ def show(folder: Folder) -> None:
         except (NoIdentity, ValueError) as error:
             fail(str(error))
         line(f"{path.parent.relative_to(folder)}: the {about.description.role} {about.name}, until {_time(until)}")
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 def _time(at: datetime) -> str:

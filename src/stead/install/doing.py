@@ -17,6 +17,8 @@ from stead.install.plan import ETC, PRIVATE, STATE, SYSUSERS, UNITS, File, Plan,
 OWNER = "stead"
 PATIENCE = 120.0
 """Seconds that all units have to come up."""
+STEADY = 4.0
+"""Seconds for which all of them have to run: systemd restarts one that has failed after two."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where a server that listens on every address is found on its own machine."""
 
@@ -47,6 +49,10 @@ def apply(plan: Plan, *, dry: bool = False) -> Iterator[Action]:
             changed = True
             verb = "change" if _at(root, file.path).exists() else "write"
             yield _done(root, Action(f"{verb} {file.path}", file=file), dry)
+    for path in plan.absent:
+        if _at(root, path).exists():
+            changed = True
+            yield _done(root, Action(f"remove {path}", gone=path), dry)
     if root != Path("/"):
         return
     if changed or not _all_run(plan.units):
@@ -77,27 +83,35 @@ def remove(root: Path, *, data: bool = False, dry: bool = False) -> Iterator[Act
 
 def _all_run(units: Sequence[str]) -> bool:
     """Whether all units run, and will after a boot."""
-    return _is("enabled", *units) and _is("active", *units)
+    return _are("enabled", *units) and _are("active", *units)
 
 
-def _is(state: str, *units: str) -> bool:
-    asked = ["systemctl", "--quiet", f"is-{state}", *units]
-    return subprocess.run(asked, check=False, capture_output=True).returncode == 0
+def _are(state: str, *units: str) -> bool:
+    """Asked for each on its own, since for several systemctl ends with 0 if one of them is in this state."""
+    return all(
+        subprocess.run(["systemctl", "--quiet", f"is-{state}", one], check=False).returncode == 0 for one in units
+    )
 
 
 def _wait_for(plan: Plan) -> None:
-    """Return when the server listens and all units run."""
-    wanted = plan.wanted
-    end = time.monotonic() + PATIENCE
-    while not (_listens(wanted.host, wanted.port) and _is("active", *plan.units)):
-        if time.monotonic() > end:
-            down = [unit for unit in plan.units if not _is("active", unit)]
-            what = (
-                f"{', '.join(down)} did not come up" if down else f"the server does not listen on port {wanted.port}"
-            )
-            unit = down[0] if down else "stead-server.service"
-            raise Failed(f"{what} within {PATIENCE:.0f} s; for the reason: journalctl --unit {unit}")
+    """Return when the server listens and all units have run for a while: systemd restarts a failing one for ever."""
+    since = time.monotonic()
+    end = since + PATIENCE
+    while time.monotonic() - since < STEADY:
+        if missing := _not_up(plan):
+            since = time.monotonic()
+            if since > end:
+                raise Failed(f"{missing} within {PATIENCE:.0f} s")
         time.sleep(0.2)
+
+
+def _not_up(plan: Plan) -> str:
+    """What does not run yet, and where the reason is; empty if everything runs."""
+    if down := [unit for unit in plan.units if not _are("active", unit)]:
+        return f"{', '.join(down)} did not stay up (reason: journalctl --unit {down[0]})"
+    if not _listens(plan.wanted.host, plan.wanted.port):
+        return f"the server did not listen on port {plan.wanted.port} (reason: journalctl --unit stead-server)"
+    return ""
 
 
 def _listens(host: str, port: int) -> bool:

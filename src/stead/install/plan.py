@@ -63,6 +63,8 @@ class Plan:
     files: Sequence[File]
     units: Sequence[str]
     """Those that are to run."""
+    absent: Sequence[str] = ()
+    """Files that are not to be there any more."""
 
 
 class CannotPlan(Exception):
@@ -110,7 +112,7 @@ def plan(wanted: Wanted) -> Plan:
         "stead-backup.timer",
         *(f"stead-agent@{name}.service" for name in wanted.agents),
     ]
-    return Plan(wanted, found, units)
+    return Plan(wanted, found, units, [drop_in(n) for n, words in wanted.agents.items() if not _takes_root(words)])
 
 
 def drop_in(agent: str) -> str:

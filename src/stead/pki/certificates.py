@@ -131,9 +131,10 @@ def requested(text: str) -> ec.EllipticCurvePublicKey:
 
 
 def renewed(above: Signer, text: str) -> str:
-    """Renew the first certificate in a text for the same lifetime; name, key and purpose stay."""
+    """Renew the first certificate in a text for the same lifetime, at most its signer's. Name and key stay."""
     old = x509.load_pem_x509_certificate(text.encode())
     now = datetime.now(UTC)
+    until = now + (old.not_valid_after_utc - old.not_valid_before_utc) - SKEW
     made = (
         x509.CertificateBuilder()
         .subject_name(old.subject)
@@ -141,7 +142,7 @@ def renewed(above: Signer, text: str) -> str:
         .public_key(old.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - SKEW)
-        .not_valid_after(now + (old.not_valid_after_utc - old.not_valid_before_utc) - SKEW)
+        .not_valid_after(min(until, above.certificate.not_valid_after_utc))
     )
     for extension in old.extensions:
         made = made.add_extension(extension.value, critical=extension.critical)

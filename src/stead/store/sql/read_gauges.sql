@@ -16,7 +16,7 @@ SELECT c.last_position, c.bus_epoch, c.incarnation,
            AND expires_at - now() < (expires_at - issued_at) / 4) AS expiring,
        (SELECT count(*) FROM (SELECT DISTINCT lane FROM (SELECT lane FROM orders LIMIT $1) few
                               EXCEPT SELECT unnest(lanes) FROM agents
-                                      WHERE last_seen > now() - make_interval(secs => $2)) nobody) AS unserved,
+                                      WHERE last_seen > now() - make_interval(secs => $2)) unserved_lanes) AS unserved,
        (SELECT extract(epoch FROM clock_timestamp() - coalesce((SELECT max(at) FROM backups),
                                                                (SELECT at FROM journal ORDER BY id LIMIT 1)))::float8) AS unsaved
   FROM cell c

@@ -171,3 +171,17 @@ async def test_event_before_the_end_without_a_webhook_is_done_at_once(migrated: 
         await one.active(spec=terms(0, 10_000, before_end=9000))
         await one.tick(1010)
         assert await before_end(one) == "DONE"
+
+
+@pytest.mark.req("S3-03")
+async def test_webhook_of_a_held_lease_waits_for_the_release(migrated: str) -> None:
+    async with office(migrated) as one, webhook(one, 200) as (url, got):
+        await one.active(spec=terms(0, 10_000, before_end=9000, webhook=url))
+        notices = Notices(one.mover, (HOOKS,))
+        await one.tick(1010)
+        await one.store._pool.execute("SELECT recover_cell(1, true)")
+        assert (await notices(), got) == (0, [])
+        assert await one.store.release("/", "ann")
+        await notices()
+        assert len(got) == 1
+        assert await before_end(one) == "DONE"

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import asyncpg
-
 from stead.store import Store
+from stead.store.connections import Connections
 
 PATH = "'/bench/fleet/g' || lpad((:i % 100)::text, 2, '0') || '/' || lpad((:i)::text, 7, '0')"
 """The path of the VM with number `:i`."""
@@ -23,18 +22,18 @@ PATH = "'/bench/fleet/g' || lpad((:i % 100)::text, 2, '0') || '/' || lpad((:i)::
 def kept(store: Store) -> Iterator[list[tuple[Any, ...]]]:
     """What is sent to the commit function inside the block."""
     calls: list[tuple[Any, ...]] = []
-    original = asyncpg.Pool.fetchval
+    original = Connections.fetchval
 
     async def fetchval(pool: Any, query: str, *values: Any, **options: Any) -> Any:
         if "commit_sets" in query:
             calls.append(values)
         return await original(pool, query, *values, **options)
 
-    setattr(asyncpg.Pool, "fetchval", fetchval)  # noqa: B010
+    setattr(Connections, "fetchval", fetchval)  # noqa: B010
     try:
         yield calls
     finally:
-        setattr(asyncpg.Pool, "fetchval", original)  # noqa: B010
+        setattr(Connections, "fetchval", original)  # noqa: B010
 
 
 def literal(value: Any) -> str:

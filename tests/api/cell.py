@@ -153,7 +153,7 @@ class Cell:
                     served=ServedLanes(self.store, self.kinds) if self.served else None,
                 )
                 identify = by_header if access is None else None
-                app = create_app(service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)
+                app = self.app = create_app(service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)
 
                 async def served(scope: Any, receive: Any, send: Any) -> None:
                     self._keep_numbering()

@@ -128,7 +128,7 @@ def talkative(cell: Cell, ns: str) -> str:
 @pytest.mark.long
 @pytest.mark.usefixtures("hasty")
 def test_a_follower_who_does_not_read_is_cut_off(cell: Cell, talkative: str) -> None:
-    limits = cell.server.config.app.state.limits  # type: ignore[union-attr]
+    limits = cell.app.state.limits
     ask = f"GET /v1/events?after=0&path=/{talkative} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     deaf = connect(cell, SO_RCVBUF=4096)
     with closing(deaf):

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from stead.bus.messages import FromAgent, Hello, Report, ReportResult
-from stead.controller.listener import at_fault
+from stead.controller.faults import at_fault
 from stead.controller.mover import Answer, Told
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence

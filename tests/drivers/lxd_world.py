@@ -63,6 +63,7 @@ class Proxy:
         self.lost: list[Which] = []
         """Of each of these, the next one is carried out and not answered."""
         self.instead: Callable[[Request], bytes | None] = lambda _: None
+        self.throttled = 0
         """What is answered in LXD's place; with nothing in it, the connection is closed without a word."""
         self.held: Which = lambda _: False
         """What is neither passed on nor answered."""
@@ -145,7 +146,8 @@ class LxdWorld:
         return await asyncio.to_thread(self.lxd.happened, "instance-created", name_of("stead", token))
 
     async def calls(self, verb: str) -> int:
-        return sum(request.verb == verb for request in self.proxy.seen)
+        """Of a call that is throttled, its first request alone is seen, which reads the instance."""
+        return sum(request.verb == verb for request in self.proxy.seen) + self.proxy.throttled
 
     async def stray(self, tags: Mapping[str, str]) -> str:
         name = f"stray-{secrets.token_hex(4)}"
@@ -164,7 +166,11 @@ class LxdWorld:
         self.proxy.instead = lambda _: saying("403 Forbidden", f"Content-Length: {len(said)}", body=said)
 
     async def throttle(self, after: float) -> None:
-        self.proxy.instead = lambda _: saying("429 Too Many Requests", f"Retry-After: {after}", "Content-Length: 0")
+        def answer(_: Request) -> bytes:
+            self.proxy.throttled += 1
+            return saying("429 Too Many Requests", f"Retry-After: {after}", "Content-Length: 0")
+
+        self.proxy.instead = answer
 
     async def silence(self) -> None:
         self.proxy.instead = lambda _: b""

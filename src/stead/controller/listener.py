@@ -10,10 +10,9 @@ import logging
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-import asyncpg
-
 from stead.bus import Bus, BusError, Delivery
 from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
+from stead.controller.faults import at_fault
 from stead.controller.healers.orphans import Orphans
 from stead.controller.looks import Looks
 from stead.controller.mover import Answer, Moved, Mover, Told
@@ -28,10 +27,6 @@ log = logging.getLogger(__name__)
 
 PAUSE = 0.5
 """Seconds before another try where the bus or the database is away."""
-
-
-FAULTS = ("22", "23", "54")
-"""Classes of the database's errors that are about the values: wrong data, broken constraints, too much of it."""
 
 
 class Listener:
@@ -107,13 +102,6 @@ class Listener:
         if stale:
             log.info("reports.superseded count=%d agents=%s", len(stale), ", ".join(sorted({n for n, _ in newer})))
         return [message for message in messages if id(message) not in stale] if stale else messages
-
-
-def at_fault(error: Exception) -> bool:
-    """Whether it is what was said that cannot be applied, now and later; not that something is away."""
-    if isinstance(error, asyncpg.PostgresError):
-        return (error.sqlstate or "")[:2] in FAULTS
-    return isinstance(error, ValueError | TypeError | LookupError | OverflowError | RecursionError)
 
 
 def _tell(reports: Sequence[Report]) -> None:

@@ -218,9 +218,11 @@ def _taken(snapshot: Snapshot) -> bool:
 
 
 def _claim(decision: Decision) -> str | None:
+    """How the claim changes. One that is handed to an operation which ends with the same decision is released."""
     if ClaimChange.TAKE in decision.claims:
         return "beside" if decision.beside else "over" if decision.cancels or decision.leaves_out else "take"
-    return "hands" if ClaimChange.HAND_OVER in decision.claims else None
+    held = decision.after.operation or decision.after.hidden
+    return "hands" if ClaimChange.HAND_OVER in decision.claims and held else None
 
 
 def _word(before: Operation | None, after: Operation | None) -> str:

@@ -8,15 +8,11 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from datetime import UTC, datetime
-from types import ModuleType
 from typing import Any
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
-from stead.api import journal, problems, reality
-from stead.api import models as wire
 from stead.client import (
     BadAnswer,
     Client,
@@ -32,7 +28,6 @@ from stead.client import (
     Unavailable,
     Unreachable,
     models,
-    queues,
 )
 from stead.client import client as clients
 from stead.client.events import Event, events
@@ -227,38 +222,6 @@ def test_threads_may_read_answers_of_the_same_kind_for_the_first_time_at_once() 
     for _ in range(4):  # without care two of three processes end by SIGSEGV
         done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, check=False)
         assert (done.returncode, int(done.stdout or 0) > 5) == (0, True), done.stderr
-
-
-def values_of(module: ModuleType) -> dict[str, type[Struct]]:
-    """By name, all kinds of values that a module of the client has."""
-    found = {name: kind for name, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, Struct)}
-    del found["Struct"]
-    return found
-
-
-OURS = values_of(models) | values_of(queues)
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_the_client_knows_every_field_of_the_wire(name: str) -> None:
-    ours = OURS[name]
-    theirs = {
-        "ResourcePage": "Resources",
-        "OperationPage": "Operations",
-        "ClaimPage": "Claims",
-        "JournalPage": "Journal",
-        "TruthPage": "Truths",
-        "OrphanPage": "Orphans",
-        "LanePage": "Lanes",
-        "QueuePage": "Queues",
-    }
-    pages = next(
-        vars(part)[its]
-        for part in (wire, problems, reality, journal)
-        if (its := theirs.get(name, name)) in vars(part)
-    )
-    dialects = {"error_message"}  # what only clients of others look for
-    assert set(ours.__struct_fields__) == set(pages.model_fields) - dialects
 
 
 # Waiting

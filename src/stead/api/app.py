@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -137,7 +139,7 @@ def openapi() -> dict[str, Any]:
 
     Every error in it is a problem document, not the framework's own kind of error.
     """
-    said = get_openapi(title=TITLE, version=__version__, description=_description(), routes=ROUTES)
+    said = _with_names(get_openapi(title=TITLE, version=__version__, description=_description(), routes=ROUTES))
     schemas = said["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
@@ -150,6 +152,11 @@ def openapi() -> dict[str, Any]:
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = problem
     return said
+
+
+def _with_names(said: dict[str, Any]) -> dict[str, Any]:
+    """A page of truths is called `TruthPage`, and not after how its class is made."""
+    return cast(dict[str, Any], json.loads(re.sub(r"\bPage_(\w+?)_(?=\")", r"\1Page", json.dumps(said))))
 
 
 def _openapi(_: Request) -> Response:

@@ -55,6 +55,7 @@ layers: $(READY)
 
 docs-check: $(READY)
 	$(BIN)/python -m tools.docs --check
+	$(BIN)/python -m tools.client_models --check
 
 # The tests as pytest runs them, compiled once; otherwise every worker compiles all of them.
 compiled: $(READY)
@@ -82,9 +83,10 @@ coverage: $(READY)
 requirements: $(READY)
 	@$(BIN)/python -m tools.requirements
 
-# What is generated from the code: diagrams and reference pages.
+# What is generated from the code: diagrams, reference pages, the OpenAPI document; and from that the client's models.
 docs: $(READY)
 	$(BIN)/python -m tools.docs
+	$(BIN)/python -m tools.client_models
 
 # The documentation as a site, in build/site; any warning is an error.
 site: $(READY)

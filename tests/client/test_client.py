@@ -125,6 +125,7 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     assert (problem.code, problem.current_state, refused.value.retry_after) == ("moving", "Creating", 15)
     assert problem.holder is not None
     assert (problem.holder.path, problem.holder.by) == (path, "ann")
+    assert problem.reasons is not None
     assert problem.reasons[0].code == "moving"
     assert problem.request_id
     with pytest.raises(Invalid) as invalid:
@@ -137,6 +138,7 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
         await client.ask(path, "suspend", if_match="0-0")
     with pytest.raises(Invalid) as strange:
         await client.resource("/a b")
+    assert strange.value.problem.errors is not None
     assert strange.value.problem.errors[0].where == "path.path"
 
 
@@ -173,21 +175,28 @@ def test_what_a_newer_server_adds_is_passed_over() -> None:
 
 
 def test_time_alone_makes_no_other_operation() -> None:
-    lasts = Lasting(since=datetime(2026, 1, 1, tzinfo=UTC))
+    lasts = Lasting(since=datetime(2026, 1, 1, tzinfo=UTC), moves=0, lane="", late=False, overdue=False)
     before = models.Operation(
         id="a",
         action="create",
         kind="vm",
         path="/a",
         principal="ann",
+        reason="",
+        request={},
+        total=1,
+        remaining=0,
+        failed=0,
+        skipped={},
+        queued=False,
         outcome=None,
         created_at=lasts.since,
         lasts=lasts,
     )
     later = replace(before, lasts=replace(lasts, late=True))
-    assert later.differs(None)
-    assert not later.differs(before)
-    assert replace(later, says="one of two").differs(before)
+    assert clients.differs(later, None)
+    assert not clients.differs(later, before)
+    assert clients.differs(replace(later, says="one of two"), before)
 
 
 THREADS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -31,7 +32,7 @@ def complete_actions(ctx: typer.Context, incomplete: str) -> list[str]:
     return [action for action in found if action.startswith(incomplete)]
 
 
-def _known(ctx: typer.Context) -> tuple[LifecycleName, ...]:
+def _known(ctx: typer.Context) -> Sequence[LifecycleName]:
     """None where the server does not answer."""
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:

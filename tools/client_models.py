@@ -8,6 +8,7 @@ missing in an answer.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -46,13 +47,21 @@ def models(openapi: Mapping[str, Any]) -> str:
         source.write_text(json.dumps(document), encoding="utf-8")
         command = ["datamodel_code_generator", "--input", str(source), "--output", str(target), *OPTIONS]
         subprocess.run([sys.executable, "-m", *command], check=True)
-        return formatted(target.read_text(encoding="utf-8"))
+        return formatted(frozen(target.read_text(encoding="utf-8")))
+
+
+def frozen(text: str) -> str:
+    """Tuples in place of sequences, which would be read as lists: a frozen value with a list in it is not frozen."""
+    text = text.replace("field(default_factory=list)", "()")
+    while (made_so := re.sub(r"\bSequence\[([^\[\]]+(?:\[[^\[\]]*\])?)\]", r"tuple[\1, ...]", text)) != text:
+        text = made_so
+    return text
 
 
 def formatted(text: str) -> str:
     """Python as the linter formats it."""
     ruff = [sys.executable, "-m", "ruff"]
-    for step in (["check", "--fix", "--quiet", "--select", "I,UP"], ["format", "--quiet"]):
+    for step in (["check", "--fix", "--quiet", "--select", "F401,I,UP"], ["format", "--quiet"]):
         command = [*ruff, *step, "--stdin-filename", "src/stead/client/models.py", "-"]
         text = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
     return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -97,7 +97,7 @@ async def test_logs_are_fetched_and_followed(
         assert (told.code, "agent is away" in told.err) == (Code.FAILED, True)
 
 
-async def answered(client: Client, path: str) -> Sequence[str] | None:
+async def answered(client: Client, path: str) -> tuple[str, ...] | None:
     """What it wrote; None where its agent is not there yet."""
     try:
         return (await client.logs(path)).lines

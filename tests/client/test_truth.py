@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import datetime
 
 import pytest
@@ -18,7 +17,7 @@ from tests.integration.whole import agent, ask, settled
 PATHS = [f"/ns/m/g/{i}" for i in (1, 2, 3)]
 
 
-def everything(url: str) -> tuple[list[Truth], Sequence[Orphan], list[Lane]]:
+def everything(url: str) -> tuple[list[Truth], tuple[Orphan, ...], list[Lane]]:
     with SyncClient(url, retries=0) as client:
         return list(client.truth(below="/ns", limit=2)), client.orphans().items, list(client.lanes(limit=1))
 

@@ -33,6 +33,7 @@ DOCUMENT: dict[str, Any] = {
                 "properties": {
                     "word": {"$ref": "#/components/schemas/Word"},
                     "at": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
+                    "words": {"type": "array", "items": {"type": "string"}, "default": []},
                     "size": {"type": "integer", "default": 1, "maximum": 9},
                     "parts": {"type": "object", "additionalProperties": {"type": "integer"}},
                 },
@@ -57,9 +58,10 @@ def test_models_have_what_a_caller_reads_and_no_limits(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "generated", module)  # where its annotations are looked up
     exec(text, vars(module))
     thing = msgspec.json.decode(b'{"word": "new", "size": 10, "colour": "blue"}', type=module.Thing)
-    assert msgspec.structs.asdict(thing) == {"word": "new", "at": None, "size": 10, "parts": {}}
-    seen = msgspec.json.decode(b'{"word": "a", "at": "2026-01-31T12:00:00Z"}', type=module.Thing)
+    assert msgspec.structs.asdict(thing) == {"word": "new", "at": None, "words": (), "size": 10, "parts": {}}
+    seen = msgspec.json.decode(b'{"word": "a", "at": "2026-01-31T12:00:00Z", "words": ["b"]}', type=module.Thing)
     assert isinstance(seen.at, datetime)
+    assert seen.words == ("b",)
     with pytest.raises(AttributeError):
         seen.size = 2
 

@@ -145,6 +145,9 @@ def openapi() -> dict[str, Any]:
         schemas.pop(name, None)
     made = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= made.pop("$defs", {}) | {"Problem": made}
+    for field in made["properties"].values():
+        if field.get("default", "") is None:
+            del field["default"]  # it is left out where it is null
     said["components"]["schemas"] = dict(sorted(schemas.items()))
     problem = {"description": "A problem", "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for methods in said["paths"].values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -32,7 +31,7 @@ def complete_actions(ctx: typer.Context, incomplete: str) -> list[str]:
     return [action for action in found if action.startswith(incomplete)]
 
 
-def _known(ctx: typer.Context) -> Sequence[LifecycleName]:
+def _known(ctx: typer.Context) -> tuple[LifecycleName, ...]:
     """None where the server does not answer."""
     try:
         with SyncClient(ctx.params.get("server") or DEFAULT_SERVER, timeout=2.0, retries=0) as client:

@@ -80,7 +80,7 @@ class Leases:
         whole = await self.calendar_page(start, end, limit=limit)
         while whole.next is not None:
             more = await self.calendar_page(whole.start, whole.end, limit=limit, cursor=whole.next)
-            whole = replace(more, hosts=[*whole.hosts, *more.hosts], booked=[*whole.booked, *more.booked])
+            whole = replace(more, hosts=whole.hosts + more.hosts, booked=whole.booked + more.booked)
         return whole
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -30,7 +30,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     """An agent: who it is, if it has an identity, and when it was last heard of."""
 
     name: str
-    lanes: Sequence[str]
+    lanes: tuple[str, ...]
     rejected: Mapping[str, str]
     """By lane, why its provider rejects the agent, as with wrong credentials."""
     joined_at: datetime | None = None
@@ -47,7 +47,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 class AgentPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Agent]
+    items: tuple[Agent, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -88,8 +88,8 @@ class Calendar(Struct, frozen=True, kw_only=True):
 
     start: datetime
     end: datetime
-    hosts: Sequence[Host]
-    booked: Sequence[Booked]
+    hosts: tuple[Host, ...]
+    booked: tuple[Booked, ...]
     next: str | None = None
     """What to give as `cursor` for more hosts; null at the end."""
 
@@ -108,7 +108,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 class ClaimPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Claim]
+    items: tuple[Claim, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -131,7 +131,7 @@ class Examination(Struct, frozen=True, kw_only=True):
     """By the server's clock."""
     version: str
     """Of the server."""
-    findings: Sequence[Finding]
+    findings: tuple[Finding, ...]
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -148,12 +148,12 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """There would be nothing to do."""
     waits: bool
     """It would wait its turn."""
-    reasons: Sequence[Reason]
-    holders: Sequence[Holder]
+    reasons: tuple[Reason, ...]
+    holders: tuple[Holder, ...]
     """Everybody who is in the way, that one included."""
-    allowed_actions: Sequence[str]
+    allowed_actions: tuple[str, ...]
     """What would be let in as it stands; of a group only what some member could follow."""
-    remedies: Sequence[Remedy]
+    remedies: tuple[Remedy, ...]
     holder: Holder | None = None
     retry_after: int | None = None
 
@@ -196,7 +196,7 @@ class Grant(Struct, frozen=True, kw_only=True):
 class GrantPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Grant]
+    items: tuple[Grant, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -214,7 +214,7 @@ class Head(Struct, frozen=True, kw_only=True):
     began_at: datetime
     end: int
     """The last position there is."""
-    archives: Sequence[Archive]
+    archives: tuple[Archive, ...]
     """What was taken out of the journal, in order."""
     before: int | None = None
     """The last position of lines from before the time that was asked for."""
@@ -225,7 +225,7 @@ class Hold(Struct, frozen=True, kw_only=True):
 
     orders: int
     """Orders that wait for the release."""
-    released: Sequence[str]
+    released: tuple[str, ...]
     """Paths at which, and below which, it acts all the same."""
     since: datetime | None = None
     """Null: it is not held."""
@@ -259,7 +259,7 @@ class Host(Struct, frozen=True, kw_only=True):
 class HostPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Host]
+    items: tuple[Host, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -270,7 +270,7 @@ class Invitation(Struct, frozen=True, kw_only=True):
     """With its token one agent may join, once. The token is in no other place."""
 
     name: str
-    lanes: Sequence[str]
+    lanes: tuple[str, ...]
     token: str
     expires_at: datetime
 
@@ -280,8 +280,8 @@ class Joined(Struct, frozen=True, kw_only=True):
 
     name: str
     cell: str
-    lanes: Sequence[str]
-    bus: Sequence[str]
+    lanes: tuple[str, ...]
+    bus: tuple[str, ...]
     jwt: str
     certificate: str
     authority: str
@@ -291,7 +291,7 @@ class Joined(Struct, frozen=True, kw_only=True):
 class Journal(Struct, frozen=True, kw_only=True):
     """Lines of the journal."""
 
-    items: Sequence[Line]
+    items: tuple[Line, ...]
     next: int
     """From where to go on: the last position that was looked at."""
     end: int
@@ -324,7 +324,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     """A lane, who serves it, and what there is to do on it."""
 
     lane: str
-    agents: Sequence[Serving]
+    agents: tuple[Serving, ...]
     in_flight: int
     """Members whose orders were sent."""
     waiting: int
@@ -341,7 +341,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     """When it last did."""
     survey_at: datetime | None = None
     """When its full state is wanted next; null where nobody has ever served it."""
-    namespaces: Sequence[str] = field(default_factory=list)
+    namespaces: tuple[str, ...] = ()
     """Those that may use it; `*` is every namespace, those apart to which it is denied."""
 
 
@@ -353,11 +353,11 @@ class LaneChange(Struct, frozen=True, kw_only=True):
     allowed: bool
     changed: bool
     """False where it was so already."""
-    taken: Sequence[str] = field(default_factory=list)
+    taken: tuple[str, ...] = ()
     """Of a denial: the grants that are gone, each as `LANE NAMESPACE`."""
     outranks: bool = False
     """Of a denial: something broader allows the lane, and the denial is recorded beside it."""
-    besides: Sequence[str] = field(default_factory=list)
+    besides: tuple[str, ...] = ()
     """Of a grant to all: namespaces to which the lane stays denied."""
 
 
@@ -377,7 +377,7 @@ class LaneGrant(Struct, frozen=True, kw_only=True):
 class LaneGrantPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[LaneGrant]
+    items: tuple[LaneGrant, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -394,7 +394,7 @@ class LaneLimit(Struct, frozen=True, kw_only=True):
 class LanePage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Lane]
+    items: tuple[Lane, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -450,8 +450,8 @@ class Lease(Struct, frozen=True, kw_only=True):
     """
     start: datetime
     end: datetime
-    reservations: Sequence[Reserved]
-    events: Sequence[Moment]
+    reservations: tuple[Reserved, ...]
+    events: tuple[Moment, ...]
     labels: Mapping[str, str]
     degraded: bool
     """Something of it is not as it was booked."""
@@ -461,7 +461,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     """When its end is told; null where it is not."""
     made_at: datetime | None = None
     changed_at: datetime | None = None
-    notices: Sequence[Notice] = field(default_factory=list)
+    notices: tuple[Notice, ...] = ()
     reason: str = ""
     """Why it is in `ERROR`, or what its start waits for; empty otherwise."""
 
@@ -469,7 +469,7 @@ class Lease(Struct, frozen=True, kw_only=True):
 class LeasePage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Lease]
+    items: tuple[Lease, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -481,13 +481,13 @@ class LifecycleAction(Struct, frozen=True, kw_only=True):
 
     name: str
     says: str
-    starts: Sequence[str]
-    through: Sequence[str]
+    starts: tuple[str, ...]
+    through: tuple[str, ...]
     ends: str
     """Where success leads; `(back)` for where it began."""
     fails: str
     """Where failure leads; empty where it cannot fail."""
-    by: Sequence[str]
+    by: tuple[str, ...]
     """Actors who may ask."""
     undo: str
     forceable: bool
@@ -542,7 +542,7 @@ class LifecycleName(Struct, frozen=True, kw_only=True):
 class LifecycleNamePage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[LifecycleName]
+    items: tuple[LifecycleName, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -592,7 +592,7 @@ class Log(Struct, frozen=True, kw_only=True):
     """The end of what a resource wrote."""
 
     path: str
-    lines: Sequence[str]
+    lines: tuple[str, ...]
     """The oldest first."""
     position: str
     """For `since`, to go on from here."""
@@ -634,7 +634,7 @@ class NewToken(Struct, frozen=True, kw_only=True):
     name: str
     token: str
     """The secret. It is told this once."""
-    roles: Sequence[RoleAt]
+    roles: tuple[RoleAt, ...]
     expires_at: datetime
 
 
@@ -699,7 +699,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Somebody wants it to end, or had it ended before it was done."""
     position: int | None = None
     """While it waits: its place in its queue; 1 is the next."""
-    reasons: Sequence[Reason] = field(default_factory=list)
+    reasons: tuple[Reason, ...] = ()
     """Why it was refused, where it was when its turn came."""
     says: str = ""
     """What it waits for, or why it failed, where there is more to say."""
@@ -727,7 +727,7 @@ class OperationMember(Struct, frozen=True, kw_only=True):
 class OperationMemberPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[OperationMember]
+    items: tuple[OperationMember, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -746,7 +746,7 @@ class OperationName(Struct, frozen=True, kw_only=True):
 class OperationPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Operation]
+    items: tuple[Operation, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -773,7 +773,7 @@ class Orphan(Struct, frozen=True, kw_only=True):
 class OrphanPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Orphan]
+    items: tuple[Orphan, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -790,7 +790,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     at: datetime
     position: int
     """Of the journal, before all this was read."""
-    counts: Sequence[KindCount]
+    counts: tuple[KindCount, ...]
     """All resources by kind and state, a moment ago at most."""
     classes: Mapping[str, int]
     """All resources by class of state."""
@@ -798,20 +798,20 @@ class Overview(Struct, frozen=True, kw_only=True):
     """Operations; counted up to 10,000."""
     waiting: int
     """Operations that wait their turn; counted up to 10,000."""
-    trouble: Sequence[Troubled]
+    trouble: tuple[Troubled, ...]
     """
     At most 20: those in bad final states and those of which nobody knows first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
     """
     more_trouble: bool
     """There are others."""
-    throttled: Sequence[ThrottledLane]
+    throttled: tuple[ThrottledLane, ...]
     """In the last hour, the latest first."""
     calls_made: int | None = None
     """To providers, by group operations that are under way or ended in the last hour, and by observations in it."""
     calls_saved: int | None = None
     """How many more it would have been with one for each member, those observations included that were not needed."""
-    moves: Sequence[int] | None = None
+    moves: tuple[int, ...] | None = None
     """In each of the last 60 seconds, the oldest first."""
     agents_there: int | None = None
     """Agents that were heard of in the last 30 seconds."""
@@ -826,7 +826,7 @@ class Part(Struct, frozen=True, kw_only=True):
     does: str
     """`acts`, `joins`, `nothing` or `skipped`."""
     target: str = ""
-    reasons: Sequence[Reason] = field(default_factory=list)
+    reasons: tuple[Reason, ...] = ()
 
 
 class Past(Struct, frozen=True, kw_only=True):
@@ -899,7 +899,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 class PolicyPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Policy]
+    items: tuple[Policy, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -918,16 +918,16 @@ class Problem(Struct, frozen=True, kw_only=True):
     request_id: str
     """Also in the header `X-Request-Id` and in the server's log."""
     current_state: str | None = None
-    allowed_actions: Sequence[str] | None = None
+    allowed_actions: tuple[str, ...] | None = None
     """What could be asked for instead."""
     holder: Holder | None = None
     """Who is in the way."""
-    holders: Sequence[Holder] | None = None
+    holders: tuple[Holder, ...] | None = None
     """Everybody whose claims are in the way, that one included."""
-    reasons: Sequence[Reason] | None = None
+    reasons: tuple[Reason, ...] | None = None
     retry_after: int | None = None
     """Seconds; also in the header `Retry-After`."""
-    errors: Sequence[FieldError] | None = None
+    errors: tuple[FieldError, ...] | None = None
     message: str | None = None
     """The same as `detail`, under the name that clients of `/tumblebug` know."""
     error_message: str | None = None
@@ -960,7 +960,7 @@ class Queue(Struct, frozen=True, kw_only=True):
 class QueuePage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Queue]
+    items: tuple[Queue, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -985,7 +985,7 @@ class Quotas(Struct, frozen=True, kw_only=True):
     """Of all things."""
 
     path: str
-    items: Sequence[Quota]
+    items: tuple[Quota, ...]
 
 
 class Reason(Struct, frozen=True, kw_only=True):
@@ -1019,17 +1019,17 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     joins: bool
     idle: bool
     waits: bool
-    moves: Sequence[PlannedMove]
-    claims: Sequence[PlannedClaim]
-    orders: Sequence[PlannedOrder]
-    timers: Sequence[PlannedTimer]
-    calls: Sequence[str]
+    moves: tuple[PlannedMove, ...]
+    claims: tuple[PlannedClaim, ...]
+    orders: tuple[PlannedOrder, ...]
+    timers: tuple[PlannedTimer, ...]
+    calls: tuple[str, ...]
     """All that providers would be asked for, one after the other."""
-    way: Sequence[str]
+    way: tuple[str, ...]
     """The states from here to the end, if all goes well."""
     fails: str
     """Where failure leads; empty where the action cannot fail."""
-    members: Sequence[Part]
+    members: tuple[Part, ...]
 
 
 class Remedy(Struct, frozen=True, kw_only=True):
@@ -1038,7 +1038,7 @@ class Remedy(Struct, frozen=True, kw_only=True):
     what: str
     """`wait`, `ask`, `force`, `reason`, `parent`, `empty`, `actor`, or `nothing` where there is no way."""
     says: str
-    actions: Sequence[str] = field(default_factory=list)
+    actions: tuple[str, ...] = ()
     """With `ask`: in this order."""
     operation: str = ""
     """With `wait`: whose end."""
@@ -1058,7 +1058,7 @@ class Reserved(Struct, frozen=True, kw_only=True):
     """How many of them are enough."""
     properties: Mapping[str, Any]
     """What each of them was to have."""
-    hosts: Sequence[str]
+    hosts: tuple[str, ...]
     """Which they are."""
     lane: str
     missing_resources: bool
@@ -1100,7 +1100,7 @@ class Resource(Struct, frozen=True, kw_only=True):
 class ResourcePage(Struct, frozen=True, kw_only=True):
     """A page of resources."""
 
-    items: Sequence[Resource]
+    items: tuple[Resource, ...]
     position: int
     """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
     specs: bool
@@ -1175,9 +1175,9 @@ class Scaling(Struct, frozen=True, kw_only=True):
     """What it came to: `acts`, `rests`, or what holds it back."""
     says: str
     """The same in a sentence, with the figures."""
-    demand: Sequence[KnownDemand]
-    acts: Sequence[ScalingAct]
-    instances: Sequence[ScaledInstance]
+    demand: tuple[KnownDemand, ...]
+    acts: tuple[ScalingAct, ...]
+    instances: tuple[ScaledInstance, ...]
     """Whatever has the name; in a list of policies they are left out."""
     judged_at: datetime | None = None
     """When that was."""
@@ -1198,7 +1198,7 @@ class ScalingAct(Struct, frozen=True, kw_only=True):
 class ScalingPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Scaling]
+    items: tuple[Scaling, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -1208,7 +1208,7 @@ class ScalingPage(Struct, frozen=True, kw_only=True):
 class ScalingPolicy(Struct, frozen=True, kw_only=True):
     """How many instances of an app there are to be, or clusters, and where, as demand has it."""
 
-    places: Sequence[str]
+    places: tuple[str, ...]
     """
     Clusters of the namespace in which apps may be, as paths, or the sites on which clusters may be.
     `/shop/berlin/k-*` is every cluster of that site that is called `k-1`, `k-2` and so on.
@@ -1270,9 +1270,9 @@ class Standing(Struct, frozen=True, kw_only=True):
     target_action: str
     """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
     target_status: str
-    groups: Sequence[StandingPart]
+    groups: tuple[StandingPart, ...]
     """By subgroup."""
-    lanes: Sequence[StandingPart]
+    lanes: tuple[StandingPart, ...]
     """By provider and region."""
     operation: Operation | None = None
     """What is under way, with how far it has come."""
@@ -1291,7 +1291,7 @@ class StandingObserved(Struct, frozen=True, kw_only=True):
     """Calls to providers."""
     saved: int
     """Calls that were not needed."""
-    left: Sequence[StandingUnobserved]
+    left: tuple[StandingUnobserved, ...]
     """Members that were not observed, by state and reason."""
 
 
@@ -1333,14 +1333,14 @@ class Stuck(Struct, frozen=True, kw_only=True):
     by: str
     since: datetime
     """Since when it is where it is; of what was settled, when that was."""
-    why: Sequence[StuckWhy]
-    probed: Sequence[StuckLook]
+    why: tuple[StuckWhy, ...]
+    probed: tuple[StuckLook, ...]
     """What was seen, as the journal has it."""
     misses: int
     """Looks in a row that did not find it."""
     decided: str
     """What was made of it; empty while that is open."""
-    steps: Sequence[StuckStep]
+    steps: tuple[StuckStep, ...]
     phase: str | None = None
     """What the operation does; null where it is over."""
     outcome: str | None = None
@@ -1360,7 +1360,7 @@ class StuckLook(Struct, frozen=True, kw_only=True):
 class StuckPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Stuck]
+    items: tuple[Stuck, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -1375,7 +1375,7 @@ class StuckStep(Struct, frozen=True, kw_only=True):
     says: str
     operation: str = ""
     """With `cancel` and `retry`: which."""
-    actions: Sequence[str] = field(default_factory=list)
+    actions: tuple[str, ...] = ()
     """With `ask`: which."""
 
 
@@ -1406,10 +1406,10 @@ class System(Struct, frozen=True, kw_only=True):
 
     path: str
     state: str
-    lanes: Sequence[str]
+    lanes: tuple[str, ...]
     """Where its services run."""
-    parts: Sequence[SystemPart]
-    running: Sequence[RunningDeploy]
+    parts: tuple[SystemPart, ...]
+    running: tuple[RunningDeploy, ...]
     operation: str | None = None
     """What is under way on the system itself."""
 
@@ -1424,7 +1424,7 @@ class SystemChange(Struct, frozen=True, kw_only=True):
     how: str
     """`added`, `changed`, `scaled`, `restarted` or `removed`."""
     lane: str
-    fields: Sequence[str]
+    fields: tuple[str, ...]
     """What is not as it was."""
 
 
@@ -1451,7 +1451,7 @@ class SystemPlan(Struct, frozen=True, kw_only=True):
     place: str
     mark: str
     """A deploy that brings it in its spec is let in only while this is so."""
-    changes: Sequence[SystemChange]
+    changes: tuple[SystemChange, ...]
 
 
 class ThrottledLane(Struct, frozen=True, kw_only=True):
@@ -1471,9 +1471,9 @@ class Timeline(Struct, frozen=True, kw_only=True):
     now: datetime
     total: int
     """Members of which the journal has something, with the group itself."""
-    items: Sequence[TimelineBar]
+    items: tuple[TimelineBar, ...]
     """The group itself first, then those that failed, those at work, and the others, the slowest first."""
-    errors: Sequence[TimelineError]
+    errors: tuple[TimelineError, ...]
     """Each reason once, the most frequent first."""
     next: str | None = None
     """The cursor of the next page."""
@@ -1487,7 +1487,7 @@ class TimelineBar(Struct, frozen=True, kw_only=True):
     begin: datetime
     origin: str
     """The state in which it was before."""
-    phases: Sequence[TimelinePhase]
+    phases: tuple[TimelinePhase, ...]
     says: str
     end: datetime | None = None
     """Null while it is at work."""
@@ -1517,7 +1517,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    roles: Sequence[RoleAt]
+    roles: tuple[RoleAt, ...]
     created_by: str
     created_at: datetime
     expires_at: datetime
@@ -1528,7 +1528,7 @@ class Token(Struct, frozen=True, kw_only=True):
 class TokenPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Token]
+    items: tuple[Token, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -1557,7 +1557,7 @@ class TreeNode(Struct, frozen=True, kw_only=True):
 class TreeNodePage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[TreeNode]
+    items: tuple[TreeNode, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -1607,7 +1607,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 class TruthPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
-    items: Sequence[Truth]
+    items: tuple[Truth, ...]
     next: str | None = None
     """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
@@ -1618,8 +1618,8 @@ class Whoami(Struct, frozen=True, kw_only=True):
     """Who one is here."""
 
     name: str
-    groups: Sequence[str]
-    roles: Sequence[RoleAt]
+    groups: tuple[str, ...]
+    roles: tuple[RoleAt, ...]
     open: bool
     """Nobody is asked, and everybody may everything."""
     until: datetime | None = None
@@ -1634,12 +1634,12 @@ class WholeLifecycle(Struct, frozen=True, kw_only=True):
     says: str
     parent: str
     members: str
-    states: Sequence[LifecycleState]
+    states: tuple[LifecycleState, ...]
     """The first is where an object begins."""
-    actions: Sequence[LifecycleAction]
-    moves: Sequence[LifecycleMove]
+    actions: tuple[LifecycleAction, ...]
+    moves: tuple[LifecycleMove, ...]
     """Every one there is."""
-    findings: Sequence[LifecycleFinding]
+    findings: tuple[LifecycleFinding, ...]
     explored: ExploredSize | None = None
     """How much there was to see when it was explored in full."""
     registered: RegisteredLifecycle | None = None
@@ -1653,7 +1653,7 @@ class WholeQueue(Struct, frozen=True, kw_only=True):
     stopping: bool
     waiting: int
     created_at: datetime
-    items: Sequence[Operation]
+    items: tuple[Operation, ...]
     """The next one first."""
     more: bool
     """There are others."""

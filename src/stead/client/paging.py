@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Protocol
 
 
@@ -10,7 +10,7 @@ class Page[T](Protocol):
     """Some things, and from where to go on."""
 
     @property
-    def items(self) -> Sequence[T]:
+    def items(self) -> tuple[T, ...]:
         """The things."""
         ...
 

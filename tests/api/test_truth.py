@@ -65,7 +65,11 @@ def test_without_a_wish_for_fresh_news_the_store_answers(cell: Cell, web: httpx.
         ("Creating", "", None, None, "moving"),
     ]
     assert found[0]["seen_at"] is not None
-    assert web.get("/v1/truth", params={"below": f"/{ns}", "kind": "disk"}).json() == {"items": [], "next": None, "more": False}
+    assert web.get("/v1/truth", params={"below": f"/{ns}", "kind": "disk"}).json() == {
+        "items": [],
+        "next": None,
+        "more": False,
+    }
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tools import made
+from tools import generated_file
 
 type Schema = dict[str, Any]
 
-TARGET = made.ROOT / "src/stead/client/models.py"
+TARGET = generated_file.ROOT / "src/stead/client/models.py"
 REF = "#/components/schemas/"
 TYPES = ("$ref", "additionalProperties", "anyOf", "default", "description", "items", "type")
 """What counts of a field; everything else limits what it may be."""
@@ -36,29 +36,29 @@ OPTIONS = (
 )
 
 
-def models(openapi: Mapping[str, Any]) -> str:
+def generate(openapi: Mapping[str, Any]) -> str:
     """The module with the models."""
     schemas = openapi["components"]["schemas"]
-    names = sorted(answered(openapi))
-    shown = {name: plain(schemas[name], schemas) for name in names if "properties" in schemas[name]}
+    names = sorted(find_answers(openapi))
+    shown = {name: simplify(schemas[name], schemas) for name in names if "properties" in schemas[name]}
     document = {"openapi": "3.1.0", "info": openapi["info"], "paths": {}, "components": {"schemas": shown}}
     with TemporaryDirectory() as folder:
         source, target = Path(folder, "openapi.json"), Path(folder, "models.py")
         source.write_text(json.dumps(document), encoding="utf-8")
         command = ["datamodel_code_generator", "--input", str(source), "--output", str(target), *OPTIONS]
         subprocess.run([sys.executable, "-m", *command], check=True)
-        return formatted(frozen(target.read_text(encoding="utf-8")))
+        return format_code(use_tuples(target.read_text(encoding="utf-8")))
 
 
-def frozen(text: str) -> str:
+def use_tuples(text: str) -> str:
     """Tuples in place of sequences, which would be read as lists: a frozen value with a list in it is not frozen."""
     text = text.replace("field(default_factory=list)", "()")
-    while (made_so := re.sub(r"\bSequence\[([^\[\]]+(?:\[[^\[\]]*\])?)\]", r"tuple[\1, ...]", text)) != text:
-        text = made_so
+    while (replaced := re.sub(r"\bSequence\[([^\[\]]+(?:\[[^\[\]]*\])?)\]", r"tuple[\1, ...]", text)) != text:
+        text = replaced
     return text
 
 
-def formatted(text: str) -> str:
+def format_code(text: str) -> str:
     """Python as the linter formats it."""
     ruff = [sys.executable, "-m", "ruff"]
     for step in (["check", "--fix", "--quiet", "--select", "F401,I,UP"], ["format", "--quiet"]):
@@ -67,7 +67,7 @@ def formatted(text: str) -> str:
     return text
 
 
-def answered(openapi: Mapping[str, Any]) -> set[str]:
+def find_answers(openapi: Mapping[str, Any]) -> set[str]:
     """The names of the schemas that answers of the interface consist of, those of its dialects left out."""
     schemas = openapi["components"]["schemas"]
     waiting = {"Problem"}
@@ -81,15 +81,15 @@ def answered(openapi: Mapping[str, Any]) -> set[str]:
     return found
 
 
-def plain(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
+def simplify(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
     """A model without what limits its values."""
-    fields = {name: _field(field, schemas) for name, field in schema["properties"].items()}
+    fields = {name: _simplify_field(field, schemas) for name, field in schema["properties"].items()}
     for name in set(fields) - set(schema.get("required", ())):
         fields[name].setdefault("default", {"object": {}, "array": []}.get(fields[name].get("type", "")))
     return {"type": "object", "description": schema["description"], "properties": fields, "required": list(fields)}
 
 
-def _field(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
+def _simplify_field(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
     name = schema.get("$ref", "").removeprefix(REF)
     if name and "properties" not in schemas[name]:  # a list of values
         schema = {**schemas[name], **{word: schema[word] for word in ("description", "default") if word in schema}}
@@ -98,9 +98,9 @@ def _field(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
         kept["format"] = "date-time"
     for word in ("items", "additionalProperties"):
         if isinstance(kept.get(word), dict):
-            kept[word] = _field(kept[word], schemas)
+            kept[word] = _simplify_field(kept[word], schemas)
     if "anyOf" in kept:
-        kept["anyOf"] = [_field(one, schemas) for one in kept["anyOf"]]
+        kept["anyOf"] = [_simplify_field(one, schemas) for one in kept["anyOf"]]
         if {"type": "null"} in kept["anyOf"]:
             kept.setdefault("default", None)
     return kept
@@ -120,4 +120,4 @@ def _refs(schema: object) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(made.main(TARGET, lambda: models(json.loads(made.OPENAPI.read_text(encoding="utf-8")))))
+    sys.exit(generated_file.main(TARGET, lambda: generate(generated_file.read_openapi())))

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from stead.client import models
-from tools import client_models, made
+from tools import client_models, generated_file
 
 DOCUMENT: dict[str, Any] = {
     "info": {"title": "T", "version": "1"},
@@ -47,7 +47,7 @@ DOCUMENT: dict[str, Any] = {
 @cache
 def generated() -> str:
     """The models of the small document."""
-    return client_models.models(DOCUMENT)
+    return client_models.generate(DOCUMENT)
 
 
 def test_models_have_what_a_caller_reads_and_no_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,13 +75,13 @@ def test_models_are_stale_when_the_document_has_another_field(
     document.write_text(json.dumps(edited))
     target = tmp_path / "models.py"
     target.write_text(before := generated())
-    monkeypatch.setattr(made, "ROOT", tmp_path)
-    made_now = client_models.models(json.loads(document.read_text()))
-    assert made.main(target, lambda: made_now, ["--check"]) == 1
+    monkeypatch.setattr(generated_file, "ROOT", tmp_path)
+    now = client_models.generate(json.loads(document.read_text()))
+    assert generated_file.main(target, lambda: now, ["--check"]) == 1
     assert capsys.readouterr().out == "stale models.py\n"
     assert target.read_text() == before
-    assert made.main(target, lambda: made_now, []) == 0
-    assert made.main(target, lambda: made_now, ["--check"]) == 0
+    assert generated_file.main(target, lambda: now, []) == 0
+    assert generated_file.main(target, lambda: now, ["--check"]) == 0
     assert "colour" in target.read_text()
 
 

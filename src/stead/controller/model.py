@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, PlainSerializer
 
 
 class Model:
-    """A frozen dataclass that an interface shows. It is checked by nobody: pydantic only serialises it."""
+    """A frozen dataclass that an interface shows. Pydantic serialises it and does not validate it."""
 
     __slots__ = ()
     __pydantic_config__ = ConfigDict(use_attribute_docstrings=True, json_schema_serialization_defaults_required=True)

@@ -55,6 +55,8 @@ layers: $(READY)
 
 docs-check: $(READY)
 	$(BIN)/python -m tools.docs --check
+	$(BIN)/python -m tools.client_models --check
+	$(BIN)/python -m tools.console_types --check
 
 # The tests as pytest runs them, compiled once; otherwise every worker compiles all of them.
 compiled: $(READY)
@@ -82,9 +84,12 @@ coverage: $(READY)
 requirements: $(READY)
 	@$(BIN)/python -m tools.requirements
 
-# What is generated from the code: diagrams and reference pages.
+# What is generated from the code: diagrams, reference pages, the OpenAPI document; and from that the client's models and
+# the console's types, which need Node and `npm ci` in console/.
 docs: $(READY)
 	$(BIN)/python -m tools.docs
+	$(BIN)/python -m tools.client_models
+	$(BIN)/python -m tools.console_types
 
 # The documentation as a site, in build/site; any warning is an error.
 site: $(READY)

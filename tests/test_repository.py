@@ -62,7 +62,8 @@ def test_the_development_lock_pins_what_the_lock_pins() -> None:
 
 
 def test_a_source_file_is_one_idea() -> None:
-    sources = (ROOT / "src").rglob("*.py")
+    generated = ROOT / "src/stead/client/models.py"
+    sources = [path for path in (ROOT / "src").rglob("*.py") if path != generated]
     lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources}
     assert {name: length for name, length in lengths.items() if length >= 450} == {}
 

@@ -65,7 +65,7 @@ def test_leaves_come_worst_first_then_by_number_and_in_pages(cell: Cell, web: ht
 
 
 def test_below_nothing_there_is_nothing(web: httpx.Client, ns: str) -> None:
-    assert tree(web, f"/{ns}/nothing") == {"items": [], "next": None}
+    assert tree(web, f"/{ns}/nothing") == {"items": [], "next": None, "more": False}
     problem(web.get("/v1/tree", params={"below": "nowhere"}), 422, "invalid")
     problem(web.get("/v1/tree", params={"cursor": "made-up"}), 422, "invalid")
 

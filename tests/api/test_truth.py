@@ -65,7 +65,11 @@ def test_without_a_wish_for_fresh_news_the_store_answers(cell: Cell, web: httpx.
         ("Creating", "", None, None, "moving"),
     ]
     assert found[0]["seen_at"] is not None
-    assert web.get("/v1/truth", params={"below": f"/{ns}", "kind": "disk"}).json() == {"items": [], "next": None}
+    assert web.get("/v1/truth", params={"below": f"/{ns}", "kind": "disk"}).json() == {
+        "items": [],
+        "next": None,
+        "more": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -86,7 +90,7 @@ def test_orphans_the_oldest_first(cell: Cell, web: httpx.Client, ns: str) -> Non
 
     find(lanes[0], "t1")
     find(lanes[1], "t2")
-    assert web.get("/v1/orphans", params={"lane": lanes[0]}).json() == {"items": [], "more": False}
+    assert web.get("/v1/orphans", params={"lane": lanes[0]}).json() == {"items": [], "next": None, "more": False}
     find(lanes[1], "t2")
     find(lanes[0], "t1", "t3")
     find(lanes[0], "t1", "t3")

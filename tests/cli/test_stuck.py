@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import yaml
@@ -75,10 +76,11 @@ def test_what_is_under_way_says_for_how_long(cell: Cell, ns: str, stead: Stead) 
 
 def test_how_long_is_told_in_a_line() -> None:
     since = datetime.now(UTC) - timedelta(seconds=42)
-    known = {"since": since, "declared": 600, "usual": 3.0, "p99": 12.0, "moves": 40}
+    known: dict[str, Any] = {"since": since, "moves": 0, "lane": "", "late": False, "overdue": False}
+    usual = {"declared": 600, "usual": 3.0, "p99": 12.0, "moves": 40, "late": True, "lane": "sim.a"}
     assert told(None) == ""
-    assert told(Lasting(since=since)) == "42s"
-    assert told(Lasting(**known, late=True, lane="sim.a")) == (  # type: ignore[arg-type]
+    assert told(Lasting(**known)) == "42s"
+    assert told(Lasting(**{**known, **usual})) == (
         "42s; usually 3.0s, 99 of 100 within 12s, from 40 on sim.a; at most 10m (late)"
     )
-    assert told(Lasting(since=since, declared=30, overdue=True)) == "42s; at most 30s (overdue)"
+    assert told(Lasting(**{**known, "declared": 30, "overdue": True})) == "42s; at most 30s (overdue)"

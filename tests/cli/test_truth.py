@@ -148,7 +148,8 @@ async def test_drift_is_told_in_the_journal(
 )
 def test_drift_is_a_move_that_nobody_asked_for(line: dict[str, Any], what: str) -> None:
     seen: dict[str, Any] = {"trigger": "seen", "word": "Suspended", "source": "Running", "target": "Suspended"}
-    shown = Line(position=1, at=datetime.now(UTC), path="/a", kind="vm", actor="agent", **{**seen, **line})
+    known: dict[str, Any] = {"principal": "", "change": {}, "refused": 0, "kind": "vm", "actor": "agent"}
+    shown = Line(position=1, at=datetime.now(UTC), path="/a", **{**known, **seen, **line})
     assert LINES.row(shown, ListFormat.TABLE)[3] == what
 
 

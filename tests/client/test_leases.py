@@ -6,15 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stead.api import leases as wire
-from stead.client import Client, Invalid, NotFound, SyncClient, leases
+from stead.client import Client, Invalid, NotFound, SyncClient
 from tests.api.cell import Cell
-from tests.client.test_client import client, soon, values_of
+from tests.client.test_client import client, soon
 
 __all__ = ["client"]
-
-OURS = values_of(leases)
-THEIRS = {"LeasePage": "Leases", "HostPage": "Hosts"}
 
 
 def hours(count: float) -> datetime:
@@ -26,12 +22,6 @@ def terms(ns: str, start: datetime, end: datetime, count: int = 1) -> dict[str, 
     """Hosts of a namespace: tests share the cell."""
     wanted = [{"count": count, "properties": {"of": ns}}]
     return {"start": start.isoformat(), "end": end.isoformat(), "reservations": wanted}
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_what_is_answered_is_known_whole(name: str) -> None:
-    theirs = getattr(wire, THEIRS.get(name, name))
-    assert set(OURS[name].__struct_fields__) == set(theirs.model_fields)
 
 
 async def test_hosts_are_added_judged_and_forgotten(client: Client, ns: str) -> None:

@@ -34,13 +34,14 @@ from stead.access.policies import BadPolicy, Policies, check
 from stead.api.blazar import dates, wishes
 from stead.api.login import FLOW, _flow
 from stead.api.problems import Trouble
-from stead.api.requests import from_cursor, tags, to_cursor
-from stead.api.storable import storable
+from stead.api.requests import from_cursor, tags
 from stead.api.stuck import _place
 from stead.catalog import KINDS, infrastructure, scaling, tree
 from stead.cli import booking, logins, policy, serve, settings, times
 from stead.cli.paths import any_path, vm_path
 from stead.controller import terms
+from stead.controller.model import cursor
+from stead.controller.view.storable import storable
 from stead.lifecycle import claims
 from stead.lifecycle.document import DocumentError, dump, load
 from stead.lifecycle.files.decoded import Wrong
@@ -175,16 +176,16 @@ def parsers(folder: Path) -> dict[str, Parser]:
             lambda t: dates.spec_time("start", t), ["2030-01-31 12:00", "2030-01-31T12:00:00.0"], (Trouble,)
         ),
         "cursor": Parser(
-            lambda t: from_cursor(t, str), [to_cursor("/shop/web"), to_cursor(17), nested_cursor()], (Trouble,)
+            lambda t: from_cursor(t, str), [cursor("/shop/web"), cursor(17), nested_cursor()], (Trouble,)
         ),
         "cursor of stuck": Parser(
-            _place, [to_cursor('["then", "2030-01-31T12:00:00+00:00", 17]'), nested_cursor()], (Trouble,)
+            _place, [cursor('["then", "2030-01-31T12:00:00+00:00", 17]'), nested_cursor()], (Trouble,)
         ),
         "tag": Parser(tags, ['"1", "2"', "*", 'W/"1"'], ()),
         "token": Parser(id_of, [TOKEN], ()),
         "token of an issuer": Parser(who, [claim], (NotVerified,)),
         "cookie of a login": Parser(
-            lambda t: _flow(cast(Request, SimpleNamespace(cookies={FLOW: t}))), [to_cursor("a"), "eyJhIjoxfQ=="]
+            lambda t: _flow(cast(Request, SimpleNamespace(cookies={FLOW: t}))), [cursor("a"), "eyJhIjoxfQ=="]
         ),
         "Cedar policy": Parser(lambda t: check("own", t, ACTIONS), [POLICY], (BadPolicy,)),
         "cases of policies": Parser(from_file(cases), [yaml.safe_dump(CASES)], (*ends, BadCase)),

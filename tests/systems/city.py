@@ -187,7 +187,7 @@ def _refused(ask: Callable[[], object]) -> set[str]:
     try:
         ask()
     except Refused as refused:
-        return {holder.path for holder in refused.problem.holders}
+        return {holder.path for holder in refused.problem.holders or ()}
     raise AssertionError("it was let in")
 
 

@@ -1,5 +1,5 @@
 /** Where the bars of a timeline begin and end, in percent of the whole time. */
-import type { Bar } from '../api.ts';
+import type { TimelineBar } from '../api.ts';
 
 export interface Segment {
   state: string;
@@ -15,7 +15,7 @@ export interface Window {
 }
 
 /** The time that all bars fit in. */
-export function windowOf(bars: Bar[], created: string, ended: string | null, now: number): Window {
+export function windowOf(bars: TimelineBar[], created: string, ended: string | null, now: number): Window {
   const begin = Math.min(Date.parse(created), ...bars.map((bar) => Date.parse(bar.begin)));
   const last = ended ? Date.parse(ended) : now;
   const end = Math.max(last, ...bars.map((bar) => Date.parse(bar.end ?? bar.begin)));
@@ -23,7 +23,7 @@ export function windowOf(bars: Bar[], created: string, ended: string | null, now
 }
 
 /** The states of a bar, each from when it came to when the next one did; the one at rest is a mark only. */
-export function segments(bar: Bar, time: Window, now: number): Segment[] {
+export function segments(bar: TimelineBar, time: Window, now: number): Segment[] {
   const whole = time.end - time.begin;
   const close = bar.end ? Date.parse(bar.end) : Math.min(now, time.end);
   return bar.phases.map((phase, i) => {

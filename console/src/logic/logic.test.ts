@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Bar, Beside, Lifecycle, LifecycleMove, System, SystemPart } from '../api.ts';
+import type { TimelineBar, RunningDeploy, WholeLifecycle, LifecycleMove, System, SystemPart } from '../api.ts';
 import { segments, windowOf } from './bars.ts';
 import { address, around, has, placed, spanOf, step, ticks, title, turned } from './calendar.ts';
 import { edgesOf } from './edges.ts';
@@ -62,7 +62,7 @@ describe('a file', () => {
 
 const move = (source: string, trigger: string, on: string, target: string): LifecycleMove => ({ source, trigger, on, actor: 'user', target, forced: false });
 const state = (name: string, state_class: 'settled' | 'moving') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
-const door: Lifecycle = {
+const door: WholeLifecycle = {
   kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, registered: null, actions: [],
   states: [state('Closed', 'settled'), state('Opening', 'moving'), state('Open', 'settled')],
   moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'done', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'seen', 'Closed', 'Closed')],
@@ -84,7 +84,7 @@ describe('a picture', () => {
 });
 
 test('bars fit their window', () => {
-  const bar: Bar = {
+  const bar: TimelineBar = {
     path: '/a', kind: 'vm', begin: '2026-01-01T00:00:01Z', end: '2026-01-01T00:00:03Z', origin: 'Running', outcome: 'done', says: '',
     phases: [{ state: 'Suspending', at: '2026-01-01T00:00:01Z' }, { state: 'Suspended', at: '2026-01-01T00:00:03Z' }],
   };
@@ -137,12 +137,12 @@ describe('the calendar', () => {
 
 describe('a system', () => {
   const part = (path: string, state = 'stable', up: number | null = 1, kind = 'service'): SystemPart => ({ path: `/shop/site${path}`, kind, state, lane: 'local.one', count: 2, up, operation: null });
-  const claim = (place: string): Beside => ({ id: place, action: 'deploy', place: `/shop/site${place}`, by: 'ann', since: '', total: 2, remaining: 1, failed: 0, asked: true, cancelled: false });
+  const claim = (place: string): RunningDeploy => ({ id: place, action: 'deploy', place: `/shop/site${place}`, by: 'ann', since: '', total: 2, remaining: 1, failed: 0, asked: true, cancelled: false });
   const site: System = {
     path: '/shop/site', state: 'stable', operation: null, lanes: [], running: [],
     parts: [part('/data/db/one', 'failed', null), part('/data/db/two'), part('/data/load', 'succeeded', null, 'job'), part('/web', 'stable', 2)],
   };
-  const drawn = (claims: Beside[], open: string[] | null = null, filter = '') =>
+  const drawn = (claims: RunningDeploy[], open: string[] | null = null, filter = '') =>
     rowsOf(grown(site, claims), (node) => !open || open.includes(node.path), filter).map((row) => [row.claim ? `[${row.claim.id}]` : row.node.path.slice(10), row.depth, row.bands.map((band) => `${band.first ? '(' : ''}${band.depth}${band.last ? ')' : ''}`).join(' ')]);
   test('is a tree, with branches that say what is below them', () => {
     expect(drawn([])).toEqual([['', 0, ''], ['/data', 1, ''], ['/data/db', 2, ''], ['/data/db/one', 3, ''], ['/data/db/two', 3, ''], ['/data/load', 2, ''], ['/web', 1, '']]);

@@ -1,5 +1,5 @@
 /** A system as a tree of branches, services and jobs, with whoever has which path. */
-import type { Beside, Counts, System, SystemPart } from '../api.ts';
+import type { RunningDeploy, Counts, System, SystemPart } from '../api.ts';
 import { leaf, parent } from './words.ts';
 
 export interface Node {
@@ -9,7 +9,7 @@ export interface Node {
   part: SystemPart | null;
   below: Node[];
   /** What has exactly this path. */
-  claims: Beside[];
+  claims: RunningDeploy[];
   /** How many have a path below it. */
   within: number;
   /** Services and jobs at it and below it, by kind and state. */
@@ -20,7 +20,7 @@ export interface Node {
   up: number;
 }
 
-export function grown(of: System, claims: Beside[]): Node {
+export function grown(of: System, claims: RunningDeploy[]): Node {
   const nodes = new Map<string, Node>();
   const node = (path: string): Node => {
     let found = nodes.get(path);
@@ -64,7 +64,7 @@ function sum(of: Node): void {
 
 /** A claim as it is drawn on a row: from the column of its place on, with a head and a foot. */
 export interface Band {
-  claim: Beside;
+  claim: RunningDeploy;
   depth: number;
   first: boolean;
   last: boolean;
@@ -73,7 +73,7 @@ export interface Band {
 /** A node, or above it one that has its path. */
 export interface Row {
   node: Node;
-  claim: Beside | null;
+  claim: RunningDeploy | null;
   depth: number;
   bands: Band[];
 }

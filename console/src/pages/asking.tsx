@@ -1,7 +1,7 @@
 /** What can be asked of a resource: what is allowed acts, what is refused says why and what would help. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { at, call, get, type Accepted, type Explanation, type Lifecycle, type LifecycleAction, type Line, type Rehearsal, type Resource } from '../api.ts';
+import { at, call, get, type Accepted, type Explanation, type WholeLifecycle, type LifecycleAction, type Line, type Rehearsal, type Resource } from '../api.ts';
 import { below, useLive } from '../live.ts';
 import { number } from '../logic/words.ts';
 import { Dialog, Icon, say, Skeleton, When } from '../parts.tsx';
@@ -13,7 +13,7 @@ const GRAVE = /terminate|teardown|delete|destroy|withdraw|decommission|rollback/
 const SIZED = new Set(['scale-out', 'scale-in', 'create', 'update', 'upgrade']);
 
 /** Whether nothing has to be said beside it. */
-function plain(action: LifecycleAction, lifecycle: Lifecycle, state: string): boolean {
+function plain(action: LifecycleAction, lifecycle: WholeLifecycle, state: string): boolean {
   if (!lifecycle.registered) return !SIZED.has(action.name);
   return !action.respec && (action.name !== 'create' || action.starts.includes(state));
 }
@@ -30,7 +30,7 @@ async function ask(path: string, action: string, body: Record<string, unknown> =
   }
 }
 
-interface Props { of: Resource; lifecycle: Lifecycle; reload: () => void }
+interface Props { of: Resource; lifecycle: WholeLifecycle; reload: () => void }
 
 export function Actions({ of, lifecycle, reload }: Props) {
   const first = (lifecycle.actions.find((action) => action.name === 'delete') ?? lifecycle.actions[0])?.name ?? 'create';

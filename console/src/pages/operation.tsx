@@ -1,7 +1,7 @@
 /** One operation: how far it is, when what happened to whom, and why some failed. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Problem, call, get, type Accepted, type Bar, type Explanation, type Operation, type Resource, type Timeline } from '../api.ts';
+import { Problem, call, get, type Accepted, type TimelineBar, type Explanation, type Operation, type Resource, type Timeline } from '../api.ts';
 import { health, learnt, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { segments, windowOf, type Window } from '../logic/bars.ts';
@@ -14,7 +14,7 @@ import { Outcome } from './operations.tsx';
 const MOST = 2000;
 
 export default function OperationPage({ rest: id }: { rest: string }) {
-  const more = useSignal<Bar[]>([]);
+  const more = useSignal<TimelineBar[]>([]);
   const cursor = useSignal<string | null | undefined>(undefined);
   useEffect(() => { more.value = []; cursor.value = undefined; }, [id]);
   const path = useSignal('');
@@ -50,7 +50,7 @@ export default function OperationPage({ rest: id }: { rest: string }) {
 }
 
 /** Whether what an operation left undone could be forced, from the states that its resource or its members are in by now. */
-async function forceable(op: Operation, left: Bar[]): Promise<boolean> {
+async function forceable(op: Operation, left: TimelineBar[]): Promise<boolean> {
   const { state, members } = await get<Resource>(`/v1/resources${op.path}`);
   const states = op.total > 1 ? Object.keys(members ?? {}) : [state];
   for (const kind of new Set(left.map((bar) => bar.kind))) {
@@ -60,9 +60,9 @@ async function forceable(op: Operation, left: Bar[]): Promise<boolean> {
   return false;
 }
 
-const stateOf = (bar: Bar): string => bar.phases.at(-1)?.state ?? bar.origin;
+const stateOf = (bar: TimelineBar): string => bar.phases.at(-1)?.state ?? bar.origin;
 
-function Header({ op, left, reload }: { op: Operation; left: Bar[]; reload: () => void }) {
+function Header({ op, left, reload }: { op: Operation; left: TimelineBar[]; reload: () => void }) {
   const refused = useSignal<{ reasons: { says: string }[]; force: boolean } | null>(null);
   const reason = useSignal('');
   const ask = async (what: 'cancel' | 'promote') => {
@@ -156,7 +156,7 @@ function Errors({ of }: { of: Timeline }) {
   );
 }
 
-function Gantt({ of, extra }: { of: Timeline; extra: Bar[] }) {
+function Gantt({ of, extra }: { of: Timeline; extra: TimelineBar[] }) {
   learnt.value;
   const known = new Set(of.items.map((bar) => bar.path));
   const bars = [...of.items, ...extra.filter((bar) => !known.has(bar.path))];
@@ -165,14 +165,14 @@ function Gantt({ of, extra }: { of: Timeline; extra: Bar[] }) {
   return (
     <>
       <div class="gantt head"><span>Member</span><span class="hide">State</span><span class="scale"><span>{clock(time.begin)}</span><span>+{span((time.end - time.begin) / 2000)}</span><span>+{span((time.end - time.begin) / 1000)}</span></span><span class="num">Took</span></div>
-      <Rows count={bars.length} height={28} label="Members in time" testid="gantt" keyOf={(i) => (bars[i] as Bar).path}
-        open={(i) => go(toResource((bars[i] as Bar).path))}
-        row={(i) => <GanttRow bar={bars[i] as Bar} op={of.operation} time={time} at={Date.parse(of.now)} />} />
+      <Rows count={bars.length} height={28} label="Members in time" testid="gantt" keyOf={(i) => (bars[i] as TimelineBar).path}
+        open={(i) => go(toResource((bars[i] as TimelineBar).path))}
+        row={(i) => <GanttRow bar={bars[i] as TimelineBar} op={of.operation} time={time} at={Date.parse(of.now)} />} />
     </>
   );
 }
 
-function GanttRow({ bar, op, time, at }: { bar: Bar; op: Operation; time: Window; at: number }) {
+function GanttRow({ bar, op, time, at }: { bar: TimelineBar; op: Operation; time: Window; at: number }) {
   const name = bar.path === op.path ? bar.path : bar.path.slice(op.path.length + 1);
   const parts = segments(bar, time, at);
   const state = stateOf(bar);

@@ -1,7 +1,7 @@
 /** One resource: where it stands in its lifecycle, what can be asked of it, what goes on, what it was. */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { at, get, Problem, type Journal, type Lifecycle, type Line, type Operation, type Page, type Queue, type Resource, type Standing } from '../api.ts';
+import { at, get, Problem, type Journal, type WholeLifecycle, type Line, type Operation, type Page, type WholeQueue, type Resource, type Standing } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { clock, leaf, number, parent, span } from '../logic/words.ts';
@@ -88,7 +88,7 @@ async function journal(path: string, group: boolean): Promise<Line[]> {
 }
 
 function Whole({ of, reload }: { of: Resource; reload: () => void }) {
-  const whole = useLive<Lifecycle>(`lifecycle ${of.kind}`, () => lifecycle(of.kind));
+  const whole = useLive<WholeLifecycle>(`lifecycle ${of.kind}`, () => lifecycle(of.kind));
   const group = !!whole.data?.members;
   const counted = whole.data?.members === 'vm';
   const lines = useLive<Line[]>(`journal ${of.path} ${group}`, () => journal(of.path, group), { concerns: group ? below(of.path) : (line) => line.path === of.path });
@@ -156,9 +156,9 @@ function UnderWay({ of }: { of: Resource }) {
 
 function QueueCard({ path }: { path: string }) {
   // Most have none, and to ask for what is not there is an error to a browser: so it is looked for among those that are.
-  const queue = useLive<Queue | null>(`queue ${path}`, async () => {
+  const queue = useLive<WholeQueue | null>(`queue ${path}`, async () => {
     const found = await get<Page<{ path: string }>>('/v1/queues', { below: path, limit: 1 });
-    return found.items[0]?.path === path ? get<Queue>(`/v1/queues/${at(path)}`, { limit: 20 }) : null;
+    return found.items[0]?.path === path ? get<WholeQueue>(`/v1/queues/${at(path)}`, { limit: 20 }) : null;
   }, { concerns: (line) => line.path === path });
   if (!queue.data?.items.length) return null;
   return (

@@ -1,7 +1,7 @@
 /** A system: its tree of services and jobs, and on it whoever has which path. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { at, call, get, Problem, type Beside, type Counts, type Lifecycle, type Operation, type Resource, type System } from '../api.ts';
+import { at, call, get, Problem, type RunningDeploy, type Counts, type WholeLifecycle, type Operation, type Resource, type System } from '../api.ts';
 import { health, lifecycle } from '../kinds.ts';
 import { below, link, useLive } from '../live.ts';
 import { grown, rowsOf, systemOf, UNDER_WAY, type Node, type Row } from '../logic/system.ts';
@@ -19,7 +19,7 @@ const DEEPEST = 10;
 const HIGH = { wide: 36, narrow: 50 };
 const KINDS = ['system', 'service', 'job'];
 
-interface Whole { system: System; claims: Beside[] }
+interface Whole { system: System; claims: RunningDeploy[] }
 
 /** A system, and all that has a path in it: deploys and teardowns, and what is done to the system itself. */
 async function load(path: string): Promise<Whole> {
@@ -34,7 +34,7 @@ export function SystemView({ place }: { place: string }) {
   const path = systemOf(place);
   const whole = useLive<Whole>(`system ${path}`, () => load(path), { concerns: below(path), every: 3000 });
   const resource = useLive<Resource>(`resource ${path}`, () => get(`/v1/resources/${at(path)}`), { concerns: (line) => line.path === path });
-  const life = useLive<Lifecycle>('lifecycle system', () => lifecycle('system'));
+  const life = useLive<WholeLifecycle>('lifecycle system', () => lifecycle('system'));
   const missing = whole.error instanceof Problem && whole.error.body.status === 404;
   const reload = () => { whole.reload(); resource.reload(); };
   return (
@@ -61,7 +61,7 @@ export function SystemView({ place }: { place: string }) {
   );
 }
 
-function Tiles({ of, claims, find }: { of: Node; claims: Beside[]; find: (word: string) => void }) {
+function Tiles({ of, claims, find }: { of: Node; claims: RunningDeploy[]; find: (word: string) => void }) {
   const services = of.counts['service'] ?? {};
   const jobs = of.counts['job'] ?? {};
   const members = (counts: Record<string, number>, kind?: string): number => Object.entries(counts).reduce((all, [state, n]) => all + (!kind || health(kind, state) === 'trouble' ? n : 0), 0);
@@ -105,7 +105,7 @@ class Folding {
   }
 
   /** Whoever comes anew is seen, wherever it is. */
-  meet(claims: Beside[]): void {
+  meet(claims: RunningDeploy[]): void {
     for (const claim of claims) {
       if (this.known.has(claim.id)) continue;
       this.known.add(claim.id);
@@ -197,7 +197,7 @@ function RowOf({ row, state, here, open, fold, reload }: RowProps) {
 const depth = (n: number): Record<string, string> => ({ '--depth': String(Math.min(n, DEEPEST)) });
 
 /** Who has a path: above it, as the head of a band over all that is below it. */
-function Claim({ of, depth: deep, reload }: { of: Beside; depth: number; reload: () => void }) {
+function Claim({ of, depth: deep, reload }: { of: RunningDeploy; depth: number; reload: () => void }) {
   const busy = useSignal(false);
   const done = of.total - of.remaining;
   const end = async () => {

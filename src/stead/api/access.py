@@ -16,10 +16,11 @@ from stead.access.caller import EVERYWHERE, Caller
 from stead.access.policies import ACCESS, NAMESPACE, BadPolicy, Thing
 from stead.api.identity import Who
 from stead.api.login import RoleAt
-from stead.api.models import SEGMENT, Wire
+from stead.api.models import Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Service
+from stead.controller.view import Page, Service
+from stead.controller.view.names import SEGMENT
 from stead.controller.view.permission import THE_CELL
 
 log = logging.getLogger(__name__)
@@ -74,12 +75,6 @@ class Token(Wire):
     """To the hour."""
 
 
-class Tokens(Wire):
-    """Tokens, in order of name."""
-
-    items: list[Token]
-
-
 class NewToken(Wire):
     """A token that was just made."""
 
@@ -100,12 +95,6 @@ class Grant(Wire):
     created_at: datetime
 
 
-class Grants(Wire):
-    """Who has which role where."""
-
-    items: list[Grant]
-
-
 class Policy(Wire):
     """A policy of the operator's own."""
 
@@ -114,12 +103,6 @@ class Policy(Wire):
     changed_by: str
     changed_at: datetime | None
     """Null for one that is in a file of the server's."""
-
-
-class Policies(Wire):
-    """Policies, in order of name."""
-
-    items: list[Policy]
 
 
 class PolicyText(Wire):
@@ -148,12 +131,12 @@ def _require(service: Service, caller: Caller, namespaces: Iterable[str]) -> Acc
 
 
 @routes.get("/v1/tokens")
-async def list_tokens(service: ServiceDep, caller: Who) -> Tokens:
+async def list_tokens(service: ServiceDep, caller: Who) -> Page[Token]:
     """Tokens for programs, of the namespaces in which one says who may what."""
     caller.judged = True
     found = await service.view.store.tokens()
     theirs = [token for token in found if _may(service, caller, [where for _, where in token["roles"]])]
-    return Tokens(items=[Token(**{**token, "roles": _roles(token["roles"])}) for token in theirs])
+    return Page(tuple(Token(**{**token, "roles": _roles(token["roles"])}) for token in theirs))
 
 
 @routes.post("/v1/tokens", status_code=201)
@@ -187,11 +170,11 @@ async def revoke_token(service: ServiceDep, name: TokenName, caller: Who) -> Non
 
 
 @routes.get("/v1/grants")
-async def list_grants(service: ServiceDep, caller: Who) -> Grants:
+async def list_grants(service: ServiceDep, caller: Who) -> Page[Grant]:
     """Who has which role where, in the namespaces in which one says who may what."""
     caller.judged = True
     found = [grant for grant in await service.view.store.grants() if _may(service, caller, [grant["namespace"]])]
-    return Grants(items=[Grant(**grant) for grant in found])
+    return Page(tuple(Grant(**grant) for grant in found))
 
 
 @routes.put("/v1/grants", status_code=204)
@@ -219,11 +202,11 @@ async def take_role(
 
 
 @routes.get("/v1/policies")
-async def list_policies(service: ServiceDep, caller: Who) -> Policies:
+async def list_policies(service: ServiceDep, caller: Who) -> Page[Policy]:
     """The operator's own policies, beside the roles."""
     service.permission.require(caller, ACCESS)
     found = await service.access.all_policies() if service.access is not None else []
-    return Policies(items=[Policy(**policy) for policy in found])
+    return Page(tuple(Policy(**policy) for policy in found))
 
 
 @routes.put("/v1/policies/{name}", status_code=204)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path
@@ -13,35 +12,11 @@ from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Identities, NameTaken, NotInvited, Service
+from stead.controller.view import Agent, Identities, Invitation, NameTaken, NotInvited, Page, Service
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 AgentName = Annotated[str, Path(description="The agent.", max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Lane = Annotated[str, Field(min_length=1, max_length=90)]
-
-
-class Agent(Wire):
-    """An agent: who it is, if it has an identity, and when it was last heard of."""
-
-    name: str
-    lanes: list[str]
-    joined_at: datetime | None
-    expires_at: datetime | None
-    """Of what it connects with, which it renews by itself."""
-    revoked_at: datetime | None
-    last_seen: datetime | None
-    there: bool
-    version: str
-    rejected: dict[str, str]
-    """By lane, why its provider rejects the agent, as with wrong credentials."""
-    clock_offset: float
-    """Seconds by which its clock is ahead of the database's."""
-
-
-class Agents(Wire):
-    """All agents."""
-
-    items: list[Agent]
 
 
 class Invite(Wire):
@@ -50,15 +25,6 @@ class Invite(Wire):
     name: Name
     lanes: Annotated[list[Lane], Field(min_length=1, max_length=200)]
     seconds: Annotated[int, Field(ge=1, le=7 * 86_400)] = 3600
-
-
-class Invitation(Wire):
-    """With its token one agent may join, once. The token is in no other place."""
-
-    name: str
-    lanes: list[str]
-    token: str
-    expires_at: datetime
 
 
 class Join(Wire):
@@ -98,10 +64,10 @@ def _identities(service: Service) -> Identities:
 
 
 @routes.get("/v1/agents")
-async def list_agents(service: ServiceDep, caller: Who) -> Agents:
+async def list_agents(service: ServiceDep, caller: Who) -> Page[Agent]:
     """All agents that have an identity, and all that were heard of."""
     service.permission.require(caller, VIEW)
-    return Agents(items=[Agent.model_validate(member) for member in await service.agents()])
+    return Page(tuple(await service.agents()))
 
 
 @routes.post("/v1/agents/invitations", status_code=201)
@@ -114,7 +80,7 @@ async def invite_agent(service: ServiceDep, invite: Invite, caller: Who) -> Invi
         raise Trouble("has-identity", str(error)) from None
     except ValueError as error:
         raise _invalid("lanes", error) from None
-    return Invitation.model_validate(made)
+    return made
 
 
 @routes.post("/v1/agents/join")
@@ -145,7 +111,7 @@ async def revoke_agent(service: ServiceDep, name: AgentName, caller: Who) -> Age
     gone = await _identities(service).revoke(name, caller.name)
     if gone is None:
         raise Trouble("not-found", f"there is no agent {name} that could be revoked")
-    return Agent.model_validate(gone)
+    return gone
 
 
 def _invalid(field: str, error: ValueError) -> Trouble:

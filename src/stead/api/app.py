@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
@@ -137,12 +139,15 @@ def openapi() -> dict[str, Any]:
 
     Every error in it is a problem document, not the framework's own kind of error.
     """
-    said = get_openapi(title=TITLE, version=__version__, description=_description(), routes=ROUTES)
+    said = _with_names(get_openapi(title=TITLE, version=__version__, description=_description(), routes=ROUTES))
     schemas = said["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     made = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= made.pop("$defs", {}) | {"Problem": made}
+    for field in made["properties"].values():
+        if field.get("default", "") is None:
+            del field["default"]  # it is left out where it is null
     said["components"]["schemas"] = dict(sorted(schemas.items()))
     problem = {"description": "A problem", "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for methods in said["paths"].values():
@@ -150,6 +155,11 @@ def openapi() -> dict[str, Any]:
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = problem
     return said
+
+
+def _with_names(said: dict[str, Any]) -> dict[str, Any]:
+    """A page of truths is called `TruthPage`, and not after how its class is made."""
+    return cast(dict[str, Any], json.loads(re.sub(r"\bPage_(\w+?)_(?=\")", r"\1Page", json.dumps(said))))
 
 
 def _openapi(_: Request) -> Response:

@@ -8,10 +8,10 @@ from fastapi import Query
 from pydantic import StringConstraints
 
 from stead.api.identity import Who
-from stead.api.models import Explanation, Name, Path
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Asked, Missing
+from stead.controller.view import Asked, Explanation, Missing
+from stead.controller.view.names import Name, Path
 
 LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
@@ -50,4 +50,4 @@ async def explain(
     answer = await service.explain(asked, caller)
     if isinstance(answer, Missing):
         raise trouble(answer)
-    return Explanation.model_validate(answer)
+    return answer

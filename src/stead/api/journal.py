@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
 from fastapi import Header, Query, Request
@@ -10,11 +10,12 @@ from fastapi.responses import StreamingResponse
 
 from stead.api.feed import Feed
 from stead.api.identity import Who
-from stead.api.models import Below, Line, Wire
+from stead.api.models import Wire, json_of
 from stead.api.problems import FieldError, Trouble
 from stead.api.requests import Limit
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Seen, not_after
+from stead.controller.view import Line, Seen, not_after
+from stead.controller.view.names import Below
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""
@@ -23,7 +24,7 @@ RECONNECT = 1000
 class Journal(Wire):
     """Lines of the journal."""
 
-    items: list[Line]
+    items: Sequence[Line]
     next: int
     """From where to go on: the last position that was looked at."""
     end: int
@@ -51,10 +52,9 @@ async def read_journal(
     end = await seen.end()
     lines, last, full = await seen.journal(after, _whole(path), limit)
     reached = last if full else max(end, last, after)
-    items = [Line.model_validate(line) for line in lines]
     archived = await service.view.store.archived()
     beyond = archived.last if archived is not None else 0
-    return Journal(items=items, next=reached, end=max(end, last), archived=beyond)
+    return Journal(items=lines, next=reached, end=max(end, last), archived=beyond)
 
 
 @routes.get(
@@ -102,7 +102,7 @@ async def _events(feed: Feed, seen: Seen, after: int, path: str | None, heartbea
         lines = await seen.lines(found)
         for line in lines:
             kind = "refusal" if line.refused else "move" if line.source != line.target else "note"
-            data = Line.model_validate(line).model_dump_json()
+            data = json_of(line)
             yield f"id: {line.position}\nevent: {kind}\ndata: {data}\n\n"
         if not lines:
             yield f": alive\nid: {reached}\n\n"

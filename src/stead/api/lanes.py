@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path as InPath
@@ -10,12 +9,13 @@ from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field
 
 from stead.api.identity import Who
-from stead.api.models import SEGMENT, Wire
+from stead.api.models import Wire
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
-from stead.api.storable import storable
-from stead.controller.view.lanes import LaneGrants
-from stead.controller.view.things import Unfit
+from stead.controller.view.lanes import LaneChange, LaneGrant, LaneGrants
+from stead.controller.view.names import SEGMENT
+from stead.controller.view.storable import storable
+from stead.controller.view.things import Page, Unfit
 
 PATTERN = r"^(\*|[A-Za-z0-9][A-Za-z0-9._-]{0,99}(\.\*)?)$"
 LanePattern = Annotated[
@@ -35,25 +35,6 @@ MAX_REASON = 1000
 """Characters."""
 
 
-class LaneGrant(Wire):
-    """A lane that a namespace may use, or may not."""
-
-    lane: str
-    namespace: str
-    """`*`: every namespace."""
-    allowed: bool
-    """False: a denial, which outranks every grant."""
-    reason: str
-    changed_by: str
-    changed_at: datetime
-
-
-class LaneGrantList(Wire):
-    """Grants and denials, in order of namespace and lane."""
-
-    items: list[LaneGrant]
-
-
 class LaneReason(Wire):
     """Why."""
 
@@ -61,22 +42,6 @@ class LaneReason(Wire):
 
     reason: Annotated[str, Field(max_length=MAX_REASON), AfterValidator(storable)] = ""
     """It is kept with the grant, and in the journal."""
-
-
-class LaneChange(Wire):
-    """What became of a grant or a denial."""
-
-    lane: str
-    namespace: str
-    allowed: bool
-    changed: bool
-    """False where it was so already."""
-    taken: list[str]
-    """Of a denial: the grants that are gone, each as `LANE NAMESPACE`."""
-    outranks: bool
-    """Of a denial: something broader allows the lane, and the denial is recorded beside it."""
-    besides: list[str]
-    """Of a grant to all: namespaces to which the lane stays denied."""
 
 
 routes = router("access")
@@ -89,10 +54,9 @@ async def list_lane_grants(
     namespace: Annotated[
         str | None, Query(pattern=f"^{SEGMENT}$", max_length=100, description="Those that count for it.")
     ] = None,
-) -> LaneGrantList:
+) -> Page[LaneGrant]:
     """Which namespaces may use which lanes. A namespace owns those of its sites without a grant."""
-    found = await LaneGrants(service).all(namespace, caller)
-    return LaneGrantList(items=[LaneGrant.model_validate(each) for each in found])
+    return Page(tuple(await LaneGrants(service).all(namespace, caller)))
 
 
 @routes.put("/v1/lane-grants/{lane}/{namespace}")
@@ -103,7 +67,7 @@ async def allow_lane(
     answer = await LaneGrants(service).allow(lane, namespace, body.reason, caller)
     if isinstance(answer, Unfit):
         raise trouble(answer)
-    return LaneChange.model_validate(answer)
+    return answer
 
 
 @routes.delete("/v1/lane-grants/{lane}/{namespace}")
@@ -117,4 +81,4 @@ async def deny_lane(
     ] = "",
 ) -> LaneChange:
     """Take a lane away from a namespace. What is there goes on; nothing new or changed comes to the lane."""
-    return LaneChange.model_validate(await LaneGrants(service).deny(lane, namespace, reason, caller))
+    return await LaneGrants(service).deny(lane, namespace, reason, caller)

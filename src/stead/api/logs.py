@@ -7,24 +7,10 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.models import Wire
 from stead.api.problems import Trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Silent
-
-
-class Log(Wire):
-    """The end of what a resource wrote."""
-
-    path: str
-    lines: list[str]
-    """The oldest first."""
-    position: str
-    """For `since`, to go on from here."""
-    omitted: int
-    """Older lines among those requested that have no room in the answer."""
-
+from stead.controller.view import Log, Silent
 
 routes = router("resources")
 
@@ -45,4 +31,4 @@ async def read_logs(
         raise Trouble("not-found", f"there is nothing at /{path}")
     if isinstance(found, Silent):
         raise Trouble("agent-away" if found.away else "no-logs", found.says)
-    return Log.model_validate(found)
+    return found

@@ -7,15 +7,23 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from stead.api.accepting import accepted
-from stead.api.groups import OperationMember, OperationMembers, RetryAsk
+from stead.api.accepting import Accepted, accepted
 from stead.api.identity import Who
-from stead.api.models import Accepted, Below, Claim, Claims, Operation, Operations
+from stead.api.models import Wire
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Cursor, Key, Limit, from_cursor, to_cursor
+from stead.api.requests import Cursor, Key, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Operation as Shown
-from stead.controller.view import Taken
+from stead.controller.view import Claim, Operation, OperationMember, Page, Taken
+from stead.controller.view.names import Below
+
+
+class RetryAsk(Wire):
+    """How to ask once more."""
+
+    force: bool = False
+    """Whatever the state says. Needs a reason."""
+    reason: str = ""
+
 
 routes = router("operations")
 
@@ -28,11 +36,9 @@ async def list_operations(
     running: Annotated[bool | None, Query(description="Only those under way, or only those that ended.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Operations:
+) -> Page[Operation]:
     """Operations, the latest first; those under way in order of path."""
-    page = await service.seen(caller).operations(below, running, from_cursor(cursor, int), limit)
-    items = [Operation.model_validate(item) for item in page.items]
-    return Operations(items=items, next=to_cursor(page.next), more=page.more)
+    return await service.seen(caller).operations(below, running, from_cursor(cursor, int), limit)
 
 
 @routes.get("/v1/operations/{id}")
@@ -41,19 +47,17 @@ async def read_operation(service: ServiceDep, caller: Who, id: UUID) -> Operatio
     found = await service.seen(caller).operation(id)
     if found is None:
         raise Trouble("not-found", f"there is no operation {id}")
-    return Operation.model_validate(found)
+    return found
 
 
 @routes.get("/v1/operations/{id}/members")
 async def list_operation_members(
     service: ServiceDep, caller: Who, id: UUID, limit: Limit = 100, cursor: Cursor = None
-) -> OperationMembers:
+) -> Page[OperationMember]:
     """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
     if await service.seen(caller).operation(id) is None:
         raise Trouble("not-found", f"there is no operation {id}")
-    page = await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
-    items = [OperationMember.model_validate(item) for item in page.items]
-    return OperationMembers(items=items, next=to_cursor(page.next))
+    return await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
 
 
 @routes.post("/v1/operations/{id}/cancel", status_code=202)
@@ -65,19 +69,19 @@ async def cancel_operation(service: ServiceDep, id: UUID, caller: Who, response:
     One that waits its turn is taken out of its queue, and ends at once.
     """
     answer = await service.cancel(id, caller)
-    if not isinstance(answer, Shown):
+    if not isinstance(answer, Operation):
         raise trouble(answer)
     response.headers["Location"] = f"/v1/operations/{id}"
-    return Operation.model_validate(answer)
+    return answer
 
 
 @routes.post("/v1/operations/{id}/promote")
 async def promote_operation(service: ServiceDep, id: UUID, caller: Who) -> Operation:
     """Put an operation that waits its turn first in its queue."""
     answer = await service.promote(id, caller)
-    if not isinstance(answer, Shown):
+    if not isinstance(answer, Operation):
         raise trouble(answer)
-    return Operation.model_validate(answer)
+    return answer
 
 
 @routes.post(
@@ -106,7 +110,6 @@ async def list_claims(
     caller: Who,
     below: Annotated[Below, Query(description="Only on this path or below it.")] = "/",
     limit: Limit = 100,
-) -> Claims:
+) -> Page[Claim]:
     """Who may change what now."""
-    page = await service.seen(caller).claims(below, limit)
-    return Claims(items=[Claim.model_validate(item) for item in page.items], more=page.more)
+    return await service.seen(caller).claims(below, limit)

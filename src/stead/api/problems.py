@@ -17,18 +17,19 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from stead.api.codes import TITLES
-from stead.api.models import Holder, Reason
 from stead.controller.view import (
     AWAY,
     InArchive,
     Missing,
     NotPermitted,
     Outdated,
+    Reason,
     Refusal,
     Rejected,
     Unfit,
     unavailability,
 )
+from stead.controller.view.explanation import Holder, holder_of
 from stead.controller.view.refusals import Refusals
 
 log = logging.getLogger(__name__)
@@ -112,9 +113,9 @@ def trouble(answer: Refusal | Missing | Outdated | Unfit | Rejected) -> Trouble:
         "; ".join(reason.says for reason in answer.reasons),
         current_state=answer.state or None,
         allowed_actions=list(answer.allowed),
-        holder=None if answer.holder is None else Holder.model_validate(answer.holder),
-        holders=[Holder.model_validate(holder) for holder in answer.holders] or None,
-        reasons=[Reason.model_validate(reason) for reason in answer.reasons],
+        holder=None if answer.holder is None else holder_of(answer.holder),
+        holders=[holder_of(holder) for holder in answer.holders] or None,
+        reasons=list(answer.reasons),
         retry_after=answer.retry_after,
     )
 

@@ -16,12 +16,10 @@ from fastapi.responses import StreamingResponse
 from stead.api.feed import PAGE, Feed
 from stead.api.identity import Who
 from stead.api.journal import RECONNECT
-from stead.api.models import Line, Operation
+from stead.api.models import json_of
 from stead.api.problems import FieldError, Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Line as Found
-from stead.controller.view import Operation as Shown
-from stead.controller.view import Seen, Service, not_after, not_before
+from stead.controller.view import Line, Operation, Seen, Service, not_after, not_before
 
 OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""
@@ -71,7 +69,7 @@ async def follow_operation(
 
 
 class _Steps:
-    def __init__(self, service: Service, seen: Seen, feed: Feed, operation: Shown, after: int) -> None:
+    def __init__(self, service: Service, seen: Seen, feed: Feed, operation: Operation, after: int) -> None:
         self.service = service
         self.seen = seen
         self.feed = feed
@@ -92,17 +90,16 @@ class _Steps:
                 continue
             async for text in self._rest():
                 yield text
-            yield f"id: {self.after}\nevent: ended\ndata: {Operation.model_validate(ended).model_dump_json()}\n\n"
+            yield f"id: {self.after}\nevent: ended\ndata: {json_of(ended)}\n\n"
             return
 
-    async def _told(self, found: list[Found]) -> list[str]:
+    async def _told(self, found: list[Line]) -> list[str]:
         mine = [line for line in found if line.operation == self.operation.id]
         return [
-            f"id: {line.position}\nevent: step\ndata: {Line.model_validate(line).model_dump_json()}\n\n"
-            for line in await self.seen.lines(mine)
+            f"id: {line.position}\nevent: step\ndata: {json_of(line)}\n\n" for line in await self.seen.lines(mine)
         ]
 
-    async def _ended(self) -> Shown | None:
+    async def _ended(self) -> Operation | None:
         """The operation, once it has ended and all its steps have their positions."""
         now = await self.service.view.operation(UUID(self.operation.id))
         if now is None or not now.outcome:

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.models import Below, Operation, Queue, Queues, WholeQueue
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
+from stead.api.requests import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Missing
+from stead.controller.view import Missing, Page, Queue, WholeQueue, whole_queue
+from stead.controller.view.names import Below
 
 routes = router("queues")
 
@@ -24,10 +24,9 @@ async def list_queues(
     below: Annotated[Below, Query(description="Only of this path or below it.")] = "/",
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Queues:
+) -> Page[Queue]:
     """Queues, in order of path. An object has one from when something first waited for it."""
-    page = await service.seen(caller).queues(below, from_cursor(cursor, str) or "", limit)
-    return Queues(items=[Queue.model_validate(item) for item in page.items], next=to_cursor(page.next))
+    return await service.seen(caller).queues(below, from_cursor(cursor, str) or "", limit)
 
 
 @routes.get("/v1/queues/{path:path}")
@@ -37,8 +36,7 @@ async def read_queue(service: ServiceDep, caller: Who, path: Where, limit: Limit
     if found is None:
         raise Trouble("not-found", f"/{path} has no queue")
     page = await service.seen(caller).queued(f"/{path}", limit)
-    items = [Operation.model_validate(item) for item in page.items]
-    return WholeQueue(**Queue.model_validate(found).model_dump(), items=items, more=page.more)
+    return whole_queue(found, page)
 
 
 @routes.put("/v1/queues/{path:path}")
@@ -47,7 +45,7 @@ async def open_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
     answer = await service.open_queue(f"/{path}", caller)
     if isinstance(answer, Missing):
         raise trouble(answer)
-    return Queue.model_validate(answer)
+    return answer
 
 
 @routes.delete("/v1/queues/{path:path}", status_code=202)
@@ -56,13 +54,13 @@ async def stop_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
     answer = await service.stop_queues(caller, f"/{path}")
     if isinstance(answer, Missing):
         raise trouble(answer)
-    return Queue.model_validate(answer.items[0])
+    return answer.items[0]
 
 
 @routes.delete("/v1/queues", status_code=202)
-async def stop_queues(service: ServiceDep, caller: Who) -> Queues:
+async def stop_queues(service: ServiceDep, caller: Who) -> Page[Queue]:
     """No queue takes anything more; what is in them is carried out, then they are removed."""
     answer = await service.stop_queues(caller)
     if isinstance(answer, Missing):
         raise trouble(answer)
-    return Queues(items=[Queue.model_validate(item) for item in answer.items], next=None)
+    return answer

@@ -8,9 +8,10 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.models import Below, Wire
+from stead.api.models import Wire
 from stead.api.routing import ServiceDep, router
 from stead.controller.view import Service
+from stead.controller.view.names import Below
 from stead.controller.view.recovery import Hold as Held
 from stead.controller.view.recovery import Recovery
 

@@ -118,13 +118,6 @@ def tags(if_match: str | None) -> tuple[str, ...] | None:
     )
 
 
-def to_cursor(after: str | int | None) -> str | None:
-    """A place in a list, in a form that nobody is tempted to make by hand."""
-    if after is None:
-        return None
-    return base64.urlsafe_b64encode(json.dumps([after]).encode()).decode().rstrip("=")
-
-
 def from_cursor[T: (str, int)](cursor: str | None, kind: type[T]) -> T | None:
     """The place that a cursor stands for."""
     if cursor is None:

@@ -9,14 +9,14 @@ from typing import Annotated
 from fastapi import Path as InPath
 from fastapi import Query, Response
 
-from stead.api.accepting import accepted
+from stead.api.accepting import Accepted, accepted
 from stead.api.identity import Who
-from stead.api.models import SEGMENT, Accepted, Ask, AskedTime, Below, Name, Past, Rehearsal, Resource, Resources
+from stead.api.models import Ask, AskedTime
 from stead.api.problems import FieldError, Trouble, trouble
-from stead.api.requests import Cursor, IfMatch, Key, Limit, from_cursor, tags, to_cursor
+from stead.api.requests import Cursor, IfMatch, Key, Limit, from_cursor, tags
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Asked, Seen, Taken
-from stead.controller.view import Rehearsal as Rehearsed
+from stead.controller.view import Asked, Past, Rehearsal, Resource, ResourcePage, Seen, Taken
+from stead.controller.view.names import SEGMENT, Below, Name
 
 Where = Annotated[
     str,
@@ -41,14 +41,13 @@ async def list_resources(
     specs: Annotated[bool, Query(description="With the specs; otherwise each `spec` is empty.")] = False,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Resources:
+) -> ResourcePage:
     """Resources below a path, in order of path."""
     after = from_cursor(cursor, str) or ""
     position = await service.seen(caller).end()
     page = await service.seen(caller).resources(kind, below, after, limit)
     found = page.items if specs else [replace(item, spec={}, next_spec=None) for item in page.items]
-    items = [Resource.model_validate(item) for item in found]
-    return Resources(items=items, next=to_cursor(page.next), position=position, specs=specs)
+    return ResourcePage(tuple(found), page.next, position, specs)
 
 
 @routes.get("/v1/resources/{path:path}")
@@ -66,7 +65,7 @@ async def read_resource(
     if found is None:
         raise Trouble("not-found", f"there is nothing at /{path}")
     response.headers["ETag"] = f'"{found.tag}"'
-    return Resource.model_validate(found)
+    return found
 
 
 @routes.post(
@@ -88,9 +87,9 @@ async def ask(
     """Ask for a change. It is refused with its reasons, or let in for good and carried to a settled end."""
     asked = _asked(f"/{path}", body or Ask(), action, key, if_match)
     answer = await (service.rehearse if dry_run else service.ask)(asked, caller)
-    if isinstance(answer, Rehearsed):
+    if isinstance(answer, Rehearsal):
         response.status_code = 200
-        return Rehearsal.model_validate(answer)
+        return answer
     if not isinstance(answer, Taken):
         raise trouble(answer)
     return accepted(answer, response)
@@ -114,4 +113,4 @@ async def _past(seen: Seen, path: str, at: datetime) -> Past:
     found = await seen.past(path, at)
     if found is None:
         raise Trouble("not-found", f"there was nothing at {path} at {at.isoformat()}")
-    return Past.model_validate(found)
+    return found

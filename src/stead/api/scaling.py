@@ -2,71 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import Path as InPath
 from fastapi import Query
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from stead.api.identity import Who
-from stead.api.models import SEGMENT, AskedTime, Name, Path, Wire
+from stead.api.models import AskedTime, Wire
 from stead.api.problems import trouble
-from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
+from stead.api.requests import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.api.storable import storable
-from stead.controller.view import Missing, Refusal, Unfit
-from stead.controller.view.scaling import Follower, Followers
+from stead.controller.view import Missing, Page, Refusal, Unfit
+from stead.controller.view.names import SEGMENT, Name, Path
+from stead.controller.view.scaling import Followers, Scaling
+from stead.controller.view.scaling_policy import PLACES, Amount, ScalingPolicy
 
-MOST, PLACES, WEEK = 1000, 200, 7 * 86400
 Where = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The namespace.")]
 Which = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The name of the policy.")]
-Amount = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(ge=0, le=WEEK, allow_inf_nan=False)]
-Instances = Annotated[str, StringConstraints(pattern=f"^({SEGMENT})?$", max_length=63)]
-Place = Annotated[str, StringConstraints(pattern=rf"^(/{SEGMENT})+(-\*)?$", max_length=1000)]
-Count = Annotated[int, Field(ge=0, le=MOST)]
-Most = Annotated[int, Field(ge=1, le=MOST)]
-
-
-class ScalingPolicy(Wire):
-    """How many instances of an app there are to be, or clusters, and where, as demand has it."""
-
-    model_config = ConfigDict(extra="forbid", from_attributes=True, use_attribute_docstrings=True)
-
-    app: Instances = ""
-    """Instances are apps that are called this, with a number behind it."""
-    cluster: Instances = ""
-    """Instances are clusters that are called this, with a number behind it. Either this or `app`."""
-    places: Annotated[list[Place], Field(min_length=1, max_length=PLACES)]
-    """Clusters of the namespace in which apps may be, as paths, or the sites on which clusters may be.
-    `/shop/berlin/k-*` is every cluster of that site that is called `k-1`, `k-2` and so on."""
-    up_above: Amount
-    """One more is wanted where the demand for each instance is above this."""
-    down_below: Amount
-    """One less is wanted where the demand for each instance is below this. At most half of `up_above`."""
-    maximum: Most
-    """So many at most over all places. Whatever has the name counts, whoever made it."""
-    minimum: Count = 0
-    """So many at least over all places, whatever the demand."""
-    maximum_at_place: Most = MOST
-    """So many at most at each place."""
-    minimum_at_place: Count = 0
-    """So many at least at each place, whatever the demand."""
-    spec: Annotated[dict[str, Any], AfterValidator(storable)] = Field(default_factory=dict)
-    """What each instance is to be."""
-    demand: Literal["total", "place"] = "total"
-    """One figure of demand for all places together, or one for each, which follows its own."""
-    choice: Literal["order", "spread"] = "order"
-    """Which place comes next: the first with room, or the one with the fewest instances."""
-    step: Annotated[int, Field(ge=1, le=100)] = 1
-    """At most so many more or less at once."""
-    cooldown_up: Seconds = 60
-    """Seconds after the end of anything it did in which there is no one more for demand."""
-    cooldown_down: Seconds = 300
-    """Seconds after the end of anything it did in which there is no one less for demand."""
-    believed_for: Annotated[float, Field(gt=0, le=WEEK, allow_inf_nan=False)] = 120
-    """Seconds for which a figure of demand counts; after that nothing is changed for it."""
 
 
 class DemandFigure(Wire):
@@ -99,63 +52,6 @@ class DemandTaken(Wire):
     """So many were no newer than what was known, and changed nothing."""
 
 
-class KnownDemand(Wire):
-    """The latest figure of demand."""
-
-    place: str | None
-    value: float
-    at: datetime
-    told_by: str
-
-
-class ScalingAct(Wire):
-    """What a policy did last at a place."""
-
-    place: str
-    action: str
-    at: datetime
-    operation: str | None
-    ended_at: datetime | None
-    failed: bool
-    """It ended otherwise than it was to; the place is left alone for a while."""
-
-
-class ScaledInstance(Wire):
-    """An instance that counts."""
-
-    path: str
-    state: str
-    own: bool
-    """The policy made it, and may delete it."""
-
-
-class Scaling(Wire):
-    """A policy in force, what it found last, and what it did."""
-
-    namespace: str
-    name: str
-    policy: ScalingPolicy
-    changed_by: str
-    changed_at: datetime
-    code: str
-    """What it came to: `acts`, `rests`, or what holds it back."""
-    says: str
-    """The same in a sentence, with the figures."""
-    judged_at: datetime | None
-    """When that was."""
-    demand: list[KnownDemand]
-    acts: list[ScalingAct]
-    instances: list[ScaledInstance]
-    """Whatever has the name; in a list of policies they are left out."""
-
-
-class Scalings(Wire):
-    """Policies in order of namespace and name."""
-
-    items: list[Scaling]
-    next: str | None
-
-
 routes = router("scaling")
 
 
@@ -166,11 +62,10 @@ async def list_scaling(
     namespace: Annotated[Name | None, Query(description="Only of this namespace.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-) -> Scalings:
+) -> Page[Scaling]:
     """Policies that follow demand, each with what it found last."""
     where, _, name = (from_cursor(cursor, str) or "").partition("/")
-    page = await Followers(service).all(namespace, (where, name), limit, caller)
-    return Scalings(items=[_shown(item) for item in page.items], next=to_cursor(page.next))
+    return await Followers(service).all(namespace, (where, name), limit, caller)
 
 
 @routes.put("/v1/scaling/{namespace}/{name}")
@@ -209,24 +104,7 @@ async def tell_demand(service: ServiceDep, namespace: Where, name: Which, body: 
     return DemandTaken(news=news, late=len(figures) - news)
 
 
-def _answer(found: Follower | Unfit | Refusal | Missing) -> Scaling:
-    if not isinstance(found, Follower):
+def _answer(found: Scaling | Unfit | Refusal | Missing) -> Scaling:
+    if not isinstance(found, Scaling):
         raise trouble(found)
-    return _shown(found)
-
-
-def _shown(found: Follower) -> Scaling:
-    demand = [KnownDemand(place=d.place or None, value=d.value, at=d.at, told_by=d.told_by) for d in found.demand]
-    return Scaling(
-        namespace=found.namespace,
-        name=found.name,
-        policy=ScalingPolicy(**found.policy),
-        changed_by=found.changed_by,
-        changed_at=found.changed_at,
-        code=found.code,
-        says=found.says,
-        judged_at=found.judged_at,
-        demand=demand,
-        acts=[ScalingAct.model_validate(act) for act in found.acts],
-        instances=[ScaledInstance.model_validate(instance) for instance in found.instances],
-    )
+    return found

@@ -6,17 +6,45 @@ from typing import Annotated, Literal
 
 from fastapi import Path as InPath
 from fastapi import Query, Response
+from pydantic import Field
 
-from stead.api.accepting import accepted
+from stead.api.accepting import Accepted, accepted
 from stead.api.identity import Who
-from stead.api.models import Accepted, Below, Name, Path
+from stead.api.models import Wire
 from stead.api.problems import trouble
-from stead.api.reality import Lane, LaneLimit, Lanes, Orphan, Orphans, ProviderLimits, Survey, Truth, Truths
-from stead.api.requests import Cursor, Limit, from_cursor, to_cursor
+from stead.api.requests import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Taken
+from stead.controller.view import Lane, Orphan, Page, Taken, Truth
+from stead.controller.view.names import Below, Name, Path
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]
+
+MOST = 2**31 - 1
+"""What the database can count to."""
+
+
+class Survey(Wire):
+    """Whether a lane tells all that it has."""
+
+    lane: str
+    asked: bool
+    """False where nobody who serves it answered."""
+
+
+class LaneLimit(Wire):
+    """What one lane bears."""
+
+    members: Annotated[int, Field(gt=0, le=MOST)] | None = None
+    """Members at once; null: as many as its provider says."""
+
+
+class ProviderLimits(Wire):
+    """What a provider bears."""
+
+    members: Annotated[int, Field(gt=0, le=MOST)] | None = None
+    """Members at once in a region; null for no limit."""
+    regions: Annotated[int, Field(gt=0, le=MOST)] | None = None
+    """Regions at once; null for no limit."""
 
 
 routes = router("truth")
@@ -31,10 +59,9 @@ async def compare(
     limit: Limit = 100,
     cursor: Cursor = None,
     fresh: Annotated[bool, Query(description="Have somebody look now; otherwise nobody is asked.")] = True,
-) -> Truths:
+) -> Page[Truth]:
     """What is believed of each resource beside what a look shows now. Nothing is made of what was seen."""
-    page = await service.seen(caller).truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
-    return Truths(items=[Truth.model_validate(item) for item in page.items], next=to_cursor(page.next))
+    return await service.seen(caller).truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
 
 
 @routes.get("/v1/orphans")
@@ -43,10 +70,9 @@ async def list_orphans(
     caller: Who,
     lane: Annotated[Name | None, Query(description="Only on this lane.")] = None,
     limit: Limit = 100,
-) -> Orphans:
+) -> Page[Orphan]:
     """What providers have that carries our tag and that nobody owns. It is listed once it was found twice."""
-    page = await service.seen(caller).orphans(lane, limit)
-    return Orphans(items=[Orphan.model_validate(item) for item in page.items], more=page.more)
+    return await service.seen(caller).orphans(lane, limit)
 
 
 @routes.post("/v1/orphans/{lane}/{token}", status_code=202)
@@ -70,10 +96,9 @@ async def deal_with_orphan(
 
 
 @routes.get("/v1/lanes")
-async def list_lanes(service: ServiceDep, caller: Who, limit: Limit = 100, cursor: Cursor = None) -> Lanes:
+async def list_lanes(service: ServiceDep, caller: Who, limit: Limit = 100, cursor: Cursor = None) -> Page[Lane]:
     """Lanes that somebody has served or that orders stand on, with who serves them and what there is to do."""
-    page = await service.seen(caller).lanes(from_cursor(cursor, str) or "", limit)
-    return Lanes(items=[Lane.model_validate(item) for item in page.items], next=to_cursor(page.next))
+    return await service.seen(caller).lanes(from_cursor(cursor, str) or "", limit)
 
 
 @routes.post("/v1/lanes/{lane}/survey", status_code=202)

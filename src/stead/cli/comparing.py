@@ -69,7 +69,7 @@ def _hold(client: SyncClient) -> Hold:
     try:
         return client.hold()
     except NotAllowed:
-        return Hold()
+        return Hold(orders=0, released=())
 
 
 def _tell(hold: Hold) -> None:

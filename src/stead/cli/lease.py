@@ -159,7 +159,7 @@ def update(
     if (said.lasts and start is None) or said.alike:
         with reach(server) as client:
             found = there(client, KIND, path)
-        had = found.spec
+        had = dict(found.spec)
         if not dry_run:
             wishes_["if_match"] = found.tag  # or somebody else's change would be lost
     spec = merged(spec, said.fields(merged(had, spec), datetime.now(UTC)))

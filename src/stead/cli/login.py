@@ -12,6 +12,7 @@ import typer
 from stead.cli import logins
 from stead.cli.output import Code, Format, data, fail, line, note
 from stead.cli.remote import Server, clock, plain, reach
+from stead.cli.roles import role_text
 from stead.client import DEFAULT_SERVER
 
 PATIENCE = 20.0
@@ -114,7 +115,7 @@ def whoami(
     line(f"name    {me.name}")
     if me.groups:
         line(f"groups  {', '.join(me.groups)}")
-    roles = ", ".join(map(str, me.roles)) or "none"
+    roles = ", ".join(map(role_text, me.roles)) or "none"
     line(f"roles   {'everything: nobody is asked who they are here' if me.open else roles}")
     if me.until:
         line(f"until   {clock(me.until)}")

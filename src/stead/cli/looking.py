@@ -56,7 +56,17 @@ def shown_list(
             try:
                 now = client.resource(event.path)
             except NotFound:
-                now = Resource(path=event.path, kind=kind, state=event.target, state_class="absent", tag="")
+                now = Resource(
+                    path=event.path,
+                    kind=kind,
+                    state=event.target,
+                    state_class="absent",
+                    tag="",
+                    lane="",
+                    spec={},
+                    facts={},
+                    timers={},
+                )
             write_one(now, columns, output, widths)
 
 

@@ -16,7 +16,7 @@ from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.remote import Output, Server, clock, reach
 from stead.cli.settings import read_text
 from stead.client import DEFAULT_SERVER
-from stead.client.access import Policy
+from stead.client.models import Policy
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What callers may do beyond their roles.")
 

@@ -23,7 +23,7 @@ def respec(
             found = client.resource(path)
         if found.kind != kind:
             fail(f"{path} is a {found.kind}", Code.NOT_FOUND)
-        spec = changed(found.spec)
+        spec = changed(dict(found.spec))
         if spec == found.spec:
             fail(f"{path} is as that says already", Code.USAGE)
         if not how.dry_run:

@@ -10,7 +10,7 @@ from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, line
 from stead.cli.remote import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER
-from stead.client.access import Grant, RoleAt
+from stead.client.models import Grant, RoleAt
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Which roles people and groups have.")
 
@@ -34,6 +34,11 @@ def role_at(text: str) -> RoleAt:
     if role not in ROLES or (at and not namespace):
         raise typer.BadParameter(f"{text!r}: say {', '.join(ROLES)}, with @NAMESPACE for one namespace alone")
     return RoleAt(role=role, namespace=namespace or "*")
+
+
+def role_text(role: RoleAt) -> str:
+    """`operator@shop`."""
+    return f"{role.role}@{role.namespace}"
 
 
 Role = Annotated[str, typer.Argument(metavar="ROLE[@NAMESPACE]", help="viewer, operator or admin; @ one namespace.")]

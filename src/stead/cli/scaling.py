@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,6 +13,7 @@ from stead.cli.paths import any_path
 from stead.cli.remote import Output, Server, clock, plain, reach
 from stead.cli.settings import read_spec
 from stead.client import DEFAULT_SERVER, Scaling, SteadError, SyncClient
+from stead.client.models import ScalingPolicy
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Policies that follow demand.")
 
@@ -21,8 +21,8 @@ POLICIES: Columns[Scaling] = Columns(
     narrow=(
         ("POLICY", lambda one: f"{one.namespace}/{one.name}"),
         ("INSTANCES", lambda one: _instances(one.policy)),
-        ("PLACES", lambda one: str(len(one.policy.get("places", ())))),
-        ("BOUNDS", lambda one: f"{one.policy.get('minimum', 0)}-{one.policy.get('maximum', '')}"),
+        ("PLACES", lambda one: str(len(one.policy.places))),
+        ("BOUNDS", lambda one: f"{one.policy.minimum}-{one.policy.maximum}"),
         ("VERDICT", lambda one: one.code),
     ),
     wide=(
@@ -156,9 +156,9 @@ def _names(policy: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _instances(policy: Mapping[str, Any]) -> str:
+def _instances(policy: ScalingPolicy) -> str:
     """What a policy makes, by name."""
-    return str(policy.get("app") or f"cluster {policy.get('cluster')}")
+    return policy.app or f"cluster {policy.cluster}"
 
 
 def _time(at: str | None) -> datetime | None:
@@ -180,8 +180,8 @@ def _ended(at: datetime | None, failed: bool) -> str:
 def _sentences(found: Scaling) -> list[str]:
     """What there is to say of it, for a person."""
     policy, serving = found.policy, len(found.instances)
-    bounds = f"{policy.get('minimum', 0)} to {policy.get('maximum')}"
-    places = ", ".join(policy.get("places", ()))
+    bounds = f"{policy.minimum} to {policy.maximum}"
+    places = ", ".join(policy.places)
     said = [
         f"{found.namespace}/{found.name}: {found.code}, {clock(found.judged_at) or 'not looked at yet'}",
         f"because: {found.says}",

@@ -108,11 +108,12 @@ def bars(standing: Standing) -> list[str]:
     if standing.operation is None:
         return []
     for part in standing.lanes:
+        total = sum(part.counts.values())
         there = sum(part.counts.get(state, 0) for state in {standing.target_status, *DEAD})
-        full = BAR * there // part.total if part.total else BAR
+        full = BAR * there // total if total else BAR
         bad = sum(part.counts.get(state, 0) for state in DEAD[:2])
         trouble = f"  {bad:,} in trouble" if bad else ""
-        rows.append((part.name, f"{'█' * full}{'░' * (BAR - full)}", f"{there:,}/{part.total:,}{trouble}"))
+        rows.append((part.name, f"{'█' * full}{'░' * (BAR - full)}", f"{there:,}/{total:,}{trouble}"))
     width = max((len(name) for name, *_ in rows), default=0)
     return [f"  {name:<{width}}  {bar}  {count}" for name, bar, count in rows]
 

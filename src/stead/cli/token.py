@@ -11,9 +11,9 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.remote import Output, Server, clock, reach
-from stead.cli.roles import role_at
+from stead.cli.roles import role_at, role_text
 from stead.client import DEFAULT_SERVER
-from stead.client.access import RoleAt, Token
+from stead.client.models import RoleAt, Token
 from stead.lifecycle.files.times import seconds
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tokens for programs.")
@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tokens for 
 TOKENS: Columns[Token] = Columns(
     narrow=(
         ("NAME", lambda token: token.name),
-        ("ROLES", lambda token: ", ".join(map(str, token.roles))),
+        ("ROLES", lambda token: ", ".join(map(role_text, token.roles))),
         ("EXPIRES", lambda token: clock(token.expires_at)),
         ("USED", lambda token: clock(token.used_at) or "never"),
     ),
@@ -73,7 +73,7 @@ def create(
     else:
         with reach(server) as client:
             secret = client.create_token(name, roles, duration).token
-    note(f"{name} is {', '.join(map(str, roles))} for {lasts}; this is shown once:")
+    note(f"{name} is {', '.join(map(role_text, roles))} for {lasts}; this is shown once:")
     line(secret)
 
 

@@ -1,10 +1,7 @@
 """The Python client: `Client` for programs with an event loop, `SyncClient` for those without."""
 
-from stead.client.agents import AgentIdentity, Invitation, Joined
-from stead.client.audit import Archive, Head, NextArchive
 from stead.client.chain import Broken, Chain, ChainedLine
 from stead.client.client import DEFAULT_SERVER, Client
-from stead.client.doctor import Examination, Finding
 from stead.client.errors import (
     BadAnswer,
     Fault,
@@ -19,36 +16,68 @@ from stead.client.errors import (
     Unavailable,
     Unreachable,
 )
-from stead.client.groups import OperationMember
-from stead.client.lanes import LaneChange, LaneGrant, LaneGrantList
-from stead.client.lasting import Lasting
-from stead.client.leases import Booked, Calendar, Host, Lateness, Lease, Moment, Notice, Reserved
-from stead.client.lifecycles import LifecycleName, RegisteredLifecycle, WholeLifecycle
-from stead.client.logs import Log
 from stead.client.models import (
     Accepted,
+    Archive,
+    Booked,
+    Calendar,
     Claim,
+    DemandTaken,
+    Examination,
     Explanation,
+    Finding,
+    Head,
+    Hold,
+    Host,
+    Invitation,
+    Joined,
     Lane,
+    LaneChange,
+    LaneGrant,
+    Lasting,
+    Lateness,
+    Lease,
+    LifecycleName,
     Line,
+    Log,
+    Moment,
+    NextArchive,
+    Notice,
     Operation,
+    OperationMember,
     Orphan,
+    Overview,
     Past,
     Problem,
+    Queue,
+    Quota,
+    Quotas,
+    RegisteredLifecycle,
     Rehearsal,
+    Reserved,
     Resource,
+    RunningDeploy,
+    Scaling,
     Serving,
+    Standing,
+    StandingObserved,
+    StandingPart,
+    StandingUnobserved,
+    Stuck,
+    System,
+    SystemChange,
+    SystemPart,
+    SystemPlan,
+    Timeline,
+    TreeNode,
     Truth,
+    WholeLifecycle,
+    WholeQueue,
+    WorstMember,
 )
-from stead.client.overview import Overview, Timeline, TreeNode
-from stead.client.queues import Queue, WholeQueue
-from stead.client.quotas import Quota, Quotas
-from stead.client.recovery import Hold
-from stead.client.scaling import DemandTaken, Scaling
-from stead.client.standing import Standing, StandingObserved, StandingPart, StandingUnobserved, WorstMember
-from stead.client.stuck import Stuck
+from stead.client.models import Agent as AgentIdentity
+from stead.client.models import LaneGrantPage as LaneGrantList
 from stead.client.sync import SyncClient
-from stead.client.systems import RunningDeploy, System, SystemChange, SystemPart, SystemPlan
 
 __all__ = [
     "DEFAULT_SERVER",

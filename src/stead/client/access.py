@@ -3,100 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from types import NoneType
 from urllib.parse import quote
 
-from msgspec import Struct
-
+from stead.client.models import GrantPage, Login, NewToken, PolicyPage, RoleAt, TokenPage, Whoami
 from stead.client.transport import Transport
-
-
-class RoleAt(Struct, frozen=True, kw_only=True):
-    """A role, and where one has it; `*` is every namespace, and the cell itself."""
-
-    role: str
-    namespace: str = "*"
-
-    def __str__(self) -> str:
-        return f"{self.role}@{self.namespace}"
-
-
-class Login(Struct, frozen=True, kw_only=True):
-    """How one can log in."""
-
-    open: bool = False
-    issuer: str | None = None
-    client: str | None = None
-    scopes: str = "openid"
-
-
-class Whoami(Struct, frozen=True, kw_only=True):
-    """Who one is."""
-
-    name: str
-    groups: tuple[str, ...] = ()
-    roles: tuple[RoleAt, ...] = ()
-    open: bool = False
-    until: datetime | None = None
-
-
-class Token(Struct, frozen=True, kw_only=True):
-    """A token for a program, without its secret."""
-
-    id: str
-    name: str
-    roles: tuple[RoleAt, ...]
-    created_by: str = ""
-    created_at: datetime | None = None
-    expires_at: datetime | None = None
-    used_at: datetime | None = None
-
-
-class TokenPage(Struct, frozen=True, kw_only=True):
-    """All tokens that one may see."""
-
-    items: tuple[Token, ...]
-
-
-class NewToken(Struct, frozen=True, kw_only=True):
-    """A token that was just made, with its secret."""
-
-    name: str
-    token: str
-    roles: tuple[RoleAt, ...]
-    expires_at: datetime
-
-
-class Grant(Struct, frozen=True, kw_only=True):
-    """A role that a person or a group has."""
-
-    subject: str
-    role: str
-    namespace: str
-    created_by: str = ""
-    created_at: datetime | None = None
-
-
-class GrantPage(Struct, frozen=True, kw_only=True):
-    """All grants that one may see."""
-
-    items: tuple[Grant, ...]
-
-
-class Policy(Struct, frozen=True, kw_only=True):
-    """A policy, in Cedar."""
-
-    name: str
-    text: str
-    changed_by: str = ""
-    changed_at: datetime | None = None
-
-
-class PolicyPage(Struct, frozen=True, kw_only=True):
-    """All policies beside the roles."""
-
-    items: tuple[Policy, ...]
 
 
 class Accesses:

@@ -6,57 +6,11 @@ from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
-
 from stead.client.chain import ChainedLine
+from stead.client.models import Archive, Head, NextArchive, NextArchives
 from stead.client.transport import Transport
 
 PAGE = 2000
-
-
-class Archive(Struct, frozen=True, kw_only=True):
-    """Lines that were taken out of the journal, and the file that they are in."""
-
-    first: int
-    last: int
-    previous: str | None
-    hash: str | None
-    until: datetime
-    file: str
-    sha256: str
-    by: str
-    at: datetime
-
-
-class Head(Struct, frozen=True, kw_only=True):
-    """How far the chain of hashes has come."""
-
-    position: int
-    hash: str
-    after: int
-    """The first line that has a hash comes after this position."""
-    began_at: datetime
-    end: int
-    """The last position there is."""
-    archives: tuple[Archive, ...] = ()
-    before: int | None = None
-    """The last position of lines from before the time that was asked for."""
-
-
-class NextArchive(Struct, frozen=True, kw_only=True):
-    """What could be archived next: all lines of one day, and those that stand between them."""
-
-    first: int
-    last: int
-    until: datetime
-    waits: bool = False
-    """Some have no position yet: ask again in a moment."""
-
-
-class NextArchives(Struct, frozen=True, kw_only=True):
-    """What could be archived next, if anything."""
-
-    next: NextArchive | None = None
 
 
 class Audits:

@@ -19,13 +19,14 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 from urllib.parse import quote
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from stead.client.access import Accesses
 from stead.client.agents import Agents
 from stead.client.audit import Audits
 from stead.client.doctor import Doctors
 from stead.client.errors import StillRunning, Unavailable, Unreachable
 from stead.client.glance import Glance
-from stead.client.groups import OperationMember, OperationMemberPage
 from stead.client.lanes import LaneGrants
 from stead.client.leases import Leases
 from stead.client.logs import Written
@@ -33,28 +34,33 @@ from stead.client.models import (
     Accepted,
     ClaimPage,
     Explanation,
-    JournalPage,
+    Journal,
     Lane,
     LanePage,
     Line,
     Operation,
+    OperationMember,
+    OperationMemberPage,
     OperationPage,
     OrphanPage,
     Past,
+    Queue,
+    QueuePage,
+    Quotas,
     Rehearsal,
     Resource,
     ResourcePage,
+    Standing,
+    Stuck,
+    StuckPage,
     Truth,
     TruthPage,
+    WholeQueue,
 )
 from stead.client.paging import through
-from stead.client.queues import Queue, QueuePage, WholeQueue
-from stead.client.quotas import Quotas
 from stead.client.recovery import Recovery
 from stead.client.scaling import Scalings
-from stead.client.standing import Standing
 from stead.client.streams import Streams
-from stead.client.stuck import Stuck, StuckPage
 from stead.client.systems import Systems
 from stead.client.transport import Transport
 
@@ -65,6 +71,11 @@ SILENCE = 45.0
 """Seconds without a sign of life after which a stream counts as lost; servers give one every 15."""
 SHORTEST_LOOK, LONGEST_LOOK = 0.05, 1.0
 """Seconds between two looks at an operation."""
+
+
+def differs(now: Operation, before: Operation | None) -> bool:
+    """Whether something about an operation has changed; time alone makes it no other operation."""
+    return before is None or replace(now, lasts=None) != replace(before, lasts=None)
 
 
 class Wishes(TypedDict, total=False):
@@ -253,7 +264,7 @@ class Client(
                 if shown is None or _now() - heard_at > self._patience:
                     raise
                 now = shown
-            if now.differs(shown):
+            if differs(now, shown):
                 shown, delay = now, SHORTEST_LOOK
                 yield now
             if now.outcome is not None:
@@ -385,10 +396,10 @@ class Client(
 
     # The journal
 
-    async def journal_page(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> JournalPage:
+    async def journal_page(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> Journal:
         """Lines of the journal from after a position on."""
         query = {"after": after, "path": path, "limit": limit}
-        return await self._transport.send(JournalPage, "GET", "/v1/journal", query=query)
+        return await self._transport.send(Journal, "GET", "/v1/journal", query=query)
 
     async def journal(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> AsyncGenerator[Line]:
         """The journal from after a position on, page by page, up to where it ends now."""

@@ -2,30 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from msgspec import Struct
-
+from stead.client.models import Examination
 from stead.client.transport import Transport
-
-
-class Finding(Struct, frozen=True, kw_only=True):
-    """What was looked at."""
-
-    what: str
-    grade: str
-    """`ok`; `warn`: it works, and will be trouble; `bad`: it is trouble."""
-    says: str
-    do: str = ""
-    """What would help."""
-
-
-class Examination(Struct, frozen=True, kw_only=True):
-    """How a cell is."""
-
-    at: datetime
-    version: str
-    findings: tuple[Finding, ...]
 
 
 class Doctors:

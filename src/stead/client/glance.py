@@ -5,8 +5,14 @@ from __future__ import annotations
 from types import NoneType
 from urllib.parse import quote
 
-from stead.client.lifecycles import LifecycleNames, RegisteredLifecycle, WholeLifecycle
-from stead.client.overview import Overview, Timeline, TreePage
+from stead.client.models import (
+    LifecycleNamePage,
+    Overview,
+    RegisteredLifecycle,
+    Timeline,
+    TreeNodePage,
+    WholeLifecycle,
+)
 from stead.client.transport import Transport
 
 
@@ -19,10 +25,10 @@ class Glance:
         """The cell at a glance."""
         return await self._transport.send(Overview, "GET", "/v1/overview")
 
-    async def tree_page(self, below: str = "/", *, limit: int = 500, cursor: str | None = None) -> TreePage:
+    async def tree_page(self, below: str = "/", *, limit: int = 500, cursor: str | None = None) -> TreeNodePage:
         """One page of what lies directly below a path, the worst first."""
         query = {"below": below, "limit": limit, "cursor": cursor}
-        return await self._transport.send(TreePage, "GET", "/v1/tree", query=query)
+        return await self._transport.send(TreeNodePage, "GET", "/v1/tree", query=query)
 
     async def timeline(self, id: str, *, limit: int = 500, cursor: str | None = None) -> Timeline:
         """What an operation did to each of its members and when."""
@@ -31,9 +37,9 @@ class Glance:
             Timeline, "GET", f"/v1/operations/{quote(id, safe='')}/timeline", query=query
         )
 
-    async def lifecycles(self) -> LifecycleNames:
+    async def lifecycles(self) -> LifecycleNamePage:
         """The lifecycles that the server knows."""
-        return await self._transport.send(LifecycleNames, "GET", "/v1/lifecycles")
+        return await self._transport.send(LifecycleNamePage, "GET", "/v1/lifecycles")
 
     async def lifecycle(self, kind: str) -> WholeLifecycle:
         """A lifecycle whole."""

@@ -2,47 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from urllib.parse import quote
 
-from msgspec import Struct
-
+from stead.client.models import LaneChange, LaneGrantPage
 from stead.client.transport import Transport
-
-
-class LaneGrant(Struct, frozen=True, kw_only=True):
-    """A lane that a namespace may use, or may not."""
-
-    lane: str
-    namespace: str
-    """`*`: every namespace."""
-    allowed: bool = True
-    """False: a denial, which outranks every grant."""
-    reason: str = ""
-    changed_by: str = ""
-    changed_at: datetime | None = None
-
-
-class LaneGrantList(Struct, frozen=True, kw_only=True):
-    """Grants and denials, in order of namespace and lane."""
-
-    items: tuple[LaneGrant, ...]
-
-
-class LaneChange(Struct, frozen=True, kw_only=True):
-    """What became of a grant or a denial."""
-
-    lane: str
-    namespace: str
-    allowed: bool
-    changed: bool
-    """False where it was so already."""
-    taken: tuple[str, ...] = ()
-    """Of a denial: the grants that are gone, each as `LANE NAMESPACE`."""
-    outranks: bool = False
-    """Of a denial: something broader allows the lane, and the denial is recorded beside it."""
-    besides: tuple[str, ...] = ()
-    """Of a grant to all: namespaces to which the lane stays denied."""
 
 
 class LaneGrants:
@@ -50,9 +13,9 @@ class LaneGrants:
 
     _transport: Transport
 
-    async def lane_grants(self, namespace: str | None = None) -> LaneGrantList:
+    async def lane_grants(self, namespace: str | None = None) -> LaneGrantPage:
         """Grants and denials: all, or those that count for a namespace."""
-        return await self._transport.send(LaneGrantList, "GET", "/v1/lane-grants", query={"namespace": namespace})
+        return await self._transport.send(LaneGrantPage, "GET", "/v1/lane-grants", query={"namespace": namespace})
 
     async def allow_lane(self, lane: str, namespace: str, reason: str = "") -> LaneChange:
         """Let a namespace use a lane; `*` is every namespace, `aws.*` every lane that begins with `aws.`."""

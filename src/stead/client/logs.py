@@ -6,27 +6,14 @@ import asyncio
 from collections.abc import AsyncGenerator
 from urllib.parse import quote
 
-from msgspec import Struct
-
 from stead.client.errors import Unavailable
+from stead.client.models import Log
 from stead.client.transport import Transport
 
 PAUSE = 1.0
 """Seconds between two questions of somebody who follows."""
 PATIENCE = 60.0
 """Seconds for which an agent may be away before following is given up."""
-
-
-class Log(Struct, frozen=True, kw_only=True):
-    """The end of what a resource wrote."""
-
-    path: str
-    lines: tuple[str, ...]
-    """The oldest first."""
-    position: str = ""
-    """For `since`, to go on from here."""
-    omitted: int = 0
-    """Older lines among those requested that have no room in the answer."""
 
 
 class Written:

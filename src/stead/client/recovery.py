@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from msgspec import Struct
-
+from stead.client.models import Hold
 from stead.client.transport import Transport
-
-
-class Hold(Struct, frozen=True, kw_only=True):
-    """Whether a restored cell is held: it observes, and orders nothing that changes anything."""
-
-    since: datetime | None = None
-    """None: it is not held."""
-    orders: int = 0
-    """Orders that wait for the release."""
-    released: tuple[str, ...] = ()
-    """Paths at which, and below which, it acts all the same."""
 
 
 class Recovery:

@@ -8,70 +8,9 @@ from types import NoneType
 from typing import Any
 from urllib.parse import quote
 
-from msgspec import Struct
-
+from stead.client.models import DemandTaken, Scaling, ScalingPage
 from stead.client.paging import through
 from stead.client.transport import Transport
-
-
-class KnownDemand(Struct, frozen=True, kw_only=True):
-    """The latest figure of demand, of a place or of all."""
-
-    value: float
-    at: datetime
-    place: str | None = None
-    told_by: str = ""
-
-
-class ScalingAct(Struct, frozen=True, kw_only=True):
-    """What a policy did last at a place."""
-
-    place: str
-    action: str
-    at: datetime
-    operation: str | None = None
-    ended_at: datetime | None = None
-    failed: bool = False
-
-
-class ScaledInstance(Struct, frozen=True, kw_only=True):
-    """An instance that counts."""
-
-    path: str
-    state: str
-    own: bool = False
-    """The policy made it, and may delete it."""
-
-
-class Scaling(Struct, frozen=True, kw_only=True):
-    """A policy in force, what it found last, and what it did."""
-
-    namespace: str
-    name: str
-    policy: Mapping[str, Any]
-    code: str = ""
-    """What it came to: `acts`, `rests`, or what holds it back."""
-    says: str = ""
-    judged_at: datetime | None = None
-    changed_by: str = ""
-    changed_at: datetime | None = None
-    demand: tuple[KnownDemand, ...] = ()
-    acts: tuple[ScalingAct, ...] = ()
-    instances: tuple[ScaledInstance, ...] = ()
-
-
-class ScalingPage(Struct, frozen=True, kw_only=True):
-    """A page of policies."""
-
-    items: tuple[Scaling, ...]
-    next: str | None = None
-
-
-class DemandTaken(Struct, frozen=True, kw_only=True):
-    """What became of figures of demand."""
-
-    news: int
-    late: int = 0
 
 
 class Scalings:

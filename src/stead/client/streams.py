@@ -16,7 +16,7 @@ import httpx
 
 from stead.client.errors import Unavailable, Unreachable
 from stead.client.events import Event, events
-from stead.client.models import JournalPage, Line
+from stead.client.models import Journal, Line
 from stead.client.transport import Transport, pause, raise_for_problem, read
 
 ENDED = "ended"
@@ -35,7 +35,7 @@ class Streams:
         A stream that is lost is resumed: no line is missed or given twice.
         """
         if after is None:  # where "now" is has to be known before the first stream is lost
-            after = (await self._transport.send(JournalPage, "GET", "/v1/journal", query={"limit": 1})).end
+            after = (await self._transport.send(Journal, "GET", "/v1/journal", query={"limit": 1})).end
         async with aclosing(self._resumed("/v1/events", {"path": path}, after)) as heard:
             async for event in heard:
                 if event.data:

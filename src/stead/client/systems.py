@@ -3,77 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 from uuid import uuid4
 
-from msgspec import Struct
-
-from stead.client.models import Accepted
+from stead.client.models import Accepted, System, SystemPlan
 from stead.client.transport import Transport
-
-
-class SystemPart(Struct, frozen=True, kw_only=True):
-    """A service or a job of a system."""
-
-    path: str
-    kind: str
-    state: str
-    lane: str = ""
-    count: int = 1
-    up: int | None = None
-    """Copies that were seen to run; None where nobody has said."""
-    operation: str | None = None
-
-
-class RunningDeploy(Struct, frozen=True, kw_only=True):
-    """A deploy or a teardown that is under way, with the place that it has."""
-
-    id: str
-    action: str
-    place: str
-    by: str = ""
-    since: datetime | None = None
-    total: int = 0
-    remaining: int = 0
-    failed: int = 0
-    asked: bool = True
-    cancelled: bool = False
-
-
-class System(Struct, frozen=True, kw_only=True):
-    """A system whole."""
-
-    path: str
-    state: str
-    operation: str | None = None
-    lanes: tuple[str, ...] = ()
-    parts: tuple[SystemPart, ...] = ()
-    running: tuple[RunningDeploy, ...] = ()
-
-
-class SystemChange(Struct, frozen=True, kw_only=True):
-    """What becomes of a service or a job."""
-
-    path: str
-    kind: str
-    action: str
-    how: str
-    """`added`, `changed`, `scaled`, `restarted` or `removed`."""
-    lane: str = ""
-    fields: tuple[str, ...] = ()
-    """What is not as it was."""
-
-
-class SystemPlan(Struct, frozen=True, kw_only=True):
-    """What a deploy would do with things as they are."""
-
-    path: str
-    place: str
-    mark: str
-    """A deploy that brings it is let in only while this is so."""
-    changes: tuple[SystemChange, ...] = ()
 
 
 class Systems:

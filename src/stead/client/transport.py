@@ -101,7 +101,10 @@ def raise_for_problem(status: int, content: bytes) -> None:
     try:
         problem = _decoder(Problem).decode(content)
     except msgspec.MsgspecError:  # somebody in between answered, who speaks no problems
-        problem = Problem(status=status, code=f"http-{status}", title=httpx.codes.get_reason_phrase(status))
+        title = httpx.codes.get_reason_phrase(status)
+        problem = Problem(
+            type="about:blank", title=title, status=status, detail="", code=f"http-{status}", request_id=""
+        )
     raise error_of(problem)
 
 

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from stead.controller.model import Model
 from stead.store import Store
 from stead.store.migrate import newest
 from stead.telemetry.exposing import values
@@ -42,21 +43,25 @@ class Grade(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was looked at, how it is, and what to do where it is not well."""
+class Finding(Model):
+    """What was looked at."""
 
     what: str
     grade: Grade
+    """`warn`: it works, and will be trouble. `bad`: it is trouble."""
     says: str
     do: str = ""
+    """What would help; empty where nothing is wrong."""
 
 
 @dataclass(frozen=True)
-class Examination:
-    """All of it."""
+class Examination(Model):
+    """How a cell is."""
 
     at: datetime
+    """By the server's clock."""
     version: str
+    """Of the server."""
     findings: tuple[Finding, ...]
 
 

@@ -20,6 +20,7 @@ from stead.bus.permissions import agent_may
 from stead.bus.subjects import to_token
 from stead.bus.system import System
 from stead.catalog.edge import is_site
+from stead.controller.model import Model
 from stead.pki.claims import Permissions, decode
 from stead.pki.identity import Identity
 from stead.pki.issuer import SYSTEM, Issued, Issuer, proven
@@ -49,8 +50,8 @@ class Taken(Exception):
 
 
 @dataclass(frozen=True)
-class Invitation:
-    """What is handed to whoever sets the agent up. The token is in no other place."""
+class Invitation(Model):
+    """With its token one agent may join, once. The token is in no other place."""
 
     name: str
     lanes: tuple[str, ...]
@@ -59,13 +60,14 @@ class Invitation:
 
 
 @dataclass(frozen=True)
-class Member:
+class Agent(Model):
     """An agent: who it is, if it has an identity, and when it was last heard of."""
 
     name: str
     lanes: tuple[str, ...]
     joined_at: datetime | None = None
     expires_at: datetime | None = None
+    """Of what it connects with, which it renews by itself."""
     revoked_at: datetime | None = None
     last_seen: datetime | None = None
     there: bool = False
@@ -141,7 +143,7 @@ class Identities:
             raise BadMessage(str(error)) from error
         return IdentityReply(ok=True, jwt=issued.jwt, certificate=issued.certificate)
 
-    async def revoke(self, name: str, by: str) -> Member | None:
+    async def revoke(self, name: str, by: str) -> Agent | None:
         """From now on the agent is nobody: its connections end, and it cannot come back."""
         if not await self.store.revoke_agent(name, by):
             return None
@@ -150,7 +152,7 @@ class Identities:
         (found,) = [member for member in await self.members() if member.name == name]
         return found
 
-    async def members(self) -> list[Member]:
+    async def members(self) -> list[Agent]:
         """All agents that have an identity, and all that were heard of."""
         return [member_of(record) for record in await self.store.agents()]
 
@@ -186,6 +188,6 @@ def digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def member_of(record: Mapping[str, Any]) -> Member:
+def member_of(record: Mapping[str, Any]) -> Agent:
     """An agent from a record of the database."""
-    return Member(**{**record, "lanes": tuple(record["lanes"])})
+    return Agent(**{**record, "lanes": tuple(record["lanes"])})

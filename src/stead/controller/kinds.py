@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from stead.controller.model import Model
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
 from stead.lifecycle.pace import Pace
@@ -27,15 +28,17 @@ EVERY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
-    """A kind that is not built in: its document, and how it came."""
+class RegisteredLifecycle(Model):
+    """How a kind came that is not built in."""
 
     version: int
+    """Rises with every other document."""
     document: str
+    """In YAML."""
     by: str
     at: datetime
     explored: Mapping[str, Any]
-    """Within which bounds, and how much there was to see."""
+    """Within which bounds it was explored before it was put in force, and how much there was to see."""
 
 
 class Kinds(Mapping[str, Lifecycle]):
@@ -53,7 +56,7 @@ class Kinds(Mapping[str, Lifecycle]):
         self._built_in = {name: self._paced(kind) for name, kind in built_in.items()}
         self._known = self._built_in
         self._left: Mapping[str, Lifecycle] = {}
-        self.registered: Mapping[str, Registered] = {}
+        self.registered: Mapping[str, RegisteredLifecycle] = {}
         """Those that are not built in."""
         self.versions: Mapping[str, int] = {}
         """Of these, and of those that were unregistered."""
@@ -117,7 +120,7 @@ class Kinds(Mapping[str, Lifecycle]):
 
     def _take(self, records: list[Mapping[str, Any]]) -> None:
         """Raises where a document cannot be used: to go without it would leave its resources to nobody."""
-        registered: dict[str, Registered] = {}
+        registered: dict[str, RegisteredLifecycle] = {}
         known, left = dict(self._built_in), dict[str, Lifecycle]()
         for record in records:
             kind, before = record["kind"], self.registered.get(record["kind"])
@@ -129,7 +132,7 @@ class Kinds(Mapping[str, Lifecycle]):
             if kind in self._built_in:
                 raise ValueError(f"{kind} is built in by now, and was registered before: unregister it first")
             said = [record[name] for name in ("version", "document", "registered_by", "registered_at", "explored")]
-            registered[kind], known[kind] = Registered(*said), lifecycle
+            registered[kind], known[kind] = RegisteredLifecycle(*said), lifecycle
         self.versions = {record["kind"]: record["version"] for record in records}
         self.registered, self._known, self._left = registered, known, left
 

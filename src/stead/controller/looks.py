@@ -14,6 +14,7 @@ from itertools import batched
 from stead.bus import Bus, BusError, NoAnswer
 from stead.bus.messages import Logs, LogsReply, Look, LookReply, StateLine, Survey
 from stead.controller.carrier import member_of
+from stead.controller.model import Model
 from stead.controller.mover import Answer, Moved, Mover, Told
 from stead.lifecycle.events import Report
 from stead.lifecycle.pace import DEFAULT, Pace
@@ -53,27 +54,31 @@ class Unsure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unobserved:
+class StandingUnobserved(Model):
     """Members in one state that a refresh has not observed, and why."""
 
     state: str
     why: Unsure
+    """`still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
+    operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
+    on no lane."""
     members: int
     oldest: datetime | None
-    """When the one was observed whose observation is the oldest; None where one never was."""
+    """When the one was observed whose observation is the oldest; null where one never was."""
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class StandingObserved(Model):
     """What a refresh has observed, and what it has not."""
 
     members: int
-    """Observed just now."""
+    """StandingObserved just now."""
     calls: int
-    """To agents, each of which is one to a provider."""
+    """Calls to providers."""
     saved: int
-    """Calls that were not needed: many were asked about in one, and others did not have to be asked about."""
-    left: tuple[Unobserved, ...]
+    """Calls that were not needed."""
+    left: tuple[StandingUnobserved, ...]
+    """Members that were not observed, by state and reason."""
 
 
 @dataclass(slots=True)
@@ -156,18 +161,18 @@ class Looks:
         """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""
         return len((await self._refresh(below)).seen)
 
-    async def observed(self, below: str, kind: str) -> Observed:
+    async def observed(self, below: str, kind: str) -> StandingObserved:
         """The same, with what was not observed of a kind and why."""
         done = await self._refresh(below)
         store, lifecycle = self.mover.store, self.mover.kinds[kind]
         found = await store.unobserved(kind, below, done.seen, done.unseen)
         left = tuple(
-            Unobserved(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
+            StandingUnobserved(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
             for r in found
         )
         members = sum(each.members for each in left if each.why in (Unsure.STILL, Unsure.FINAL)) + len(done.seen)
         await store.note_observations(done.calls, members)
-        return Observed(len(done.seen), done.calls, members - done.calls, left)
+        return StandingObserved(len(done.seen), done.calls, members - done.calls, left)
 
     async def _refresh(self, below: str) -> _Refresh:
         done, after = _Refresh(), ""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from stead.access.policies import CELL, NAMESPACE, OWN_ACTIONS
 from stead.controller.exploring import MOST, Explored, TooLarge, explored
-from stead.controller.kinds import Kinds, Registered
+from stead.controller.kinds import Kinds, RegisteredLifecycle
 from stead.lifecycle.decide.group import makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import DocumentError, load
@@ -51,7 +51,7 @@ class Registry:
         self._one = asyncio.Lock()
         """A search keeps a processor busy: one at a time."""
 
-    async def register(self, kind: str, document: str, who: str) -> Registered | Rejected:
+    async def register(self, kind: str, document: str, who: str) -> RegisteredLifecycle | Rejected:
         """Put a document in force. One that is in force already stays as it is."""
         try:
             lifecycle = load(document)

@@ -157,6 +157,7 @@ class Reason:
     """One reason of a refusal."""
 
     code: Code
+    """Stable; see the problem types."""
     says: str
 
 

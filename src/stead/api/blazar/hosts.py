@@ -25,12 +25,12 @@ from stead.api.blazar.models import (
 from stead.api.blazar.shown import OF_ITS_OWN, shown_allocations, shown_host, shown_properties
 from stead.api.blazar.wishes import NUMBER, TRUTHS
 from stead.api.identity import Who
-from stead.api.models import SEGMENT
 from stead.api.problems import Trouble, trouble
 from stead.api.routing import ServiceDep, router
-from stead.api.storable import storable
 from stead.controller.view import Missing, Seen, Service, Unfit
 from stead.controller.view.leases import Host
+from stead.controller.view.names import SEGMENT
+from stead.controller.view.storable import storable
 
 PAGE = 1000
 SAID_HERE = frozenset(BlazarHost.model_fields) - set(OF_ITS_OWN)
@@ -126,12 +126,11 @@ async def blazar_delete_host(service: ServiceDep, caller: Who, ns: Ns, id: HostI
 
 
 async def _all(seen: Seen) -> list[Host]:
-    found = await seen.hosts("", PAGE)
-    while found and len(found) % PAGE == 0:
-        more = await seen.hosts(found[-1].name, PAGE)
-        if not more:
-            break
-        found += more
+    page = await seen.hosts("", PAGE)
+    found = [*page.items]
+    while page.next is not None:
+        page = await seen.hosts(str(page.next), PAGE)
+        found += page.items
     return found
 
 

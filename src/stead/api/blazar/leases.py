@@ -22,12 +22,12 @@ from stead.api.blazar.models import (
 )
 from stead.api.blazar.shown import shown_lease
 from stead.api.identity import Who
-from stead.api.models import SEGMENT
 from stead.api.problems import Trouble
 from stead.api.requests import Key
 from stead.api.routing import ServiceDep, router
 from stead.controller.view import Asked, Seen
 from stead.controller.view.leases import Lease, Reserved
+from stead.controller.view.names import SEGMENT
 
 PAGE = 1000
 SECOND = timedelta(seconds=1)
@@ -44,11 +44,11 @@ async def blazar_list_leases(service: ServiceDep, caller: Who, ns: Ns) -> Blazar
     """All leases of a namespace, in order of name."""
     seen, after, found = service.seen(caller), "", list[Lease]()
     while True:
-        page, next_ = await seen.leases(f"/{ns}", after, PAGE)
-        found += [lease for lease in page if lease.status != ABSENT]
-        if next_ is None:
+        page = await seen.leases(f"/{ns}", after, PAGE)
+        found += [lease for lease in page.items if lease.status != ABSENT]
+        if page.next is None:
             return BlazarLeases(leases=[shown_lease(lease) for lease in found])
-        after = next_
+        after = str(page.next)
 
 
 @routes.post("/leases", status_code=201)

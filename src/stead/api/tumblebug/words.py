@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import Path
 
-from stead.api.models import SEGMENT
 from stead.api.problems import FieldError, Trouble
 from stead.controller.view import Resource, Running, Seen
+from stead.controller.view.names import SEGMENT
 
 Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
 VmId = Annotated[

@@ -16,11 +16,9 @@ from stead.controller import around
 from stead.controller.admission import may_be_new
 from stead.controller.member_classes import Classes, by_class, member_classes
 from stead.controller.placing import found_for
-from stead.controller.view.reading import View, aims_at
-from stead.controller.view.things import (
-    Asked,
+from stead.controller.view.explanation import (
     Explanation,
-    Missing,
+    Holder,
     Part,
     PlannedClaim,
     PlannedMove,
@@ -28,7 +26,10 @@ from stead.controller.view.things import (
     PlannedTimer,
     Rehearsal,
     Remedy,
+    holder_of,
 )
+from stead.controller.view.reading import View, aims_at
+from stead.controller.view.things import Asked, Missing
 from stead.controller.waiting import lines_up, may_wait, queue_of
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.draft import acts_as
@@ -39,7 +40,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
-from stead.lifecycle.snapshot import Holder, OnFailure, OnPartial, Snapshot
+from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
 from stead.lifecycle.table import observations
 from stead.store import Row
 from stead.store.change import claimed
@@ -127,7 +128,7 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
         idle=decision is not None and _idle(decision),
         waits=decision is not None and decision.queued,
         reasons=refusal.reasons if refusal else (),
-        holder=refusal.holder if refusal else None,
+        holder=holder_of(refusal.holder) if refusal is not None and refusal.holder is not None else None,
         holders=await _holders(view, (row.around or {}).get("place", row.path), refusal) if refusal else (),
         allowed_actions=(),
         retry_after=refusal.retry_after if refusal else None,
@@ -175,7 +176,8 @@ async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...
     """Everybody who is in the way: whoever has claims, or the resource's own operation."""
     if refusal.holder is None:
         return ()
-    return (tuple(await view.holders(path)) if refusal.code is Code.HELD else ()) or (refusal.holder,)
+    found = await view.holders(path) if refusal.code is Code.HELD else []
+    return tuple(map(holder_of, found or [refusal.holder]))
 
 
 async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:

@@ -13,14 +13,15 @@ from typing import Any
 from stead.access.caller import Caller
 from stead.access.policies import Thing, labels_of
 from stead.controller.lanes import lanes_on
+from stead.controller.view.explanation import Explanation, Holder
 from stead.controller.view.permission import Permission
 from stead.controller.view.stuck import Stuck
-from stead.controller.view.things import Claim, Explanation, Line, Operation, Past, Resource, Truth
+from stead.controller.view.things import Claim, Line, Operation, Past, Resource, Truth
+from stead.lifecycle import snapshot
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decision import Code, Reason, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
-from stead.lifecycle.snapshot import Holder
 
 IN_USE = "the resource is in use by the system; retry, or let the request wait its turn"
 SPECS = ("spec", "next_spec", "facts")
@@ -163,7 +164,7 @@ class Concealment:
         )
         return replace(found, reasons=reasons, remedies=remedies, holder=None, holders=holders)
 
-    def _holds(self, holder: Holder) -> bool:
+    def _holds(self, holder: Holder | snapshot.Holder) -> bool:
         return self._conceals_somewhere(holder.path, holder.action)
 
     def _conceals_somewhere(self, path: str, action: str) -> bool:

@@ -16,8 +16,9 @@ from stead.controller import around
 from stead.controller.machine_disks import ASKS, DESTROYS, DISK, MACHINE, asks_of, machine_of, spec_of_disk
 from stead.controller.view.acceptance import wish_of
 from stead.controller.view.asking import as_of_disk, explain, placed, rehearse, rejected, request_of, with_path
+from stead.controller.view.explanation import Explanation, Rehearsal
 from stead.controller.view.reading import View
-from stead.controller.view.things import Asked, Explanation, Missing, Rehearsal, Unfit
+from stead.controller.view.things import Asked, Missing, Unfit
 from stead.controller.wish import Wish
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Refusal

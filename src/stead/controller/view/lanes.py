@@ -9,24 +9,27 @@ from typing import Any
 
 from stead.access.caller import EVERYWHERE, Caller
 from stead.access.policies import LANES, NAMESPACE, Thing
+from stead.controller.model import Model
 from stead.controller.view.service import Service
 from stead.controller.view.things import Unfit
 
 
 @dataclass(frozen=True)
-class LaneGrant:
+class LaneGrant(Model):
     """A lane that a namespace may use, or may not."""
 
     lane: str
     namespace: str
+    """`*`: every namespace."""
     allowed: bool
+    """False: a denial, which outranks every grant."""
     reason: str
     changed_by: str
     changed_at: datetime
 
 
 @dataclass(frozen=True)
-class LaneChange:
+class LaneChange(Model):
     """What became of a grant or a denial."""
 
     lane: str

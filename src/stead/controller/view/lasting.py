@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from stead.controller.model import Model
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.durations import ENOUGH, ENOUGH_ON_LANE, UNSEEN, key_state
 from stead.lifecycle.rows import Awaits
@@ -27,25 +28,27 @@ type Lastings = Mapping[tuple[str, str], Lasting]
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting:
-    """For how long an operation has been where it is, beside how long that may and usually does last."""
+class Lasting(Model):
+    """For how long an operation has been where it is, beside how long that may and usually does last.
+
+    What was learned is shown and decides nothing: only the declared deadline ends a wait."""
 
     since: datetime
     """When it came into the state that it is in; where the visible state stays, when it began."""
     declared: int | None
     """Seconds that it may last before the object is looked at."""
     deadline: datetime | None
-    """When that is, or when a look that is under way is given up; None while nothing runs."""
+    """When that is, or when a look that is under way is given up; null while nothing runs."""
     usual: float | None
-    """Seconds within which half of those were over that went well; None where there was none yet."""
+    """Seconds within which half of those were over that went well; null where there was none yet."""
     p99: float | None
     """Seconds within which 99 of 100 were."""
     moves: int
-    """From how many that is known; old ones count less, and a thousand are enough."""
+    """From how many that is known. Old ones count less; a thousand are enough."""
     lane: str
-    """Where these were: on the resource's lane, or, where it is empty, on all."""
+    """Where these were: on the resource's lane, or, where this is empty, on all."""
     late: bool
-    """It lasts longer than 99 of 100 did."""
+    """It lasts longer than 99 of 100 did, where at least 20 are known."""
     overdue: bool
     """It lasts longer than it may."""
 

@@ -5,44 +5,56 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
+from pydantic import computed_field
+
+from stead.controller.model import HIDDEN, Model, Next
 from stead.controller.view.reading import View
 from stead.controller.view.things import Resource
 from stead.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
-    """A reservation, with what is not as it was booked."""
+class Reserved(Model):
+    """Hosts of a lease that are alike."""
 
     id: UUID
     path: str
     name: str
     status: str
+    """`pending`, `active`, `deleted` or `error`."""
     count: int
+    """How many hosts are wanted."""
     min: int
-    """How many are enough."""
+    """How many of them are enough."""
     properties: Mapping[str, Any]
+    """What each of them was to have."""
     hosts: tuple[str, ...]
+    """Which they are."""
     lane: str
     missing_resources: bool
+    """A host of them failed, and no other was found yet."""
     resources_changed: bool
+    """Another host took the place of one that failed; until the lease is changed by its owner."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Model):
     """When something happens to a lease."""
 
     id: UUID
     kind: str
+    """`start_lease`, `before_end_lease` or `end_lease`."""
     at: datetime
     status: str
+    """`UNDONE`, `IN_PROGRESS`, `DONE` or `ERROR`."""
     fired_at: datetime | None
     error: str = ""
-    """Why it is in ERROR, where it is the notice of the end."""
+    """Why the notice of the end was not delivered; empty otherwise."""
 
+    @computed_field(description="Seconds after its time at which it came; null where it has not.")  # type: ignore[prop-decorator]
     @property
     def late(self) -> float | None:
         """Seconds after its time at which it came; None where it has not."""
@@ -50,31 +62,35 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """What was told of a lease."""
+class Notice(Model):
+    """What was told of a lease before its end."""
 
     id: UUID
     event: str
     made_at: datetime
     url: str
+    """Where to; empty where it is only noted."""
     tries: int
     delivered_at: datetime | None
     error: str
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """A lease whole."""
+class Lease(Model):
+    """Hosts booked from one time to another."""
 
     id: UUID
     path: str
     name: str
     status: str
+    """Exactly as it is: `CREATING`, `PENDING`, `STARTING`, `ACTIVE`, `UPDATING`, `TERMINATING`, `TERMINATED`, `ERROR`
+    or `DELETING`."""
     operation: str | None
-    """Under way."""
+    """What goes on; null where nothing does."""
     start: datetime
     end: datetime
     before_end: datetime | None
+    """When its end is told; null where it is not."""
     made_at: datetime | None
     changed_at: datetime | None
     reservations: tuple[Reserved, ...]
@@ -82,8 +98,9 @@ class Lease:
     notices: tuple[Notice, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
-    """Why it is in ERROR, or what its start waits for."""
+    """Why it is in `ERROR`, or what its start waits for; empty otherwise."""
 
+    @computed_field(description="Something of it is not as it was booked.")  # type: ignore[prop-decorator]
     @property
     def degraded(self) -> bool:
         """Something of it is not as it was booked."""
@@ -91,44 +108,49 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """What can be booked."""
+class Host(Model):
+    """A machine that can be booked."""
 
     name: str
     lane: str
+    """Whose agent hands it over."""
     properties: Mapping[str, Any]
     node: str | None
+    """The node of the private cloud that it is, if it is one."""
     works: bool
     why: str
+    """Why it does not."""
     added_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Booked:
+class Booked(Model):
     """Somebody has a host."""
 
     host: str
     lease: str
-    """Empty for whoever must not see whose it is."""
+    """Empty where whose it is is not for you."""
     start: datetime
     end: datetime
     status: str
-    lease_id: UUID | None = None
-    reservation_id: UUID | None = None
+    lease_id: Annotated[UUID | None, HIDDEN] = None
+    reservation_id: Annotated[UUID | None, HIDDEN] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Calendar:
+class Calendar(Model):
     """Hosts by time."""
 
     start: datetime
     end: datetime
     hosts: tuple[Host, ...]
     booked: tuple[Booked, ...]
+    next: Next = None
+    """What to give as `cursor` for more hosts; null at the end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lateness:
+class Lateness(Model):
     """How late the moments of leases came, in seconds."""
 
     fired: int
@@ -237,4 +259,5 @@ async def calendar(
         end,
         hosts,
         tuple(Booked(**{name: one[name] for name in Booked.__dataclass_fields__}) for one in booked),
+        hosts[-1].name if host is None and len(hosts) == limit else None,
     )

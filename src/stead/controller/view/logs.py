@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stead.controller.looks import Looks, Unsure
+from stead.controller.model import Model
 from stead.controller.view.reading import View
 
 PATIENCE = 10.0
@@ -12,16 +13,16 @@ PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
-class Written:
+class Log(Model):
     """The end of what a resource wrote."""
 
     path: str
     lines: tuple[str, ...]
     """The oldest first."""
     position: str
-    """From where to go on."""
+    """For `since`, to go on from here."""
     omitted: int = 0
-    """Older lines that have no room in an answer."""
+    """Older lines among those requested that have no room in the answer."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Silent:
     """Because nobody answers now; another time somebody may."""
 
 
-async def written(view: View, looks: Looks | None, path: str, lines: int, since: str) -> Written | Silent | None:
+async def written(view: View, looks: Looks | None, path: str, lines: int, since: str) -> Log | Silent | None:
     """The last lines, or those of them after a position; None where there is no such resource."""
     row = await view.store.read(path)
     if row is None:
@@ -47,4 +48,4 @@ async def written(view: View, looks: Looks | None, path: str, lines: int, since:
         return Silent(f"on the lane {row.lane} nobody keeps what is written")
     if told.why:
         return Silent(told.why, away=True)
-    return Written(path, tuple(told.lines), told.position, told.omitted)
+    return Log(path, tuple(told.lines), told.position, told.omitted)

@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+from stead.controller.model import Model, one_of
 from stead.controller.view.health import Health
 from stead.controller.view.reading import THERE, View
+from stead.controller.view.things import StateClassName
 from stead.lifecycle.rows import StateClass
 
 MOST = 10_000
@@ -26,55 +28,73 @@ LONG = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class KindCount:
+class KindCount(Model):
     """Resources of one kind in one state."""
 
     kind: str
     state: str
-    state_class: str
-    health: str
+    state_class: StateClassName
+    health: Annotated[str, one_of(Health)]
     members: int
 
 
 @dataclass(frozen=True, slots=True)
-class Troubled:
-    """A resource that somebody should look at, and why."""
+class Troubled(Model):
+    """A resource that somebody should look at."""
 
     path: str
     kind: str
     state: str
-    state_class: str
+    state_class: StateClassName
     since: datetime
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Throttled:
+class ThrottledLane(Model):
     """A lane on which a provider has refused calls because there were too many."""
 
     lane: str
     calls: int
+    """Ever."""
     at: datetime
+    """When it last did."""
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
-    """The cell at a glance."""
+class Overview(Model):
+    """The cell at a glance. It costs the same however many resources there are.
+
+    Whoever sees some namespaces and not the cell gets the numbers of those, and null for what is the cell's own."""
 
     at: datetime
     position: int
+    """Of the journal, before all this was read."""
     counts: tuple[KindCount, ...]
+    """All resources by kind and state, a moment ago at most."""
     classes: Mapping[str, int]
+    """All resources by class of state."""
     under_way: int
+    """Operations; counted up to 10,000."""
     waiting: int
+    """Operations that wait their turn; counted up to 10,000."""
     trouble: tuple[Troubled, ...]
+    """At most 20: those in bad final states and those of which nobody knows first, then other bad states, then what
+    has been moving for more than half of its deadline, the longest first.
+    """
     more_trouble: bool
+    """There are others."""
     calls_made: int | None
+    """To providers, by group operations that are under way or ended in the last hour, and by observations in it."""
     calls_saved: int | None
+    """How many more it would have been with one for each member, those observations included that were not needed."""
     moves: tuple[int, ...] | None
+    """In each of the last 60 seconds, the oldest first."""
     agents_there: int | None
+    """Agents that were heard of in the last 30 seconds."""
     agents_away: int | None
-    throttled: tuple[Throttled, ...]
+    throttled: tuple[ThrottledLane, ...]
+    """In the last hour, the latest first."""
 
     def without_cell(self) -> Overview:
         """For somebody who sees namespaces, and not the cell itself."""
@@ -111,7 +131,7 @@ async def overview(view: View, within: list[str] | None = None) -> Overview:
         agents_there=numbers["there"],
         agents_away=numbers["away"],
         throttled=tuple(
-            Throttled(lane, calls, datetime.fromisoformat(at)) for lane, calls, at in numbers["throttled"]
+            ThrottledLane(lane, calls, datetime.fromisoformat(at)) for lane, calls, at in numbers["throttled"]
         ),
     )
 

@@ -23,10 +23,10 @@ from stead.controller.view.things import (
     Claim,
     Lane,
     Line,
-    Listed,
     Operation,
     OperationMember,
     Orphan,
+    Page,
     Queue,
     Resource,
     Running,
@@ -127,7 +127,7 @@ class View:
         cls = group.state_class if state == group.state else kind.state(state).cls
         return replace(group, state=state, state_class=cls, members=there)
 
-    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
+    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Page[Resource]:
         """Resources below a path, in order of path."""
         # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
         async with self.store.snapshot() as store:
@@ -139,7 +139,7 @@ class View:
         shown = [self._whole(rows[path], lasts, below_each) for path in some]
         items = await with_failures(self.store, self.healths, shown)
         more = len(paths) > len(some)
-        return Listed(tuple(items), some[-1] if more else None, more)
+        return Page(tuple(items), some[-1] if more else None, more)
 
     def shown(self, row: Row, lasts: Lastings | None = None) -> Resource:
         """A row, as it is shown; with how long what is under way has lasted, where that was asked for."""
@@ -169,14 +169,14 @@ class View:
         found = await self._operations([id])
         return found[0] if found else None
 
-    async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
+    async def members(self, id: UUID, after: str, limit: int) -> Page[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
         records = await self.store.operation_members(id, after, limit + 1)
         items = tuple(OperationMember(r["path"], r["outcome"], r["says"], r["at"]) for r in records[:limit])
         more = len(records) > limit
-        return Listed(items, items[-1].path if more else None, more)
+        return Page(items, items[-1].path if more else None, more)
 
-    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
+    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Page[Operation]:
         """Operations on a path and below it, the latest first; those under way in order of path.
 
         A page may have fewer than asked for, even none, and still say from where to go on.
@@ -188,7 +188,7 @@ class View:
             ]
             found, some = await self._fitting(ids[: limit + 1])
             running_ones = [op for op in found if op.outcome is None]
-            return Listed(tuple(running_ones[:limit]), None, len(ids) > min(limit, some))
+            return Page(tuple(running_ones[:limit]), None, len(ids) > min(limit, some))
         top = await self.end() if before is None else before
         listed: list[tuple[int, Operation]] = []
         room = MAX_PAGE_BYTES
@@ -202,11 +202,11 @@ class View:
                         room -= size_of(op.request)
                     if len(listed) > limit or (room < 0 and listed):
                         kept = listed[: min(limit, len(listed))]
-                        return Listed(tuple(op for _, op in kept), kept[-1][0] - 1, True)
+                        return Page(tuple(op for _, op in kept), kept[-1][0] - 1, True)
             top = low
             if not top:
                 break
-        return Listed(tuple(op for _, op in listed), top or None, bool(top))
+        return Page(tuple(op for _, op in listed), top or None, bool(top))
 
     async def _begun(self, below: str, after: int, top: int) -> list[Mapping[str, Any]]:
         """Where operations began between two positions, the latest first.
@@ -246,10 +246,10 @@ class View:
         lasts = await self.usual.of(rows.values())
         return [_with_progress(op, rows.get(op.path), lasts.get((op.path, op.id))) for op in found]
 
-    async def claims(self, below: str, limit: int) -> Listed[Claim]:
+    async def claims(self, below: str, limit: int) -> Page[Claim]:
         """Claims on a path and below it, in order of path."""
         records = await self.store.claims(below, limit + 1)
-        return Listed(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
+        return Page(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
 
     async def holders(self, path: str) -> list[parts.Holder]:
         """Everybody who has a claim in the way of a change of a path, also of one where nothing is yet."""
@@ -257,39 +257,39 @@ class View:
 
     # Queues
 
-    async def queues(self, below: str, after: str, limit: int) -> Listed[Queue]:
+    async def queues(self, below: str, after: str, limit: int) -> Page[Queue]:
         """Queues of a path and of all below it, in order of path."""
         records = await self.store.queues(below, after, limit + 1)
         items = tuple(shown_queue(record) for record in records[:limit])
         more = len(records) > limit
-        return Listed(items, items[-1].path if more else None, more)
+        return Page(items, items[-1].path if more else None, more)
 
     async def queue(self, path: str) -> Queue | None:
         """The queue of an object."""
         record = await self.store.queue(path)
         return None if record is None else shown_queue(record)
 
-    async def queued(self, path: str, limit: int) -> Listed[Operation]:
+    async def queued(self, path: str, limit: int) -> Page[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
         records = await self.store.queued(path, limit + 1)
         found = [_operation({name: each[name] for name in each if name != "found"}) for each in records]
         rows = await self.store.read_many(list({op.path for op in found}))
         items = tuple(_with_progress(op, rows.get(op.path)) for op in found[:limit])
-        return Listed(items, None, bool(records) and records[0]["found"] > len(items))
+        return Page(items, None, bool(records) and records[0]["found"] > len(items))
 
     # Lanes
 
-    async def orphans(self, lane: str | None, limit: int) -> Listed[Orphan]:
+    async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
         """What was found at providers at least twice, and nobody owns: the oldest first."""
         records = await self.store.orphans(lane, limit + 1)
-        return Listed(tuple(_orphan(record) for record in records[:limit]), None, len(records) > limit)
+        return Page(tuple(_orphan(record) for record in records[:limit]), None, len(records) > limit)
 
-    async def lanes(self, after: str, limit: int) -> Listed[Lane]:
+    async def lanes(self, after: str, limit: int) -> Page[Lane]:
         """Lanes in order of name: those that somebody has served, and those that orders stand on."""
         records = await self.store.lanes(after, limit + 1, THERE)
         items = tuple(_lane(record) for record in records[:limit])
         more = len(records) > limit
-        return Listed(items, items[-1].lane if more else None, more)
+        return Page(items, items[-1].lane if more else None, more)
 
     # The journal
 

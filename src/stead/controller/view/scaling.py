@@ -15,26 +15,29 @@ from stead.catalog.edge import lane_of
 from stead.catalog.scaling import Told
 from stead.controller.lanes import LaneUse, not_allowed
 from stead.controller.limits import exceeded
+from stead.controller.model import Model
 from stead.controller.view.compound import AT_ONCE
+from stead.controller.view.scaling_policy import ScalingPolicy
 from stead.controller.view.service import Service
-from stead.controller.view.things import Listed, Missing, Unfit
+from stead.controller.view.things import Missing, Page, Unfit
 from stead.lifecycle.decision import Refusal
-from stead.store.scaling import ALL, Scaling
+from stead.store import scaling as records
+from stead.store.scaling import ALL
 
 
 @dataclass(frozen=True)
-class ToldFigure:
-    """A figure of demand."""
+class KnownDemand(Model):
+    """The latest figure of demand."""
 
-    place: str
-    """Nothing for that of all places together."""
+    place: str | None
+    """Null for that of all places together."""
     value: float
     at: datetime
     told_by: str = ""
 
 
 @dataclass(frozen=True)
-class ScalingAct:
+class ScalingAct(Model):
     """What a policy did last at a place."""
 
     place: str
@@ -43,32 +46,38 @@ class ScalingAct:
     operation: str | None
     ended_at: datetime | None
     failed: bool
+    """It ended otherwise than it was to; the place is left alone for a while."""
 
 
 @dataclass(frozen=True)
-class ScaledInstance:
+class ScaledInstance(Model):
     """An instance that counts."""
 
     path: str
     state: str
     own: bool
+    """The policy made it, and may delete it."""
 
 
 @dataclass(frozen=True)
-class Follower:
-    """A policy, with what it found last and what it did."""
+class Scaling(Model):
+    """A policy in force, what it found last, and what it did."""
 
     namespace: str
     name: str
-    policy: Mapping[str, Any]
+    policy: ScalingPolicy
     changed_by: str
     changed_at: datetime
     code: str
+    """What it came to: `acts`, `rests`, or what holds it back."""
     says: str
+    """The same in a sentence, with the figures."""
     judged_at: datetime | None
-    demand: tuple[ToldFigure, ...]
+    """When that was."""
+    demand: tuple[KnownDemand, ...]
     acts: tuple[ScalingAct, ...]
     instances: tuple[ScaledInstance, ...]
+    """Whatever has the name; in a list of policies they are left out."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ class Followers:
 
     async def put(
         self, namespace: str, name: str, text: Mapping[str, Any], caller: Caller
-    ) -> Follower | Unfit | Refusal | Missing:
+    ) -> Scaling | Unfit | Refusal | Missing:
         """Put a policy in force. It may do no more than whoever puts it could have asked for."""
         if missing := self._may(caller, SCALING, namespace, name):
             return missing
@@ -120,7 +129,7 @@ class Followers:
             if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:
                 yield "delete", Thing(row["path"], policy.kind, labels_of(row["spec"]), (lane_of(row["path"]),))
 
-    async def read(self, namespace: str, name: str, caller: Caller) -> Follower | Missing:
+    async def read(self, namespace: str, name: str, caller: Caller) -> Scaling | Missing:
         """A policy as it stands."""
         seen = self.service.permission.sees(caller, _place(namespace))
         kept = await self.service.view.store.scaling(namespace, name) if seen else None
@@ -134,18 +143,16 @@ class Followers:
             for row in sorted(rows, key=lambda row: str(row["path"]))
             if row["kind"] == policy.kind and scaling.is_instance(policy, row["path"].rpartition("/")[2])
         ]
-        return _follower(kept, instances)
+        return _shown(kept, instances)
 
-    async def all(
-        self, namespace: str | None, after: tuple[str, str], limit: int, caller: Caller
-    ) -> Listed[Follower]:
+    async def all(self, namespace: str | None, after: tuple[str, str], limit: int, caller: Caller) -> Page[Scaling]:
         """Policies in order of namespace and name, without their instances."""
         kept = await self.service.view.store.scalings(namespace, after, limit)
         theirs = await self.service.permission.visible(
             caller, kept, lambda one: f"/{one.namespace}", lambda _: NAMESPACE
         )
         last = f"{kept[-1].namespace}/{kept[-1].name}" if len(kept) == limit else None
-        return Listed(tuple(_follower(one, ()) for one in theirs), next=last)
+        return Page(tuple(_shown(one, ()) for one in theirs), next=last)
 
     async def remove(self, namespace: str, name: str, caller: Caller) -> Missing | None:
         """Take a policy away; what it made stays."""
@@ -199,9 +206,9 @@ def _time(at: Any) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(float(at), UTC)
 
 
-def _follower(kept: Scaling, instances: Sequence[ScaledInstance]) -> Follower:
+def _shown(kept: records.Scaling, instances: Sequence[ScaledInstance]) -> Scaling:
     demand = [
-        ToldFigure(place, said["value"], datetime.fromtimestamp(float(said["at"]), UTC), said["told_by"])
+        KnownDemand(place or None, said["value"], datetime.fromtimestamp(float(said["at"]), UTC), said["told_by"])
         for place, said in sorted(kept.demand.items())
     ]
     acts = [
@@ -215,10 +222,10 @@ def _follower(kept: Scaling, instances: Sequence[ScaledInstance]) -> Follower:
         )
         for act in sorted(kept.acts, key=lambda act: float(act["at"]), reverse=True)
     ]
-    return Follower(
+    return Scaling(
         namespace=kept.namespace,
         name=kept.name,
-        policy=kept.policy,
+        policy=ScalingPolicy(**kept.policy),
         changed_by=kept.changed_by,
         changed_at=kept.changed_at,
         code=str(kept.verdict.get("code", "new")),

@@ -21,28 +21,28 @@ from stead.controller.doctor import Doctor, Examination
 from stead.controller.lanes import lanes_on
 from stead.controller.view.concealment import Concealment
 from stead.controller.view.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
-from stead.controller.view.logs import Silent, Written, written
+from stead.controller.view.logs import Log, Silent, written
 from stead.controller.view.overview import Overview, overview
 from stead.controller.view.past import past
 from stead.controller.view.permission import THE_CELL, Record
 from stead.controller.view.standing import MEMBER, Picture, Standing, picture, standing
 from stead.controller.view.stuck import Stuck, stuck
-from stead.controller.view.systems import SYSTEM, ShownSystem, shown
+from stead.controller.view.systems import SYSTEM, System, shown
 from stead.controller.view.things import (
     Claim,
     Lane,
     Line,
-    Listed,
     Operation,
     OperationMember,
     Orphan,
+    Page,
     Past,
     Queue,
     Resource,
     Truth,
 )
 from stead.controller.view.timeline import Timeline, timeline
-from stead.controller.view.tree import Node, tree
+from stead.controller.view.tree import TreeNode, tree
 from stead.controller.view.truth import truth
 from stead.lifecycle.decision import Outcome
 from stead.store.quotas import Quota, is_namespace
@@ -93,7 +93,7 @@ class Seen:
         """What hidden work is left out."""
         return Concealment(self.service.permission, self.caller)
 
-    async def _visible[T](self, page: Listed[T], kind: bool = True) -> Listed[T]:
+    async def _visible[T](self, page: Page[T], kind: bool = True) -> Page[T]:
         """A page without what is not for the caller; it goes on where it would have."""
         items = await self.service.permission.visible(self.caller, page.items, PATH, KIND if kind else None)
         return replace(page, items=tuple(items))
@@ -106,7 +106,7 @@ class Seen:
         self.caller.judged = True  # of what is not there, everybody may know as much
         return self.concealment.resource(found) if found is not None and self._sees(found) else None
 
-    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Listed[Resource]:
+    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Page[Resource]:
         """Resources below a path, in order of path. A page may have fewer than asked for, and still go on."""
         below = await self._below(below)
         page = await self._visible(await self.service.view.resources(kind, below, after, limit))
@@ -133,7 +133,7 @@ class Seen:
         thing = Thing(found.path, found.kind, labels_of(found.spec), lanes)
         return self.concealment.past(found) if self.service.permission.sees(self.caller, thing) else None
 
-    async def logs(self, path: str, lines: int, since: str) -> Written | Silent | None:
+    async def logs(self, path: str, lines: int, since: str) -> Log | Silent | None:
         """The last that a resource wrote, asked of its agent; or why nobody can say."""
         found = await self.resource(path)
         return None if found is None else await written(self.service.view, self.service.looks, path, lines, since)
@@ -162,9 +162,7 @@ class Seen:
         inner = await self.service.permission.visible(self.caller, found.groups, PATH, KIND)
         return replace(found, members=tuple(members), groups=tuple(inner))
 
-    async def truth(
-        self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
-    ) -> Listed[Truth]:
+    async def truth(self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True) -> Page[Truth]:
         """Belief beside what a look shows now; from the store alone where it need not be fresh."""
         below = await self._below(below)
         looks = self.service.looks if fresh else None
@@ -184,14 +182,14 @@ class Seen:
         theirs = await self.service.permission.visible(self.caller, [found], PATH, KIND, _of_operation)
         return self.concealment.operation(found) if theirs else None
 
-    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Listed[Operation]:
+    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Page[Operation]:
         """Operations on a path and below it, the latest first; those under way in order of path."""
         below = await self._below(below)
         page = await self.service.view.operations(below, running, before, limit)
         items = await self.service.permission.visible(self.caller, page.items, PATH, KIND, _of_operation)
         return replace(page, items=self.concealment.operations(items))
 
-    async def members(self, id: UUID, after: str, limit: int) -> Listed[OperationMember]:
+    async def members(self, id: UUID, after: str, limit: int) -> Page[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
         page = await self.service.view.members(id, after, limit)
         items = await self.service.permission.visible(self.caller, page.items, PATH, record=_last_known)
@@ -207,13 +205,13 @@ class Seen:
         errors = await self.service.permission.visible(self.caller, shown.errors, PATH, record=_last_known)
         return replace(shown, items=tuple(items), errors=tuple(errors))
 
-    async def claims(self, below: str, limit: int) -> Listed[Claim]:
+    async def claims(self, below: str, limit: int) -> Page[Claim]:
         """Claims on a path and below it, in order of path."""
         below = await self._below(below)
         page = await self._visible(await self.service.view.claims(below, limit), kind=False)
         return replace(page, items=self.concealment.claims(page.items))
 
-    async def queues(self, below: str, after: str, limit: int) -> Listed[Queue]:
+    async def queues(self, below: str, after: str, limit: int) -> Page[Queue]:
         """Queues of a path and of all below it, in order of path."""
         below = await self._below(below)
         return await self._visible(await self.service.view.queues(below, after, limit), kind=False)
@@ -222,7 +220,7 @@ class Seen:
         """The queue of an object."""
         return await self.service.view.queue(path) if await self._sees_path(path) else None
 
-    async def queued(self, path: str, limit: int) -> Listed[Operation]:
+    async def queued(self, path: str, limit: int) -> Page[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
         page = await self._visible(await self.service.view.queued(path, limit))
         return replace(page, items=self.concealment.operations(page.items))
@@ -233,7 +231,7 @@ class Seen:
         there = await self._sees_path(path) and (is_namespace(path) or await store.states([path]))
         return await store.quotas(path) if there else None
 
-    async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Listed[Stuck]:
+    async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
         """What does not come to its end, and what was settled since a time though nobody had reported."""
         below = await self._below(below)
         page = await self._visible(await stuck(self.service.view, below, since, after, limit))
@@ -250,7 +248,7 @@ class Seen:
         shown = await leases(self.service.view, [found], notices=True)
         return shown[0] if shown else None
 
-    async def system(self, path: str) -> ShownSystem | None:
+    async def system(self, path: str) -> System | None:
         """A system whole."""
         found = await self.resource(path)
         row = await self.service.view.store.read(path) if found is not None and found.kind == SYSTEM else None
@@ -262,15 +260,17 @@ class Seen:
         row = (await self.service.view.store.owners([str(id)])).get(str(id))
         return await self.lease(row.path) if row is not None else None
 
-    async def leases(self, below: str, after: str, limit: int) -> tuple[list[Lease], str | None]:
-        """Leases in order of path, and from where to go on."""
+    async def leases(self, below: str, after: str, limit: int) -> Page[Lease]:
+        """Leases in order of path."""
         page = await self.resources("lease", below, after, limit)
-        return await leases(self.service.view, page.items), page.next if isinstance(page.next, str) else None
+        return Page(tuple(await leases(self.service.view, page.items)), page.next, page.more)
 
-    async def hosts(self, after: str, limit: int) -> list[Host]:
+    async def hosts(self, after: str, limit: int) -> Page[Host]:
         """Hosts in order of name."""
         self.caller.judged = True
-        return [host_of(record) for record in await self.service.view.store.hosts(after, limit)]
+        found = [host_of(record) for record in await self.service.view.store.hosts(after, limit)]
+        more = len(found) == limit
+        return Page(tuple(found), found[-1].name if more else None, more)
 
     async def host(self, name: str) -> Host | None:
         """A host."""
@@ -318,12 +318,12 @@ class Seen:
 
     # The cell
 
-    async def lanes(self, after: str, limit: int) -> Listed[Lane]:
+    async def lanes(self, after: str, limit: int) -> Page[Lane]:
         """Lanes in order of name: those that somebody has served, and those that orders stand on."""
         self.service.permission.require(self.caller, VIEW)
         return await self.service.view.lanes(after, limit)
 
-    async def orphans(self, lane: str | None, limit: int) -> Listed[Orphan]:
+    async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
         """What was found at providers at least twice, and nobody owns: the oldest first."""
         self.service.permission.require(self.caller, VIEW)
         return await self.service.view.orphans(lane, limit)
@@ -354,7 +354,7 @@ class Seen:
         self.service.permission.require(self.caller, VIEW)
         return await self.service.metrics()
 
-    async def tree(self, below: str, after: str | None, limit: int) -> Listed[Node]:
+    async def tree(self, below: str, after: str | None, limit: int) -> Page[TreeNode]:
         """What lies directly below a path, the worst first."""
         page = await tree(self.service.view, below, after, limit)
         items = await self.service.permission.visible(self.caller, page.items, PATH, lambda node: node.kind or "")

@@ -14,8 +14,8 @@ from stead.access.policies import HOSTS, LIFECYCLES, LIMIT, ORPHANS, QUEUE
 from stead.controller.admission import Accepted, Admission, NotFound
 from stead.controller.gauges import Gauges
 from stead.controller.grants import Grants
-from stead.controller.identities import Identities, Member, member_of
-from stead.controller.kinds import Kinds, Registered
+from stead.controller.identities import Agent, Identities, member_of
+from stead.controller.kinds import Kinds, RegisteredLifecycle
 from stead.controller.lanes import ADOPT, not_allowed
 from stead.controller.looks import Looks
 from stead.controller.machine_disks import DISK
@@ -26,26 +26,17 @@ from stead.controller.view.adopting import REMOVE, adopt, remove
 from stead.controller.view.asking import explain, lane_refused, not_permitted, placed, succeeds
 from stead.controller.view.compound import Compound
 from stead.controller.view.disk_requests import explain_disks, onward, rehearsed, wished
+from stead.controller.view.explanation import Explanation, Rehearsal
 from stead.controller.view.fitting import fitted, lane_of
 from stead.controller.view.leases import Host, host_of
-from stead.controller.view.lifecycles import ShownLifecycle, shown_lifecycle
+from stead.controller.view.lifecycles import WholeLifecycle, shown_lifecycle
 from stead.controller.view.offers import offers, place_in, with_offers
 from stead.controller.view.permission import THE_CELL, Permission, asked_thing, thing_of
 from stead.controller.view.reading import View, shown_queue
 from stead.controller.view.refusals import Refusals
 from stead.controller.view.seen import Seen
 from stead.controller.view.systems import SYSTEM, SystemPlan, plan
-from stead.controller.view.things import (
-    Asked,
-    Explanation,
-    Listed,
-    Missing,
-    Operation,
-    Outdated,
-    Queue,
-    Rehearsal,
-    Unfit,
-)
+from stead.controller.view.things import Asked, Missing, Operation, Outdated, Page, Queue, Unfit
 from stead.controller.wish import Wish
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.rows import Actor
@@ -250,7 +241,7 @@ class Service:
         await self.view.store.open_queue(path)
         return await self.view.queue(path) or Missing(f"the queue of {path} was removed again")
 
-    async def stop_queues(self, caller: Caller, path: str | None = None) -> Listed[Queue] | Missing:
+    async def stop_queues(self, caller: Caller, path: str | None = None) -> Page[Queue] | Missing:
         """The queue of an object, or all, take nothing more; each goes when all that is in it is carried out."""
         row = await self.view.store.read(path) if path is not None else None
         thing = THE_CELL if path is None else asked_thing(path, "", {}, row)
@@ -262,7 +253,7 @@ class Service:
             await self.view.store.close_queue(queue.path)
         if path is not None and not stopped:
             return Missing(f"{path} has no queue")
-        return Listed(tuple(sorted(stopped, key=lambda queue: queue.path)))
+        return Page(tuple(sorted(stopped, key=lambda queue: queue.path)))
 
     async def retry(
         self, id: UUID, caller: Caller, key: str = "", *, force: bool = False, reason: str = ""
@@ -420,16 +411,16 @@ class Service:
             return Missing(f"there is no host {name}")
         return Unfit("name", f"leases have {name}, or had it: say that it failed, and it is booked no more")
 
-    async def agents(self) -> list[Member]:
+    async def agents(self) -> list[Agent]:
         """All agents that have an identity, and all that were heard of."""
         return [member_of(record) for record in await self.view.store.agents()]
 
-    async def lifecycle(self, kind: str) -> ShownLifecycle | None:
+    async def lifecycle(self, kind: str) -> WholeLifecycle | None:
         """A lifecycle whole."""
         found = await self.kinds.find(kind)
         return None if found is None else shown_lifecycle(found, self.kinds.registered.get(kind))
 
-    async def register(self, kind: str, document: str, caller: Caller) -> Registered | Rejected:
+    async def register(self, kind: str, document: str, caller: Caller) -> RegisteredLifecycle | Rejected:
         """From now on there is such a kind, or it goes by another document."""
         self.permission.require(caller, LIFECYCLES)
         return await self.registry.register(kind, document, caller.name)

@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 
-from stead.controller.looks import Observed
+from stead.controller.looks import StandingObserved
+from stead.controller.model import HIDDEN, Model
 from stead.controller.view.reading import View, operation_of, running_of
 from stead.controller.view.things import Operation, Resource, Running
 from stead.lifecycle import aggregate
@@ -32,17 +34,19 @@ BAD = ("Failed", "Undefined")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StandingPart(Model):
     """Members that belong together: a subgroup, or all that are on one lane."""
 
     name: str
+    """The path of the subgroup, or the lane."""
     lane: str
     text: str
     counts: Mapping[str, int]
+    """By state."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class WorstMember(Model):
     """A member in trouble, and why."""
 
     path: str
@@ -52,26 +56,31 @@ class Worst:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Model):
     """How a group stands."""
 
     resource: Resource
     text: str
-    """`(Partial-){Status}:{Count} (R:{Running}/{Total})`."""
+    """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
     counts: Mapping[str, int]
-    """By JSON name, those of all states."""
+    """`countTotal`, and one for each state."""
     settled: bool
-    """No member is on its way."""
+    """Nothing is under way, and no member is on its way."""
     target_action: str
+    """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
     target_status: str
-    acting: Running | None
+    acting: Annotated[Running | None, HIDDEN]
     """What is under way on it; or on what it is part of; or on something in it."""
     operation: Operation | None
-    groups: tuple[Part, ...]
-    lanes: tuple[Part, ...]
-    worst: Worst | None
-    observed: Observed | None = None
-    """What was observed before this was answered; None where that was not asked for."""
+    """What is under way, with how far it has come."""
+    groups: tuple[StandingPart, ...]
+    """By subgroup."""
+    lanes: tuple[StandingPart, ...]
+    """By provider and region."""
+    worst: WorstMember | None
+    """Of the members that failed or of which nobody knows, the first."""
+    observed: StandingObserved | None = None
+    """What was observed just before this answer, with `refresh`; null without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +168,14 @@ def _standing(view: View, found: Counted, acting: Running | None) -> Standing:
         target_status=acting.aims_at if acting is not None else NONE,
         acting=acting,
         operation=operation_of(row, found.operation),
-        groups=tuple(Part(name, lanes[name], aggregate.status_text(c, order), c) for name, c in groups.items()),
-        lanes=tuple(Part(n, n, aggregate.status_text(c, order), c) for n, c in sorted(by_lane.items()) if n),
+        groups=tuple(
+            StandingPart(name, lanes[name], aggregate.status_text(c, order), c) for name, c in groups.items()
+        ),
+        lanes=tuple(StandingPart(n, n, aggregate.status_text(c, order), c) for n, c in sorted(by_lane.items()) if n),
         worst=None,
     )
 
 
-async def _worst(store: Store, path: str, kind: str) -> Worst | None:
+async def _worst(store: Store, path: str, kind: str) -> WorstMember | None:
     record = await store.worst_member(kind, path, BAD[0])
-    return Worst(**record) if record is not None else None
+    return WorstMember(**record) if record is not None else None

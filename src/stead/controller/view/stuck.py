@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from stead.controller.lanes import named
+from stead.controller.model import Model, one_of
 from stead.controller.view.lasting import Lasting
 from stead.controller.view.leases import waits_for
 from stead.controller.view.reading import THERE, View
-from stead.controller.view.things import Listed
+from stead.controller.view.things import Page
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import Actor, Awaits, Trigger
 from stead.lifecycle.snapshot import Operation, Phase
@@ -30,38 +31,47 @@ LINES = 20
 WELL = (Outcome.DONE, Outcome.DISPLACED)
 
 
+CODES = ("no-agent", "late", "overdue", "probing", "fencing", "unattended", "blocked", "unknown", "settled")
+
+
 @dataclass(frozen=True, slots=True)
-class Look:
-    """Somebody looked at the object, and what was seen."""
+class StuckLook(Model):
+    """Somebody looked at the object."""
 
     at: datetime
     seen: str
+    """What was seen: a settled state's word, `absent` or `broken`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class StuckWhy(Model):
     """Why something is listed."""
 
-    code: str
-    """`no-agent`, `late`, `overdue`, `probing`, `fencing`, `unattended`, `blocked`, `unknown` or `settled`."""
+    code: Annotated[str, one_of(CODES)]
+    """`no-agent`: no agent serves its lane now. `late`: it lasts longer than 99 of 100 did. `overdue`: longer than it
+    may. `probing`: it is being observed, since no report came. `fencing`: the agent that had its order is waited out
+    before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
+    given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
+    done. `settled`: it was settled to what was seen."""
     says: str
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StuckStep(Model):
     """What one may do about it."""
 
-    what: str
+    what: Annotated[str, one_of(("wait", "agent", "cancel", "retry", "ask"))]
     """`wait`, `agent`, `cancel`, `retry` or `ask`."""
     says: str
     operation: str = ""
+    """With `cancel` and `retry`: which."""
     actions: tuple[str, ...] = ()
     """With `ask`: which."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
-    """Something that does not come to its end, or has come to one without a report."""
+class Stuck(Model):
+    """Something that does not come to its end as it should, or has come to one without a report."""
 
     path: str
     kind: str
@@ -71,23 +81,24 @@ class Stuck:
     action: str
     by: str
     phase: str | None
-    """Of an operation that is under way."""
+    """What the operation does; null where it is over."""
     outcome: str | None
-    """Of one that has ended, or is over for this resource."""
+    """How it ended for this resource; null while it is under way."""
     since: datetime
     """Since when it is where it is; of what was settled, when that was."""
     lasts: Lasting | None
-    why: tuple[Cause, ...]
-    probed: tuple[Look, ...]
-    """What was seen, as far as the journal tells it."""
+    """For how long it may and usually does last; null where it is over."""
+    why: tuple[StuckWhy, ...]
+    probed: tuple[StuckLook, ...]
+    """What was seen, as the journal has it."""
     misses: int
     """Looks in a row that did not find it."""
     decided: str
     """What was made of it; empty while that is open."""
-    steps: tuple[Step, ...]
+    steps: tuple[StuckStep, ...]
 
 
-async def stuck(view: View, below: str, since: datetime, after: str | None, limit: int) -> Listed[Stuck]:
+async def stuck(view: View, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
     """A page of what is stuck, and of what was settled since a time though nobody had reported."""
     place: list[Any] = json.loads(after) if after is not None else ["now", None, 0]
     section = place.pop(0)
@@ -102,16 +113,16 @@ async def stuck(view: View, below: str, since: datetime, after: str | None, limi
         items += await _under_way(view, [record["path"] for record in records[:room]])
         if len(records) > room:
             last = records[room - 1]
-            return Listed(tuple(items), json.dumps(["now", last["changed_at"].isoformat(), last["id"]]), True)
+            return Page(tuple(items), json.dumps(["now", last["changed_at"].isoformat(), last["id"]]), True)
         place = [None, 0]
     room = limit - len(items)
     latest = (_time(place[0]) or datetime.max.replace(tzinfo=UTC), place[1])
     records = await view.store.healed(below, since, latest, room + 1)
     items += await _settled(view, records[:room])
     if len(records) <= room:
-        return Listed(tuple(items))
+        return Page(tuple(items))
     last_place = [records[room - 1]["at"].isoformat(), records[room - 1]["id"]] if room else place
-    return Listed(tuple(items), json.dumps(["then", *last_place]), True)
+    return Page(tuple(items), json.dumps(["then", *last_place]), True)
 
 
 def _time(text: str | None) -> datetime | None:
@@ -138,11 +149,11 @@ async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
             outcome=None,
             since=one["at"],
             lasts=None,
-            why=(Cause("blocked", waits_for(one["hosts"])),),
+            why=(StuckWhy("blocked", waits_for(one["hosts"])),),
             probed=(),
             misses=0,
             decided="",
-            steps=(Step("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
+            steps=(StuckStep("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
         )
         for one in found
     ]
@@ -163,11 +174,11 @@ async def _lost_sites(view: View, below: str, limit: int) -> list[Stuck]:
             outcome=None,
             since=one["at"],
             lasts=None,
-            why=(Cause("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
+            why=(StuckWhy("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
             probed=(),
             misses=0,
             decided="",
-            steps=(Step("agent", _leads_out(one["path"].removeprefix("/"))),),
+            steps=(StuckStep("agent", _leads_out(one["path"].removeprefix("/"))),),
         )
         for one in await view.store.lost_sites(below, limit)
     ]
@@ -236,7 +247,7 @@ def _moving(
         outcome=None,
         since=lasts.since,
         lasts=lasts,
-        why=(*(Cause("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
+        why=(*(StuckWhy("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
         probed=_looks(lines),
         misses=row.snapshot.misses,
         decided="",
@@ -244,42 +255,44 @@ def _moving(
     )
 
 
-def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[Cause]:
+def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[StuckWhy]:
     state, lasted = row.snapshot.state, span(now - lasts.since.timestamp())
     if lasts.overdue and lasts.declared is not None:
-        yield Cause(
+        yield StuckWhy(
             "overdue", f"{state} for {lasted}, and {op.action} is to last {span(lasts.declared)} there at most"
         )
     if lasts.late and lasts.p99 is not None and lasts.usual is not None:
         usual = f"usually {span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
-        yield Cause("late", f"{op.action} lasts {lasted}: {usual}")
+        yield StuckWhy("late", f"{op.action} lasts {lasted}: {usual}")
     if op.phase is Phase.FENCING:
-        yield Cause("fencing", "whoever had its order is waited out; then it is looked at")
+        yield StuckWhy("fencing", "whoever had its order is waited out; then it is looked at")
     elif op.phase is Phase.PROBING:
         work, misses = row.snapshot.work, row.snapshot.misses
         missed = f", {misses} in a row did not find it" if misses else ""
         asked = (
             "an agent looks at it" if work is not None and work.taken else "nobody has taken the order to look at it"
         )
-        yield Cause("probing", f"{asked if work is not None else 'it is looked at again soon'}{missed}")
+        yield StuckWhy("probing", f"{asked if work is not None else 'it is looked at again soon'}{missed}")
     due = min((row.timers or {}).values(), default=now)
     if due < now - GRACE:
-        yield Cause("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
+        yield StuckWhy("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
 
 
-def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[str]) -> Iterator[Step]:
+def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[str]) -> Iterator[StuckStep]:
     work = row.snapshot.work
     if absent:
-        yield Step("agent", f"{'; '.join(absent)}: start its agent, or cancel the operation (stead lane list)")
+        yield StuckStep("agent", f"{'; '.join(absent)}: start its agent, or cancel the operation (stead lane list)")
     elif work is not None and not work.taken:
-        yield Step("agent", f"no agent has taken its order: who serves {row.lane or 'its lane'}? (stead lane list)")
+        yield StuckStep(
+            "agent", f"no agent has taken its order: who serves {row.lane or 'its lane'}? (stead lane list)"
+        )
     if lasts.deadline is not None:
         what = "the look is given up" if op.phase is Phase.PROBING else "it is looked at"
         if view.kinds[row.kind].state(row.snapshot.state).awaits is Awaits.CHILDREN and op.phase is Phase.ACTING:
             what = "its members are counted anew"
-        yield Step("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
+        yield StuckStep("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
     if not op.cancelled:
-        yield Step("cancel", "end it: whoever works on it is waited out, then it is looked at", op.id)
+        yield StuckStep("cancel", "end it: whoever works on it is waited out, then it is looked at", op.id)
 
 
 # What was settled though nobody had reported
@@ -307,7 +320,7 @@ def _healed(view: View, record: Mapping[str, Any], row: Row | None, lines: Seque
         outcome=record["outcome"],
         since=record["at"],
         lasts=None,
-        why=(Cause("unknown" if unknown else "settled", _reason(record, lines)),),
+        why=(StuckWhy("unknown" if unknown else "settled", _reason(record, lines)),),
         probed=_looks(lines),
         misses=0,
         decided=_decision(record, lines),
@@ -335,21 +348,21 @@ def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> 
     return f"{back} {record['target']}, from {record['source']}{ended}"
 
 
-def _after(view: View, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[Step]:
+def _after(view: View, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[StuckStep]:
     ended = record["ended"] and record["asked"] == record["path"]
     if ended and record["outcome"] not in WELL:
-        yield Step("retry", f"ask for {record['action']} once more", operation)
+        yield StuckStep("retry", f"ask for {record['action']} once more", operation)
     kind = view.kinds.get(record["kind"])
     if row is None or kind is None or row.snapshot.operation is not None:
         return
     able = [a for a in kind.actions if row.snapshot.state in a.starts and {Actor.USER, Actor.ADMIN} & set(a.by)]
     names = tuple(action.name for action in able if not action.steers)
     if names:
-        yield Step("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
+        yield StuckStep("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
 
 
-def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[Look, ...]:
-    return tuple(Look(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
+def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[StuckLook, ...]:
+    return tuple(StuckLook(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
 
 
 def span(seconds: float) -> str:

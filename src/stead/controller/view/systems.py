@@ -12,6 +12,7 @@ from stead.catalog import tree
 from stead.catalog.tree import Change
 from stead.controller.deploys import lanes_in, planned
 from stead.controller.limits import exceeded
+from stead.controller.model import Model
 from stead.controller.view.things import Asked, Missing, Unfit
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.files.decoded import NAME, Wrong
@@ -24,23 +25,24 @@ FIELDS = ("path", "definition", "mark")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SystemPart(Model):
     """A service or a job."""
 
     path: str
     kind: str
+    """`service` or `job`."""
     state: str
     lane: str
     count: int
     """Copies that are to run."""
     up: int | None
-    """Copies that were seen to run; None where nobody has said."""
+    """Copies that were seen to run; null where nobody has said."""
     operation: str | None
     """What is under way."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RunningDeploy(Model):
     """A deploy or a teardown that is under way."""
 
     id: UUID
@@ -50,6 +52,7 @@ class Beside:
     by: str
     since: datetime
     total: int
+    """Services and jobs that follow, as far as they were asked."""
     remaining: int
     failed: int
     asked: bool
@@ -58,34 +61,51 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSystem:
+class System(Model):
     """A system whole."""
 
     path: str
     state: str
     operation: str | None
+    """What is under way on the system itself."""
     lanes: tuple[str, ...]
-    parts: tuple[Part, ...]
-    running: tuple[Beside, ...]
+    """Where its services run."""
+    parts: tuple[SystemPart, ...]
+    running: tuple[RunningDeploy, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SystemPlan:
+class SystemChange(Model):
+    """What becomes of a service or a job."""
+
+    path: str
+    kind: str
+    action: str
+    """What is asked of it."""
+    how: str
+    """`added`, `changed`, `scaled`, `restarted` or `removed`."""
+    lane: str
+    fields: tuple[str, ...]
+    """What is not as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan(Model):
     """What a deploy would do with things as they are."""
 
     path: str
     place: str
     mark: str
-    """A deploy that brings it is let in only while this is so."""
-    changes: tuple[Change, ...]
+    """A deploy that brings it in its spec is let in only while this is so."""
+    changes: tuple[SystemChange, ...]
 
 
-async def shown(store: Store, row: Row) -> ShownSystem:
+async def shown(store: Store, row: Row) -> System:
     """A system with all that is in it."""
     running = await store.running_beside(row.path)
     parts = await store.tree(row.path)
     operation = row.snapshot.operation
-    return ShownSystem(
+    return System(
         path=row.path,
         state=row.snapshot.state,
         operation=operation.id if operation is not None else None,
@@ -99,11 +119,17 @@ async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | Unfit:
     """What a deploy would do; the mark is read first, so that it is never newer than the plan."""
     place = below(row.path, str(asked.spec.get("path", "/")))
     mark = await store.mark(place)
+    changes = await _changes(store, row, place, asked)
+    if isinstance(changes, Unfit):
+        return changes
+    return SystemPlan(row.path, place, mark, tuple(map(SystemChange.of, changes)))
+
+
+async def _changes(store: Store, row: Row, place: str, asked: Asked) -> list[Change] | Unfit:
     try:
-        changes = await planned(store, row, place, asked.spec.get("definition", {}))
+        return list(await planned(store, row, place, asked.spec.get("definition", {})))
     except Wrong as wrong:
         return _unfit(wrong, row.path)
-    return SystemPlan(row.path, place, mark, tuple(changes))
 
 
 async def fit(store: Store, asked: Asked) -> Asked | Unfit | Missing:
@@ -126,14 +152,14 @@ async def fit(store: Store, asked: Asked) -> Asked | Unfit | Missing:
     inside = [each for each, (kind, _) in (await store.states(above)).items() if kind in ("service", "job")]
     if inside:
         return Unfit("spec.path", f"{inside[0]} is no branch: nothing can be below it")
-    found = await plan(store, row, asked)
-    if isinstance(found, Unfit):
-        return found
-    for change in found.changes:
+    changes = await _changes(store, row, place, asked)
+    if isinstance(changes, Unfit):
+        return changes
+    for change in changes:
         for field, says in exceeded(change.path, change.spec):
             return Unfit("spec.definition", f"{change.path.removeprefix(asked.path)}: {field}: {says}")
     spec = {**asked.spec, "path": f"/{path.strip('/')}"}
-    return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(found.changes))))
+    return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(changes))))
 
 
 def founded(asked: Asked) -> Asked | Unfit:
@@ -162,10 +188,10 @@ def _unfit(wrong: Wrong, system: str) -> Unfit:
     return Unfit(field, says, tuple(more))
 
 
-def _part(record: Mapping[str, Any]) -> Part:
+def _part(record: Mapping[str, Any]) -> SystemPart:
     facts = record["facts"] or {}
     up = facts.get("up")
-    return Part(
+    return SystemPart(
         path=record["path"],
         kind=record["kind"],
         state=record["state"],
@@ -176,8 +202,8 @@ def _part(record: Mapping[str, Any]) -> Part:
     )
 
 
-def _beside(record: Mapping[str, Any]) -> Beside:
-    return Beside(
+def _beside(record: Mapping[str, Any]) -> RunningDeploy:
+    return RunningDeploy(
         id=record["id"],
         action=record["action"],
         place=record["place"],

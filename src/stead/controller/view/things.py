@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import computed_field
+
+from stead.controller.model import Model, Next, one_of
 from stead.controller.view.lasting import Lasting
-from stead.lifecycle.decision import Reason
-from stead.lifecycle.snapshot import Holder
+from stead.lifecycle.decision import Outcome, Reason
+from stead.lifecycle.rows import StateClass
+
+StateClassName = Annotated[str, one_of(StateClass)]
+"""The class of a state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Running(Model):
     """An operation that is under way, as its resource shows it."""
 
     id: str
@@ -49,31 +55,32 @@ class Running:
     origin: str
     """The state in which it began."""
     aims_at: str
-    """Where success leads."""
+    """The state that success leads to."""
     attempt: int
     by: str
     since: datetime | None
     cancelled: bool = False
     """Somebody wants it to end."""
     lasts: Lasting | None = None
-    """For how long it has been where it is, and how long that usually takes; None where nobody asked for that."""
+    """For how long it has been where it is, and how long that usually takes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Model):
     """A resource, as it is believed to be."""
 
     path: str
     kind: str
     state: str
-    state_class: str
+    state_class: StateClassName
     tag: str
-    """Changes with every change of the resource; two with the same tag are the same."""
+    """Its version: what `ETag` says and `If-Match` takes."""
     lane: str
     spec: Mapping[str, Any]
     next_spec: Mapping[str, Any] | None
     """What an update under way brings."""
     facts: Mapping[str, Any]
+    """What the provider said of it."""
     operation: Running | None
     hidden: Running | None
     """An operation that the visible state does not show."""
@@ -84,25 +91,38 @@ class Resource:
     changed_at: datetime | None
     created_at: datetime | None
     members: Mapping[str, int] | None = None
-    """Of a group: how many members are in which state."""
+    """Of a group: how many members are in which state, a moment ago at most."""
     failure: str = ""
     """Why the last that was done to it did not do what was asked; in a list, of those in a bad state alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class ResourcePage(Model):
+    """A page of resources."""
+
+    items: tuple[Resource, ...]
+    next: Next
+    """The cursor of the next page."""
+    position: int
+    """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+    specs: bool
+    """Whether the items have their specs. Without, each `spec` is empty and `next_spec` null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past(Model):
     """A resource as it was."""
 
     path: str
     kind: str
     at: datetime
     state: str
-    state_class: str | None
-    """None where its kind has no such state any more."""
+    state_class: StateClassName | None
+    """Null where its kind has no such state any more."""
     since: datetime | None
     """When it had come into that state."""
     spec: Mapping[str, Any] | None
-    """None where it is not on record."""
+    """Null where it is not on record."""
     next_spec: Mapping[str, Any] | None
     """What an update under way was to bring."""
     facts: Mapping[str, Any]
@@ -110,11 +130,11 @@ class Past:
     """The operation that had led there."""
     principal: str
     through: int
-    """The position of the last line that is in it; 0 while that has none yet."""
+    """The journal's position of the last line that is in it; 0 while that has none yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Model):
     """The durable record of an accepted action."""
 
     id: str
@@ -125,20 +145,22 @@ class Operation:
     reason: str
     request: Mapping[str, Any]
     total: int
+    """Members it is about."""
     remaining: int
     failed: int
-    outcome: str | None
-    """None while it is under way."""
+    outcome: Annotated[str, one_of(Outcome)] | None
+    """Null while it is under way, or waits its turn."""
     created_at: datetime
     ended_at: datetime | None
     state: str | None = None
     """Of its resource, while it is under way."""
     phase: str | None = None
+    """What it is doing; `queued` while it waits its turn."""
     attempt: int | None = None
     cancelled: bool = False
     """Somebody wants it to end, or had it ended before it was done."""
     position: int | None = None
-    """Its place in its queue while it waits its turn; 1 is the next."""
+    """While it waits: its place in its queue; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
     """Why it was refused, where it was when its turn came."""
     says: str = ""
@@ -146,12 +168,13 @@ class Operation:
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Of a group that has ended: the reasons for which members were skipped, each with how many."""
     orders: int = 0
-    """Of a group: in how many orders its members were put, and so calls that a provider takes for all of them."""
+    """Of a group: in how many orders its members were put."""
     place: str | None = None
     """Of a deploy: where in its system."""
     lasts: Lasting | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
+    @computed_field(description="It waits its turn.")  # type: ignore[prop-decorator]
     @property
     def queued(self) -> bool:
         """Whether it waits its turn."""
@@ -159,7 +182,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Model):
     """Where requests wait that met another operation on an object."""
 
     path: str
@@ -167,17 +190,34 @@ class Queue:
     stopping: bool
     """It takes nothing more, and goes when all that is in it is carried out."""
     waiting: int
+    """Operations in it."""
     running: str | None
     """The operation that left it last, while that is under way."""
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class WholeQueue(Queue):
+    """A queue with what waits in it."""
+
+    items: tuple[Operation, ...]
+    """The next one first."""
+    more: bool
+    """There are others."""
+
+
+def whole_queue(queue: Queue, page: Page[Operation]) -> WholeQueue:
+    """A queue with a page of what waits in it."""
+    known = queue.path, queue.stopping, queue.waiting, queue.running, queue.created_at
+    return WholeQueue(*known, page.items, page.more)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Model):
     """An operation's right to change a path, or to use it."""
 
     path: str
-    mode: str
+    mode: Annotated[str, one_of(("exclusive", "intention"))]
     operation: str
     action: str
     by: str
@@ -185,8 +225,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of the journal: a move, a refusal, or, with source and target the same, something else to be known."""
+class Line(Model):
+    """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
 
     position: int
     at: datetime
@@ -197,11 +237,13 @@ class Line:
     actor: str
     trigger: str
     word: str
+    """The action, or what was seen."""
     source: str
     target: str
     change: Mapping[str, Any]
+    """Of spec and facts; for a refusal its reasons."""
     refused: int
-    """How often, where it is a refusal."""
+    """How often, where it is a refusal; 0 for a move."""
     origin: str | None = None
     """The address that the request came from, where there was one."""
     request: str | None = None
@@ -209,7 +251,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Model):
     """A resource as it is believed to be, beside what a look shows."""
 
     path: str
@@ -220,19 +262,22 @@ class Truth:
     expects: str
     """The word under which a look would show that state; empty where the state says nothing of the provider."""
     seen: str | None
-    """What a look shows now; None where there was none."""
+    """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
     agrees: bool | None
-    """None where nobody can say."""
-    why: str | None
-    """Why nobody can say, in one word: see `Unsure`."""
+    """Null where nobody can say."""
+    why: Annotated[str, one_of(("moving", "unasked", "no-agent", "no-provider", "unsaid"))] | None
+    """Why nobody can say. `moving`: it is on its way, or has changed meanwhile. `unasked`: nobody was asked, or there
+    is no lane to ask on. `no-agent`: nobody who serves the lane answered. `no-provider`: an agent was there, and
+    could not ask the provider. `unsaid`: the state says nothing of the provider."""
     seen_at: datetime | None
-    """When what is believed was last seen. A look for this view is not counted, since nothing is made of it."""
+    """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
     would: str = ""
-    """What the cell would do next: an order, an action in progress, or `record STATE`; empty for nothing."""
+    """What the cell would do next: the order that waits, such as `suspend`; the action in progress; or
+    `record STATE`. Empty for nothing. A cell that was restored does the first two only after its release."""
 
 
 @dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(Model):
     """Something that a provider has, that carries our tag, and that nobody owns."""
 
     lane: str
@@ -242,6 +287,7 @@ class Orphan:
     """Of the resource it was made for, as its tag has it."""
     state: str
     facts: Mapping[str, Any]
+    """What the provider said of it."""
     since: datetime
     """When it was found first."""
     seen_at: datetime
@@ -249,28 +295,28 @@ class Orphan:
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(Model):
     """An agent that serves a lane, or did."""
 
     name: str
     version: str
     there: bool
-    """It was heard of in the last seconds; otherwise it is away."""
+    """It was heard of in the last 30 seconds; otherwise it is away."""
     last_seen: datetime
     rejected: str = ""
     """Why the provider rejects the agent, as with wrong credentials; empty where it does not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Model):
     """A lane, who serves it, and what there is to do on it."""
 
     lane: str
     agents: tuple[Serving, ...]
     limit: int | None
-    """Members that it bears at once; None where there is no limit."""
+    """Members that it bears at once; null where there is no limit."""
     regions: int | None
-    """Regions that its provider bears at once; None where there is no limit."""
+    """Regions that its provider bears at once; null where there is no limit."""
     in_flight: int
     """Members whose orders were sent."""
     waiting: int
@@ -282,14 +328,14 @@ class Lane:
     throttled_at: datetime | None
     """When it last did."""
     survey_at: datetime | None
-    """When its full state is wanted next; None where nobody has ever served it."""
+    """When its full state is wanted next; null where nobody has ever served it."""
     namespaces: tuple[str, ...] = ()
     """Those that may use it; `*` is every namespace, those apart to which it is denied."""
 
 
 @dataclass(frozen=True, slots=True)
-class OperationMember:
-    """A member of a group that did not do what an operation asked of it, or that joined another one."""
+class OperationMember(Model):
+    """A member of a group that did not do what an operation asked of it."""
 
     path: str
     outcome: str
@@ -300,126 +346,14 @@ class OperationMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed[T]:
-    """Some of the things there are, with how to go on."""
+class Page[T](Model):
+    """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
     items: tuple[T, ...]
-    next: str | int | None = None
-    """From where to go on; None where this was the end, or where nobody can go on."""
+    next: Next = None
+    """The cursor of the next page; null at the end, and where a list cannot go on."""
     more: bool = False
-    """There are others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """Something that would let a refused action in."""
-
-    what: str
-    """`wait`, `ask`, `force`, `reason`, `parent`, `empty`, `actor`, or `nothing` where there is no way."""
-    says: str
-    actions: tuple[str, ...] = ()
-    """With `ask`: in this order."""
-    operation: str = ""
-    """With `wait`: whose end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Whether an action would be let in now, and if not, why, and what would help."""
-
-    path: str
-    kind: str
-    action: str
-    state: str
-    allowed: bool
-    joins: bool
-    """It would join the operation that is running already."""
-    idle: bool
-    """There would be nothing to do."""
-    waits: bool
-    """It would wait its turn."""
-    reasons: tuple[Reason, ...]
-    holder: Holder | None
-    holders: tuple[Holder, ...]
-    """Everybody who is in the way, that one included."""
-    allowed_actions: tuple[str, ...]
-    """What would be let in as it stands; of a group only what some member could follow."""
-    retry_after: int | None
-    remedies: tuple[Remedy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedMove:
-    """A move that would be made at once."""
-
-    source: str
-    target: str
-    trigger: str
-    word: str
-    actor: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedClaim:
-    """A claim that would be taken, handed over or given back."""
-
-    path: str
-    mode: str
-    change: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedOrder:
-    """What agents would be told at once."""
-
-    verb: str
-    lane: str
-    members: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedTimer:
-    """A timer that would start."""
-
-    name: str
-    after: int
-    """Seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Members in one condition, and what the action would do with them."""
-
-    state: str
-    members: int
-    does: str
-    """`acts`, `joins`, `nothing` or `skipped`."""
-    target: str = ""
-    reasons: tuple[Reason, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """What an action would do, without doing it."""
-
-    path: str
-    kind: str
-    action: str
-    state: str
-    joins: bool
-    idle: bool
-    waits: bool
-    moves: tuple[PlannedMove, ...]
-    claims: tuple[PlannedClaim, ...]
-    orders: tuple[PlannedOrder, ...]
-    timers: tuple[PlannedTimer, ...]
-    calls: tuple[str, ...]
-    """All that providers would be asked for, one after the other."""
-    way: tuple[str, ...]
-    """The states from here to the end, if all goes well."""
-    fails: str
-    """Where failure leads; empty where the action cannot fail."""
-    members: tuple[Part, ...]
+    """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from stead.controller.model import Model, Next
 from stead.controller.view.archived import not_before
 from stead.controller.view.reading import View
 from stead.controller.view.things import Operation
@@ -19,31 +20,32 @@ ERRORS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
-    """A state that a member came into, and when."""
+class TimelinePhase(Model):
+    """A state that a member came into."""
 
     state: str
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class TimelineBar(Model):
     """A member of an operation in time."""
 
     path: str
     kind: str
     begin: datetime
     end: datetime | None
-    """None while it is at work."""
+    """Null while it is at work."""
     origin: str
     """The state in which it was before."""
-    phases: tuple[Phase, ...]
+    phases: tuple[TimelinePhase, ...]
     outcome: str | None
+    """Null while it is at work."""
     says: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class TimelineError(Model):
     """Why members did not do what was asked."""
 
     outcome: str
@@ -54,17 +56,19 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Model):
     """What an operation did and when."""
 
     operation: Operation
     now: datetime
     total: int
     """Members of which the journal has something, with the group itself."""
-    items: tuple[Bar, ...]
-    next: int | None
-    """How many were given so far."""
-    errors: tuple[Cause, ...]
+    items: tuple[TimelineBar, ...]
+    """The group itself first, then those that failed, those at work, and the others, the slowest first."""
+    next: Next
+    """The cursor of the next page."""
+    errors: tuple[TimelineError, ...]
+    """Each reason once, the most frequent first."""
 
 
 async def timeline(view: View, op: Operation, skip: int, limit: int) -> Timeline:
@@ -83,15 +87,15 @@ async def timeline(view: View, op: Operation, skip: int, limit: int) -> Timeline
         total=total,
         items=tuple(_bar(record, op) for record in records),
         next=reached if records and reached < total else None,
-        errors=tuple(Cause(**cause) for cause in causes),
+        errors=tuple(TimelineError(**cause) for cause in causes),
     )
 
 
-def _bar(record: Mapping[str, Any], op: Operation) -> Bar:
-    phases = tuple(Phase(state, datetime.fromisoformat(at)) for state, at in record["phases"] or ())
+def _bar(record: Mapping[str, Any], op: Operation) -> TimelineBar:
+    phases = tuple(TimelinePhase(state, datetime.fromisoformat(at)) for state, at in record["phases"] or ())
     working = op.outcome is None and record["working"]
     outcome = record["outcome"] or (None if working else op.outcome if record["path"] == op.path else "done")
-    return Bar(
+    return TimelineBar(
         path=record["path"],
         kind=record["kind"],
         begin=record["begun"],

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from stead.controller.counting import amounts
+from stead.controller.model import Model, one_of
 from stead.controller.view.health import Health, rank
 from stead.controller.view.reading import View
-from stead.controller.view.things import Listed
+from stead.controller.view.things import Page, StateClassName
 from stead.lifecycle.decide.children import followed
 
 DIGITS = 15
@@ -18,25 +19,26 @@ DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode(Model):
     """A resource, or only a part of paths, such as a namespace."""
 
     name: str
     path: str
     kind: str | None
+    """Null where it is no resource."""
     state: str | None
-    state_class: str | None
-    health: str
+    state_class: StateClassName | None
+    health: Annotated[str, one_of(Health)]
     """The worst of its own and of all below it."""
     worst: str
-    """The state that is."""
+    """The state that is the worst."""
     total: int
     """Resources below it."""
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Of those, by kind and state."""
+    """Of those, by kind and state, a moment ago at most."""
 
 
-async def tree(view: View, below: str, after: str | None, limit: int) -> Listed[Node]:
+async def tree(view: View, below: str, after: str | None, limit: int) -> Page[TreeNode]:
     """A page of what lies directly below a path."""
     place = _place(after)
     if not await view.store.has_branches(below):
@@ -46,25 +48,25 @@ async def tree(view: View, below: str, after: str | None, limit: int) -> Listed[
     ranked = sorted((rank(Health(node.health)), _key(node.name), node) for node in nodes)
     rest = [(f"{at} {key}", node) for at, key, node in ranked if (at, key) > place]
     more = len(rest) > limit
-    return Listed(tuple(node for _, node in rest[:limit]), rest[limit - 1][0] if more else None, more)
+    return Page(tuple(node for _, node in rest[:limit]), rest[limit - 1][0] if more else None, more)
 
 
-async def _leaves(view: View, below: str, place: tuple[int, str], limit: int) -> Listed[Node]:
+async def _leaves(view: View, below: str, place: tuple[int, str], limit: int) -> Page[TreeNode]:
     records = await view.store.leaves(below, view.healths.ranks, place, limit + 1)
     start = len(below.rstrip("/")) + 1
     page = records[:limit]
     nodes = tuple(_leaf(view, record, start) for record in page if "/" not in record["path"][start:])
     more = len(records) > limit
-    return Listed(nodes, f"{page[-1]['rank']} {page[-1]['key']}" if more else None, more)
+    return Page(nodes, f"{page[-1]['rank']} {page[-1]['key']}" if more else None, more)
 
 
-def _leaf(view: View, record: Mapping[str, Any], start: int) -> Node:
+def _leaf(view: View, record: Mapping[str, Any], start: int) -> TreeNode:
     kind, state = record["kind"], record["state"]
     cls = view.kinds[kind].state(state).cls
-    return Node(record["path"][start:], record["path"], kind, state, cls, view.healths.of(kind, state), state, 0)
+    return TreeNode(record["path"][start:], record["path"], kind, state, cls, view.healths.of(kind, state), state, 0)
 
 
-def _branch(view: View, record: Mapping[str, Any], start: int) -> Node:
+def _branch(view: View, record: Mapping[str, Any], start: int) -> TreeNode:
     kind, state = record["kind"], record["state"]
     lifecycle = view.kinds[kind] if kind else None
     counts: dict[str, dict[str, int]] = {}
@@ -76,7 +78,7 @@ def _branch(view: View, record: Mapping[str, Any], start: int) -> Node:
     states = [(of, name, members) for of, by_state in counts.items() for name, members in by_state.items()]
     own = [(kind, state, sys.maxsize)] if kind else []
     health, worst = view.healths.worst([*states, *own])
-    return Node(
+    return TreeNode(
         name=record["path"][start:],
         path=record["path"],
         kind=kind,

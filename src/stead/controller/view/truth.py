@@ -11,7 +11,7 @@ from dataclasses import replace
 from stead.bus.messages import StateLine
 from stead.controller.looks import Looks, Unsure
 from stead.controller.view.reading import View
-from stead.controller.view.things import Listed, Truth
+from stead.controller.view.things import Page, Truth
 from stead.lifecycle.decide.observe import judged
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.observation import PROBE
@@ -23,9 +23,7 @@ PATIENCE = 10.0
 """Seconds for an answer, since somebody waits for the page."""
 
 
-async def truth(
-    view: View, looks: Looks | None, kind: str | None, below: str, after: str, limit: int
-) -> Listed[Truth]:
+async def truth(view: View, looks: Looks | None, kind: str | None, below: str, after: str, limit: int) -> Page[Truth]:
     """Resources at a path and below it, in order of path; without looks, nobody is asked."""
     paths = await _paths(view.store, kind, below, after, limit + 1)
     rows = await view.store.read_many(paths[:limit])
@@ -38,7 +36,7 @@ async def truth(
     items |= {path: replace(items[path], agrees=None, why=Unsure.MOVING) for path in changed}
     more = len(paths) > limit
     shown = tuple(items[path] for path in paths[:limit] if path in items)
-    return Listed(shown, paths[limit - 1] if more else None, more)
+    return Page(shown, paths[limit - 1] if more else None, more)
 
 
 async def _paths(store: Store, kind: str | None, below: str, after: str, limit: int) -> list[str]:

@@ -1,0 +1,1247 @@
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. 4190e0446a5c94f64f8bf933866bc0c97f12d58d83fc4a93c70720703dc53c66
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Accepted: {
+            operation: components["schemas"]["OperationName"] | null;
+            joined: boolean;
+            idle: boolean;
+            repeated: boolean;
+            queued: boolean;
+            position: number | null;
+        };
+        Agent: {
+            name: string;
+            lanes: string[];
+            joined_at: string | null;
+            expires_at: string | null;
+            revoked_at: string | null;
+            last_seen: string | null;
+            /** @default false */
+            there: boolean;
+            /** @default  */
+            version: string;
+            rejected: {
+                [key: string]: string;
+            };
+            /** @default 0 */
+            clock_offset: number;
+        };
+        AgentPage: {
+            items: components["schemas"]["Agent"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Archive: {
+            first: number;
+            last: number;
+            previous: string | null;
+            hash: string | null;
+            /** Format: date-time */
+            until: string;
+            file: string;
+            sha256: string;
+            by: string;
+            /** Format: date-time */
+            at: string;
+        };
+        Booked: {
+            host: string;
+            lease: string;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            status: string;
+        };
+        Calendar: {
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            hosts: components["schemas"]["Host"][];
+            booked: components["schemas"]["Booked"][];
+            next: string | null;
+        };
+        Claim: {
+            path: string;
+            /** @enum {string} */
+            mode: "exclusive" | "intention";
+            operation: string;
+            action: string;
+            by: string;
+            since: string | null;
+        };
+        ClaimPage: {
+            items: components["schemas"]["Claim"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        /** @enum {string} */
+        Code: "unknown-action" | "not-the-actor" | "not-permitted" | "lane-not-allowed" | "lane-not-served" | "wrong-state" | "moving" | "held" | "parent" | "not-empty" | "quota" | "not-forceable" | "needs-reason" | "no-member" | "stale" | "taken" | "not-due" | "not-expected" | "orphan" | "key-reused" | "changed" | "ended" | "not-cancellable" | "not-retryable" | "not-queued" | "stopping" | "not-found";
+        DemandTaken: {
+            news: number;
+            late: number;
+        };
+        Examination: {
+            /** Format: date-time */
+            at: string;
+            version: string;
+            findings: components["schemas"]["Finding"][];
+        };
+        Explanation: {
+            path: string;
+            kind: string;
+            action: string;
+            state: string;
+            allowed: boolean;
+            joins: boolean;
+            idle: boolean;
+            waits: boolean;
+            reasons: components["schemas"]["Reason"][];
+            holder: components["schemas"]["Holder"] | null;
+            holders: components["schemas"]["Holder"][];
+            allowed_actions: string[];
+            retry_after: number | null;
+            remedies: components["schemas"]["Remedy"][];
+        };
+        ExploredSize: {
+            worlds: number;
+            steps: number;
+        };
+        FieldError: {
+            where: string;
+            says: string;
+        };
+        Finding: {
+            what: string;
+            grade: components["schemas"]["Grade"];
+            says: string;
+            /** @default  */
+            do: string;
+        };
+        /** @enum {string} */
+        Grade: "ok" | "warn" | "bad";
+        Grant: {
+            subject: string;
+            role: string;
+            namespace: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        GrantPage: {
+            items: components["schemas"]["Grant"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Head: {
+            position: number;
+            hash: string;
+            after: number;
+            /** Format: date-time */
+            began_at: string;
+            end: number;
+            archives: components["schemas"]["Archive"][];
+            before: number | null;
+        };
+        Hold: {
+            since: string | null;
+            orders: number;
+            released: string[];
+        };
+        Holder: {
+            operation: string;
+            action: string;
+            path: string;
+            by: string;
+            since: string | null;
+        };
+        Host: {
+            name: string;
+            lane: string;
+            properties: {
+                [key: string]: unknown;
+            };
+            node: string | null;
+            works: boolean;
+            why: string;
+            /** Format: date-time */
+            added_at: string;
+        };
+        HostPage: {
+            items: components["schemas"]["Host"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Invitation: {
+            name: string;
+            lanes: string[];
+            token: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        Joined: {
+            name: string;
+            cell: string;
+            lanes: string[];
+            bus: string[];
+            jwt: string;
+            certificate: string;
+            authority: string;
+        };
+        Journal: {
+            items: components["schemas"]["Line"][];
+            next: number;
+            end: number;
+            archived: number;
+        };
+        KindCount: {
+            kind: string;
+            state: string;
+            /** @enum {string} */
+            state_class: "settled" | "moving" | "final" | "absent";
+            /** @enum {string} */
+            health: "trouble" | "moving" | "well" | "ended" | "empty";
+            members: number;
+        };
+        KnownDemand: {
+            place: string | null;
+            value: number;
+            /** Format: date-time */
+            at: string;
+            /** @default  */
+            told_by: string;
+        };
+        Lane: {
+            lane: string;
+            agents: components["schemas"]["Serving"][];
+            limit: number | null;
+            regions: number | null;
+            in_flight: number;
+            waiting: number;
+            untaken: number;
+            throttled: number;
+            throttled_at: string | null;
+            survey_at: string | null;
+            /** @default [] */
+            namespaces: string[];
+        };
+        LaneChange: {
+            lane: string;
+            namespace: string;
+            allowed: boolean;
+            changed: boolean;
+            /** @default [] */
+            taken: string[];
+            /** @default false */
+            outranks: boolean;
+            /** @default [] */
+            besides: string[];
+        };
+        LaneGrant: {
+            lane: string;
+            namespace: string;
+            allowed: boolean;
+            reason: string;
+            changed_by: string;
+            /** Format: date-time */
+            changed_at: string;
+        };
+        LaneGrantPage: {
+            items: components["schemas"]["LaneGrant"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        LaneLimit: {
+            members?: number | null;
+        };
+        LanePage: {
+            items: components["schemas"]["Lane"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Lasting: {
+            /** Format: date-time */
+            since: string;
+            declared: number | null;
+            deadline: string | null;
+            usual: number | null;
+            p99: number | null;
+            moves: number;
+            lane: string;
+            late: boolean;
+            overdue: boolean;
+        };
+        Lateness: {
+            fired: number;
+            median: number;
+            p99: number;
+            worst: number;
+        };
+        Lease: {
+            /** Format: uuid */
+            id: string;
+            path: string;
+            name: string;
+            status: string;
+            operation: string | null;
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            before_end: string | null;
+            made_at: string | null;
+            changed_at: string | null;
+            reservations: components["schemas"]["Reserved"][];
+            events: components["schemas"]["Moment"][];
+            /** @default [] */
+            notices: components["schemas"]["Notice"][];
+            labels: {
+                [key: string]: string;
+            };
+            /** @default  */
+            reason: string;
+            readonly degraded: boolean;
+        };
+        LeasePage: {
+            items: components["schemas"]["Lease"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        LifecycleAction: {
+            name: string;
+            says: string;
+            starts: string[];
+            through: string[];
+            ends: string;
+            fails: string;
+            by: string[];
+            undo: string;
+            forceable: boolean;
+            respec: boolean;
+            steers: string;
+            observes: boolean;
+            needs_reason: boolean;
+        };
+        LifecycleFinding: {
+            rule: string;
+            where: string;
+            says: string;
+            mend: string;
+        };
+        LifecycleMove: {
+            source: string;
+            trigger: string;
+            on: string;
+            actor: string;
+            target: string;
+            forced: boolean;
+        };
+        LifecycleName: {
+            kind: string;
+            family: string;
+            says: string;
+            parent: string;
+            members: string;
+            version: number | null;
+            states: number;
+            actions: number;
+            moves: number;
+            findings: number;
+        };
+        LifecycleNamePage: {
+            items: components["schemas"]["LifecycleName"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        LifecycleState: {
+            name: string;
+            /** @enum {string} */
+            state_class: "settled" | "moving" | "final" | "absent";
+            says: string;
+            bad: boolean;
+            deadline: number | null;
+            awaits: string | null;
+        };
+        Line: {
+            position: number;
+            /** Format: date-time */
+            at: string;
+            path: string;
+            kind: string;
+            operation: string | null;
+            principal: string;
+            actor: string;
+            trigger: string;
+            word: string;
+            source: string;
+            target: string;
+            change: {
+                [key: string]: unknown;
+            };
+            refused: number;
+            origin: string | null;
+            request: string | null;
+        };
+        Log: {
+            path: string;
+            lines: string[];
+            position: string;
+            /** @default 0 */
+            omitted: number;
+        };
+        Login: {
+            open: boolean;
+            issuer: string | null;
+            client: string | null;
+            scopes: string;
+        };
+        Moment: {
+            /** Format: uuid */
+            id: string;
+            kind: string;
+            /** Format: date-time */
+            at: string;
+            status: string;
+            fired_at: string | null;
+            /** @default  */
+            error: string;
+            readonly late: number | null;
+        };
+        NewToken: {
+            name: string;
+            token: string;
+            roles: components["schemas"]["RoleAt"][];
+            /** Format: date-time */
+            expires_at: string;
+        };
+        NextArchive: {
+            first: number;
+            last: number;
+            /** Format: date-time */
+            until: string;
+            waits: boolean;
+        };
+        NextArchives: {
+            next: components["schemas"]["NextArchive"] | null;
+        };
+        Notice: {
+            /** Format: uuid */
+            id: string;
+            event: string;
+            /** Format: date-time */
+            made_at: string;
+            url: string;
+            tries: number;
+            delivered_at: string | null;
+            error: string;
+        };
+        Operation: {
+            id: string;
+            action: string;
+            kind: string;
+            path: string;
+            principal: string;
+            reason: string;
+            request: {
+                [key: string]: unknown;
+            };
+            total: number;
+            remaining: number;
+            failed: number;
+            outcome: ("done" | "failed" | "undone" | "unknown" | "displaced" | "cancelled" | "refused") | null;
+            /** Format: date-time */
+            created_at: string;
+            ended_at: string | null;
+            state: string | null;
+            phase: string | null;
+            attempt: number | null;
+            /** @default false */
+            cancelled: boolean;
+            position: number | null;
+            /** @default [] */
+            reasons: components["schemas"]["Reason"][];
+            /** @default  */
+            says: string;
+            skipped: {
+                [key: string]: number;
+            };
+            /** @default 0 */
+            orders: number;
+            place: string | null;
+            lasts: components["schemas"]["Lasting"] | null;
+            readonly queued: boolean;
+        };
+        OperationMember: {
+            path: string;
+            outcome: string;
+            says: string;
+            /** Format: date-time */
+            at: string;
+        };
+        OperationMemberPage: {
+            items: components["schemas"]["OperationMember"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        OperationName: {
+            id: string;
+            action: string;
+            kind: string;
+            path: string;
+        };
+        OperationPage: {
+            items: components["schemas"]["Operation"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Orphan: {
+            lane: string;
+            token: string;
+            path: string;
+            state: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            seen_at: string;
+        };
+        OrphanPage: {
+            items: components["schemas"]["Orphan"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Overview: {
+            /** Format: date-time */
+            at: string;
+            position: number;
+            counts: components["schemas"]["KindCount"][];
+            classes: {
+                [key: string]: number;
+            };
+            under_way: number;
+            waiting: number;
+            trouble: components["schemas"]["Troubled"][];
+            more_trouble: boolean;
+            calls_made: number | null;
+            calls_saved: number | null;
+            moves: number[] | null;
+            agents_there: number | null;
+            agents_away: number | null;
+            throttled: components["schemas"]["ThrottledLane"][];
+        };
+        Part: {
+            state: string;
+            members: number;
+            /** @enum {string} */
+            does: "acts" | "joins" | "nothing" | "skipped";
+            /** @default  */
+            target: string;
+            /** @default [] */
+            reasons: components["schemas"]["Reason"][];
+        };
+        Past: {
+            path: string;
+            kind: string;
+            /** Format: date-time */
+            at: string;
+            state: string;
+            state_class: ("settled" | "moving" | "final" | "absent") | null;
+            since: string | null;
+            spec: {
+                [key: string]: unknown;
+            } | null;
+            next_spec: {
+                [key: string]: unknown;
+            } | null;
+            facts: {
+                [key: string]: unknown;
+            };
+            operation: string | null;
+            principal: string;
+            through: number;
+        };
+        PlannedClaim: {
+            path: string;
+            mode: string;
+            change: string;
+        };
+        PlannedMove: {
+            source: string;
+            target: string;
+            trigger: string;
+            word: string;
+            actor: string;
+        };
+        PlannedOrder: {
+            verb: string;
+            lane: string;
+            members: number;
+        };
+        PlannedTimer: {
+            name: string;
+            after: number;
+        };
+        Policy: {
+            name: string;
+            text: string;
+            changed_by: string;
+            changed_at: string | null;
+        };
+        PolicyPage: {
+            items: components["schemas"]["Policy"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Problem: {
+            type: string;
+            title: string;
+            status: number;
+            detail: string;
+            code: string;
+            request_id: string;
+            current_state?: string | null;
+            allowed_actions?: string[] | null;
+            holder?: components["schemas"]["Holder"] | null;
+            holders?: components["schemas"]["Holder"][] | null;
+            reasons?: components["schemas"]["Reason"][] | null;
+            retry_after?: number | null;
+            errors?: components["schemas"]["FieldError"][] | null;
+            message?: string | null;
+            error_message?: string | null;
+        };
+        ProviderLimits: {
+            members?: number | null;
+            regions?: number | null;
+        };
+        Queue: {
+            path: string;
+            stopping: boolean;
+            waiting: number;
+            running: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        QueuePage: {
+            items: components["schemas"]["Queue"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Quota: {
+            what: string;
+            used: number;
+            most: number | null;
+        };
+        Quotas: {
+            path: string;
+            items: components["schemas"]["Quota"][];
+        };
+        Reason: {
+            code: components["schemas"]["Code"];
+            says: string;
+        };
+        RegisteredLifecycle: {
+            version: number;
+            document: string;
+            by: string;
+            /** Format: date-time */
+            at: string;
+            explored: {
+                [key: string]: unknown;
+            };
+        };
+        Rehearsal: {
+            path: string;
+            kind: string;
+            action: string;
+            state: string;
+            joins: boolean;
+            idle: boolean;
+            waits: boolean;
+            moves: components["schemas"]["PlannedMove"][];
+            claims: components["schemas"]["PlannedClaim"][];
+            orders: components["schemas"]["PlannedOrder"][];
+            timers: components["schemas"]["PlannedTimer"][];
+            calls: string[];
+            way: string[];
+            fails: string;
+            members: components["schemas"]["Part"][];
+        };
+        Remedy: {
+            /** @enum {string} */
+            what: "wait" | "ask" | "force" | "reason" | "parent" | "quota" | "empty" | "actor" | "permission" | "lane" | "nothing";
+            says: string;
+            /** @default [] */
+            actions: string[];
+            /** @default  */
+            operation: string;
+        };
+        Reserved: {
+            /** Format: uuid */
+            id: string;
+            path: string;
+            name: string;
+            status: string;
+            count: number;
+            min: number;
+            properties: {
+                [key: string]: unknown;
+            };
+            hosts: string[];
+            lane: string;
+            missing_resources: boolean;
+            resources_changed: boolean;
+        };
+        Resource: {
+            path: string;
+            kind: string;
+            state: string;
+            /** @enum {string} */
+            state_class: "settled" | "moving" | "final" | "absent";
+            tag: string;
+            lane: string;
+            spec: {
+                [key: string]: unknown;
+            };
+            next_spec: {
+                [key: string]: unknown;
+            } | null;
+            facts: {
+                [key: string]: unknown;
+            };
+            operation: components["schemas"]["Running"] | null;
+            hidden: components["schemas"]["Running"] | null;
+            timers: {
+                [key: string]: string;
+            };
+            seen_at: string | null;
+            changed_at: string | null;
+            created_at: string | null;
+            members: {
+                [key: string]: number;
+            } | null;
+            /** @default  */
+            failure: string;
+        };
+        ResourcePage: {
+            items: components["schemas"]["Resource"][];
+            next: string | null;
+            position: number;
+            specs: boolean;
+        };
+        RoleAt: {
+            role: string;
+            namespace: string;
+        };
+        Running: {
+            id: string;
+            action: string;
+            phase: string;
+            origin: string;
+            aims_at: string;
+            attempt: number;
+            by: string;
+            since: string | null;
+            /** @default false */
+            cancelled: boolean;
+            lasts: components["schemas"]["Lasting"] | null;
+        };
+        RunningDeploy: {
+            /** Format: uuid */
+            id: string;
+            action: string;
+            place: string;
+            by: string;
+            /** Format: date-time */
+            since: string;
+            total: number;
+            remaining: number;
+            failed: number;
+            asked: boolean;
+            cancelled: boolean;
+        };
+        ScaledInstance: {
+            path: string;
+            state: string;
+            own: boolean;
+        };
+        Scaling: {
+            namespace: string;
+            name: string;
+            policy: components["schemas"]["ScalingPolicy"];
+            changed_by: string;
+            /** Format: date-time */
+            changed_at: string;
+            code: string;
+            says: string;
+            judged_at: string | null;
+            demand: components["schemas"]["KnownDemand"][];
+            acts: components["schemas"]["ScalingAct"][];
+            instances: components["schemas"]["ScaledInstance"][];
+        };
+        ScalingAct: {
+            place: string;
+            action: string;
+            /** Format: date-time */
+            at: string;
+            operation: string | null;
+            ended_at: string | null;
+            failed: boolean;
+        };
+        ScalingPage: {
+            items: components["schemas"]["Scaling"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        ScalingPolicy: {
+            /** @default  */
+            app: string;
+            /** @default  */
+            cluster: string;
+            places: string[];
+            up_above: number;
+            down_below: number;
+            maximum: number;
+            /** @default 0 */
+            minimum: number;
+            /** @default 1000 */
+            maximum_at_place: number;
+            /** @default 0 */
+            minimum_at_place: number;
+            spec?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default total
+             * @enum {string}
+             */
+            demand: "total" | "place";
+            /**
+             * @default order
+             * @enum {string}
+             */
+            choice: "order" | "spread";
+            /** @default 1 */
+            step: number;
+            /** @default 60 */
+            cooldown_up: number;
+            /** @default 300 */
+            cooldown_down: number;
+            /** @default 120 */
+            believed_for: number;
+        };
+        Serving: {
+            name: string;
+            version: string;
+            there: boolean;
+            /** Format: date-time */
+            last_seen: string;
+            /** @default  */
+            rejected: string;
+        };
+        Standing: {
+            resource: components["schemas"]["Resource"];
+            text: string;
+            counts: {
+                [key: string]: number;
+            };
+            settled: boolean;
+            target_action: string;
+            target_status: string;
+            operation: components["schemas"]["Operation"] | null;
+            groups: components["schemas"]["StandingPart"][];
+            lanes: components["schemas"]["StandingPart"][];
+            worst: components["schemas"]["WorstMember"] | null;
+            observed: components["schemas"]["StandingObserved"] | null;
+        };
+        StandingObserved: {
+            members: number;
+            calls: number;
+            saved: number;
+            left: components["schemas"]["StandingUnobserved"][];
+        };
+        StandingPart: {
+            name: string;
+            lane: string;
+            text: string;
+            counts: {
+                [key: string]: number;
+            };
+        };
+        StandingUnobserved: {
+            state: string;
+            why: components["schemas"]["Unsure"];
+            members: number;
+            oldest: string | null;
+        };
+        Stuck: {
+            path: string;
+            kind: string;
+            state: string;
+            lane: string;
+            operation: string;
+            action: string;
+            by: string;
+            phase: string | null;
+            outcome: string | null;
+            /** Format: date-time */
+            since: string;
+            lasts: components["schemas"]["Lasting"] | null;
+            why: components["schemas"]["StuckWhy"][];
+            probed: components["schemas"]["StuckLook"][];
+            misses: number;
+            decided: string;
+            steps: components["schemas"]["StuckStep"][];
+        };
+        StuckLook: {
+            /** Format: date-time */
+            at: string;
+            seen: string;
+        };
+        StuckPage: {
+            items: components["schemas"]["Stuck"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        StuckStep: {
+            /** @enum {string} */
+            what: "wait" | "agent" | "cancel" | "retry" | "ask";
+            says: string;
+            /** @default  */
+            operation: string;
+            /** @default [] */
+            actions: string[];
+        };
+        StuckWhy: {
+            /** @enum {string} */
+            code: "no-agent" | "late" | "overdue" | "probing" | "fencing" | "unattended" | "blocked" | "unknown" | "settled";
+            says: string;
+        };
+        Survey: {
+            lane: string;
+            asked: boolean;
+        };
+        System: {
+            path: string;
+            state: string;
+            operation: string | null;
+            lanes: string[];
+            parts: components["schemas"]["SystemPart"][];
+            running: components["schemas"]["RunningDeploy"][];
+        };
+        SystemChange: {
+            path: string;
+            kind: string;
+            action: string;
+            how: string;
+            lane: string;
+            fields: string[];
+        };
+        SystemPart: {
+            path: string;
+            kind: string;
+            state: string;
+            lane: string;
+            count: number;
+            up: number | null;
+            operation: string | null;
+        };
+        SystemPlan: {
+            path: string;
+            place: string;
+            mark: string;
+            changes: components["schemas"]["SystemChange"][];
+        };
+        ThrottledLane: {
+            lane: string;
+            calls: number;
+            /** Format: date-time */
+            at: string;
+        };
+        Timeline: {
+            operation: components["schemas"]["Operation"];
+            /** Format: date-time */
+            now: string;
+            total: number;
+            items: components["schemas"]["TimelineBar"][];
+            next: string | null;
+            errors: components["schemas"]["TimelineError"][];
+        };
+        TimelineBar: {
+            path: string;
+            kind: string;
+            /** Format: date-time */
+            begin: string;
+            end: string | null;
+            origin: string;
+            phases: components["schemas"]["TimelinePhase"][];
+            outcome: string | null;
+            says: string;
+        };
+        TimelineError: {
+            outcome: string;
+            says: string;
+            members: number;
+            path: string;
+        };
+        TimelinePhase: {
+            state: string;
+            /** Format: date-time */
+            at: string;
+        };
+        Token: {
+            id: string;
+            name: string;
+            roles: components["schemas"]["RoleAt"][];
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            used_at: string | null;
+        };
+        TokenPage: {
+            items: components["schemas"]["Token"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        TreeNode: {
+            name: string;
+            path: string;
+            kind: string | null;
+            state: string | null;
+            state_class: ("settled" | "moving" | "final" | "absent") | null;
+            /** @enum {string} */
+            health: "trouble" | "moving" | "well" | "ended" | "empty";
+            worst: string;
+            total: number;
+            counts: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+        };
+        TreeNodePage: {
+            items: components["schemas"]["TreeNode"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        Troubled: {
+            path: string;
+            kind: string;
+            state: string;
+            /** @enum {string} */
+            state_class: "settled" | "moving" | "final" | "absent";
+            /** Format: date-time */
+            since: string;
+            why: string;
+        };
+        Truth: {
+            path: string;
+            kind: string;
+            lane: string;
+            believed: string;
+            expects: string;
+            seen: string | null;
+            agrees: boolean | null;
+            why: ("moving" | "unasked" | "no-agent" | "no-provider" | "unsaid") | null;
+            seen_at: string | null;
+            /** @default  */
+            would: string;
+        };
+        TruthPage: {
+            items: components["schemas"]["Truth"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        /** @enum {string} */
+        Unsure: "moving" | "unasked" | "no-agent" | "no-provider" | "unsaid" | "still" | "final";
+        Whoami: {
+            name: string;
+            groups: string[];
+            roles: components["schemas"]["RoleAt"][];
+            open: boolean;
+            until: string | null;
+        };
+        WholeLifecycle: {
+            kind: string;
+            family: string;
+            says: string;
+            parent: string;
+            members: string;
+            states: components["schemas"]["LifecycleState"][];
+            actions: components["schemas"]["LifecycleAction"][];
+            moves: components["schemas"]["LifecycleMove"][];
+            findings: components["schemas"]["LifecycleFinding"][];
+            explored: components["schemas"]["ExploredSize"] | null;
+            registered: components["schemas"]["RegisteredLifecycle"] | null;
+        };
+        WholeQueue: {
+            path: string;
+            stopping: boolean;
+            waiting: number;
+            running: string | null;
+            /** Format: date-time */
+            created_at: string;
+            items: components["schemas"]["Operation"][];
+            more: boolean;
+        };
+        WorstMember: {
+            path: string;
+            state: string;
+            /** Format: date-time */
+            since: string;
+            says: string;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type Accepted = components['schemas']['Accepted'];
+export type Agent = components['schemas']['Agent'];
+export type AgentPage = components['schemas']['AgentPage'];
+export type Archive = components['schemas']['Archive'];
+export type Booked = components['schemas']['Booked'];
+export type Calendar = components['schemas']['Calendar'];
+export type Claim = components['schemas']['Claim'];
+export type ClaimPage = components['schemas']['ClaimPage'];
+export type Code = components['schemas']['Code'];
+export type DemandTaken = components['schemas']['DemandTaken'];
+export type Examination = components['schemas']['Examination'];
+export type Explanation = components['schemas']['Explanation'];
+export type ExploredSize = components['schemas']['ExploredSize'];
+export type FieldError = components['schemas']['FieldError'];
+export type Finding = components['schemas']['Finding'];
+export type Grade = components['schemas']['Grade'];
+export type Grant = components['schemas']['Grant'];
+export type GrantPage = components['schemas']['GrantPage'];
+export type Head = components['schemas']['Head'];
+export type Hold = components['schemas']['Hold'];
+export type Holder = components['schemas']['Holder'];
+export type Host = components['schemas']['Host'];
+export type HostPage = components['schemas']['HostPage'];
+export type Invitation = components['schemas']['Invitation'];
+export type Joined = components['schemas']['Joined'];
+export type Journal = components['schemas']['Journal'];
+export type KindCount = components['schemas']['KindCount'];
+export type KnownDemand = components['schemas']['KnownDemand'];
+export type Lane = components['schemas']['Lane'];
+export type LaneChange = components['schemas']['LaneChange'];
+export type LaneGrant = components['schemas']['LaneGrant'];
+export type LaneGrantPage = components['schemas']['LaneGrantPage'];
+export type LaneLimit = components['schemas']['LaneLimit'];
+export type LanePage = components['schemas']['LanePage'];
+export type Lasting = components['schemas']['Lasting'];
+export type Lateness = components['schemas']['Lateness'];
+export type Lease = components['schemas']['Lease'];
+export type LeasePage = components['schemas']['LeasePage'];
+export type LifecycleAction = components['schemas']['LifecycleAction'];
+export type LifecycleFinding = components['schemas']['LifecycleFinding'];
+export type LifecycleMove = components['schemas']['LifecycleMove'];
+export type LifecycleName = components['schemas']['LifecycleName'];
+export type LifecycleNamePage = components['schemas']['LifecycleNamePage'];
+export type LifecycleState = components['schemas']['LifecycleState'];
+export type Line = components['schemas']['Line'];
+export type Log = components['schemas']['Log'];
+export type Login = components['schemas']['Login'];
+export type Moment = components['schemas']['Moment'];
+export type NewToken = components['schemas']['NewToken'];
+export type NextArchive = components['schemas']['NextArchive'];
+export type NextArchives = components['schemas']['NextArchives'];
+export type Notice = components['schemas']['Notice'];
+export type Operation = components['schemas']['Operation'];
+export type OperationMember = components['schemas']['OperationMember'];
+export type OperationMemberPage = components['schemas']['OperationMemberPage'];
+export type OperationName = components['schemas']['OperationName'];
+export type OperationPage = components['schemas']['OperationPage'];
+export type Orphan = components['schemas']['Orphan'];
+export type OrphanPage = components['schemas']['OrphanPage'];
+export type Overview = components['schemas']['Overview'];
+export type Part = components['schemas']['Part'];
+export type Past = components['schemas']['Past'];
+export type PlannedClaim = components['schemas']['PlannedClaim'];
+export type PlannedMove = components['schemas']['PlannedMove'];
+export type PlannedOrder = components['schemas']['PlannedOrder'];
+export type PlannedTimer = components['schemas']['PlannedTimer'];
+export type Policy = components['schemas']['Policy'];
+export type PolicyPage = components['schemas']['PolicyPage'];
+export type Problem = components['schemas']['Problem'];
+export type ProviderLimits = components['schemas']['ProviderLimits'];
+export type Queue = components['schemas']['Queue'];
+export type QueuePage = components['schemas']['QueuePage'];
+export type Quota = components['schemas']['Quota'];
+export type Quotas = components['schemas']['Quotas'];
+export type Reason = components['schemas']['Reason'];
+export type RegisteredLifecycle = components['schemas']['RegisteredLifecycle'];
+export type Rehearsal = components['schemas']['Rehearsal'];
+export type Remedy = components['schemas']['Remedy'];
+export type Reserved = components['schemas']['Reserved'];
+export type Resource = components['schemas']['Resource'];
+export type ResourcePage = components['schemas']['ResourcePage'];
+export type RoleAt = components['schemas']['RoleAt'];
+export type Running = components['schemas']['Running'];
+export type RunningDeploy = components['schemas']['RunningDeploy'];
+export type ScaledInstance = components['schemas']['ScaledInstance'];
+export type Scaling = components['schemas']['Scaling'];
+export type ScalingAct = components['schemas']['ScalingAct'];
+export type ScalingPage = components['schemas']['ScalingPage'];
+export type ScalingPolicy = components['schemas']['ScalingPolicy'];
+export type Serving = components['schemas']['Serving'];
+export type Standing = components['schemas']['Standing'];
+export type StandingObserved = components['schemas']['StandingObserved'];
+export type StandingPart = components['schemas']['StandingPart'];
+export type StandingUnobserved = components['schemas']['StandingUnobserved'];
+export type Stuck = components['schemas']['Stuck'];
+export type StuckLook = components['schemas']['StuckLook'];
+export type StuckPage = components['schemas']['StuckPage'];
+export type StuckStep = components['schemas']['StuckStep'];
+export type StuckWhy = components['schemas']['StuckWhy'];
+export type Survey = components['schemas']['Survey'];
+export type System = components['schemas']['System'];
+export type SystemChange = components['schemas']['SystemChange'];
+export type SystemPart = components['schemas']['SystemPart'];
+export type SystemPlan = components['schemas']['SystemPlan'];
+export type ThrottledLane = components['schemas']['ThrottledLane'];
+export type Timeline = components['schemas']['Timeline'];
+export type TimelineBar = components['schemas']['TimelineBar'];
+export type TimelineError = components['schemas']['TimelineError'];
+export type TimelinePhase = components['schemas']['TimelinePhase'];
+export type Token = components['schemas']['Token'];
+export type TokenPage = components['schemas']['TokenPage'];
+export type TreeNode = components['schemas']['TreeNode'];
+export type TreeNodePage = components['schemas']['TreeNodePage'];
+export type Troubled = components['schemas']['Troubled'];
+export type Truth = components['schemas']['Truth'];
+export type TruthPage = components['schemas']['TruthPage'];
+export type Unsure = components['schemas']['Unsure'];
+export type Whoami = components['schemas']['Whoami'];
+export type WholeLifecycle = components['schemas']['WholeLifecycle'];
+export type WholeQueue = components['schemas']['WholeQueue'];
+export type WorstMember = components['schemas']['WorstMember'];
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

@@ -992,7 +992,7 @@ class Reason(Struct, frozen=True, kw_only=True):
     """One reason of a refusal."""
 
     code: str
-    """Stable; see the problem types."""
+    """Why something is refused; stable, part of every interface."""
     says: str
 
 

@@ -157,7 +157,6 @@ class Reason:
     """One reason of a refusal."""
 
     code: Code
-    """Stable; see the problem types."""
     says: str
 
 

@@ -18,7 +18,7 @@ from stead.lifecycle.events import Due, Request, Take
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import FIRST, Phase, Snapshot
 from stead.store.template import compiled
-from tests.controller.test_carrying import Engine, engine
+from tests.controller.test_carrying import CUSTODY, ME, PATH, Engine, engine
 from tests.controller.test_truth import put
 from tests.lifecycle.test_decide import after, overlaps
 
@@ -101,6 +101,25 @@ async def test_timer_whose_change_cannot_be_written_holds_up_no_other(
         monkeypatch.setattr(e.mover, "move", fails)
         assert await e.later(600) == 1
         assert await e.store.due(e.now, 10) == []
+
+
+async def test_custody_that_is_renewed_meanwhile_keeps_its_end(
+    migrated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with engine(migrated) as e:
+        await e.ask("create")
+        fence = await e.take()
+        assert fence is not None
+        move = e.mover.move
+        end = e.now + 10_000
+
+        async def late(told: Sequence[Told]) -> list[Answer]:
+            assert await e.store.renew(ME.agent, ME.epoch, {PATH: fence}, end) == {PATH}
+            return await move(told)
+
+        monkeypatch.setattr(e.mover, "move", late)
+        assert await e.later(CUSTODY + 1) == 0
+        assert (await timers(e, PATH))["custody"] == end
 
 
 async def test_move_that_nobody_answered_ends_beside_a_cancelled_operation(migrated: str) -> None:

@@ -179,9 +179,10 @@ class Store(
         return [brief_of(r) for r in await self.fetch("due_resources", now, limit)]
 
     async def set_timers(self, timers: Sequence[tuple[Brief, Mapping[str, float]]]) -> None:
-        """Set the timers of resources, each unless it has changed since it was read."""
+        """Set the timers of resources, each unless it or a timer of it has changed since it was read."""
         ids, versions = [brief.id for brief, _ in timers], [brief.version for brief, _ in timers]
-        await self.fetch("set_timers", ids, versions, [dict(of) for _, of in timers])
+        before = [brief.timers for brief, _ in timers]
+        await self.fetch("set_timers", ids, versions, before, [dict(of) for _, of in timers])
 
     async def renew(self, agent: str, epoch: int, members: Mapping[str, Fence], due: float) -> set[str]:
         """Put the end of custody off; answers with the members whose custody the agent still has."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
-import json
 import logging
 import re
 import time
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Header, Query
@@ -18,6 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stead.api.problems import FieldError, Trouble
+from stead.controller.model import place_of
 from stead.origin import HERE, Origin
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import about
@@ -122,11 +120,7 @@ def from_cursor[T: (str, int)](cursor: str | None, kind: type[T]) -> T | None:
     """The place that a cursor stands for."""
     if cursor is None:
         return None
-    try:
-        place: Any = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        (after,) = place
-    except (binascii.Error, ValueError, TypeError, RecursionError):
-        after = None
+    after = place_of(cursor)
     if not isinstance(after, kind):
         says = "it is none that this list gave"
         raise Trouble("invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)])

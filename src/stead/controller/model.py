@@ -7,9 +7,10 @@ a field is the field's description there.
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 from collections.abc import Iterable
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import ConfigDict, Field, PlainSerializer
 
@@ -40,6 +41,15 @@ def cursor(after: str | int | None) -> str | None:
     if after is None:
         return None
     return base64.urlsafe_b64encode(json.dumps([after]).encode()).decode().rstrip("=")
+
+
+def place_of(cursor: str) -> object:
+    """The place that a cursor stands for; None where it stands for none."""
+    try:
+        (after,) = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError, TypeError, RecursionError):
+        return None
+    return cast(object, after)
 
 
 Next = Annotated[str | int | None, PlainSerializer(cursor, return_type=str | None)]

@@ -52,7 +52,7 @@ class RoleAsk(Wire):
 
 
 class TokenAsk(Wire):
-    """A token that somebody wants for a program."""
+    """A request for a token for a program."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ class TokenAsk(Wire):
 
 
 class Token(Wire):
-    """A token, without its secret, which nobody knows any more."""
+    """A token, without its secret, which is not kept."""
 
     id: str
     name: str
@@ -86,7 +86,7 @@ class NewToken(Wire):
 
 
 class Grant(Wire):
-    """A role that somebody has somewhere."""
+    """A role of a subject in a namespace."""
 
     subject: str
     role: str

@@ -28,7 +28,7 @@ class Invite(Wire):
 
 
 class Join(Wire):
-    """Whoever wants to join: its token and its public keys, with the proof that it has the private ones."""
+    """An agent that joins: its token and its public keys, with the proof that it has the private ones."""
 
     token: Annotated[str, Field(max_length=200)]
     name: Annotated[str, Field(max_length=64)] = ""
@@ -51,7 +51,7 @@ class Joined(Wire):
     jwt: str
     certificate: str
     authority: str
-    """The certificate of whoever vouches for the servers of the bus."""
+    """The certificate authority of the bus's servers."""
 
 
 routes = router("agents")

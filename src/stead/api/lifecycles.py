@@ -20,7 +20,7 @@ Kind = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["
 
 
 class Document(Wire):
-    """A lifecycle that somebody brings."""
+    """A lifecycle of an operator's own."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -39,7 +39,7 @@ class Login(Wire):
     """How one can log in."""
 
     open: bool
-    """Nobody is asked who they are: there is nothing to log in to."""
+    """The server authenticates no caller: there is nothing to log in to."""
     issuer: str | None
     """The OpenID Connect issuer, if there is one beside tokens."""
     client: str | None
@@ -48,7 +48,7 @@ class Login(Wire):
 
 
 class Shown(Wire):
-    """What somebody shows to open a session with."""
+    """Credentials to open a session with."""
 
     token: str
 
@@ -68,7 +68,7 @@ class Whoami(Wire):
     groups: list[str]
     roles: list[RoleAt]
     open: bool
-    """Nobody is asked, and everybody may everything."""
+    """The server authenticates no caller, and permits everything."""
     until: datetime | None
     """When one has to show again who one is."""
 

@@ -21,7 +21,7 @@ class RetryAsk(Wire):
     """How to ask once more."""
 
     force: bool = False
-    """Whatever the state says. Needs a reason."""
+    """Ignore the state. Needs a reason."""
     reason: str = ""
 
 
@@ -62,11 +62,11 @@ async def list_operation_members(
 
 @routes.post("/v1/operations/{id}/cancel", status_code=202)
 async def cancel_operation(service: ServiceDep, id: UUID, caller: Who, response: Response) -> Operation:
-    """End an operation before it is done. It may be repeated; whoever may ask for the action may cancel it.
+    """End an operation before it is done. It may be repeated. A caller that may ask for the action may cancel it.
 
-    Nothing is torn out of anybody's hands: whoever works on it is fenced off and waited out, the object is looked
-    at, and the resource settles to what is true. The operation ends `cancelled`, or `done` if it turns out so.
-    One that waits its turn is taken out of its queue, and ends at once.
+    The agent that works on it keeps its custody until that ends: Stead fences it off, waits until it can no longer
+    act, observes the object, and the resource settles to what is true. The operation ends `cancelled`, or `done` if
+    it turns out so. One that waits its turn is taken out of its queue, and ends at once.
     """
     answer = await service.cancel(id, caller)
     if not isinstance(answer, Operation):

@@ -70,7 +70,7 @@ class Problem(BaseModel):
     holder: Holder | None = None
     """Who is in the way."""
     holders: list[Holder] | None = None
-    """Everybody whose claims are in the way, that one included."""
+    """All operations whose claims are in the way, the one in `holder` included."""
     reasons: list[Reason] | None = None
     retry_after: int | None = None
     """Seconds; also in the header `Retry-After`."""

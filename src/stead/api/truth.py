@@ -28,7 +28,7 @@ class Survey(Wire):
 
     lane: str
     asked: bool
-    """False where nobody who serves it answered."""
+    """False where no agent of the lane answered."""
 
 
 class LaneLimit(Wire):

@@ -152,8 +152,8 @@ def cancel(
 ) -> None:
     """End an operation before it is done, and follow it until it has ended.
 
-    Whoever works on it is fenced off and waited out, then the object is looked at. The operation ends cancelled,
-    undone, or done if it turns out so. One that waits its turn ends at once.
+    Stead fences the agent off that works on it, waits until it can no longer act, and observes the object. The
+    operation ends cancelled, undone, or done if it turns out so. One that waits its turn ends at once.
 
     Exit code 0: it has ended. 1: what it did could not be undone. 3: it had ended before, or cannot be cancelled now.
     """

@@ -73,7 +73,7 @@ class Archive(Struct, frozen=True, kw_only=True):
 
 
 class Booked(Struct, frozen=True, kw_only=True):
-    """Somebody has a host."""
+    """A host that a lease has for a time."""
 
     host: str
     lease: str
@@ -150,7 +150,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """It would wait its turn."""
     reasons: tuple[Reason, ...]
     holders: tuple[Holder, ...]
-    """Everybody who is in the way, that one included."""
+    """All operations whose claims are in the way, the one in `holder` included."""
     allowed_actions: tuple[str, ...]
     """What would be let in as it stands; of a group only what some member could follow."""
     remedies: tuple[Remedy, ...]
@@ -184,7 +184,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Grant(Struct, frozen=True, kw_only=True):
-    """A role that somebody has somewhere."""
+    """A role of a subject in a namespace."""
 
     subject: str
     role: str
@@ -285,7 +285,7 @@ class Joined(Struct, frozen=True, kw_only=True):
     jwt: str
     certificate: str
     authority: str
-    """The certificate of whoever vouches for the servers of the bus."""
+    """The certificate authority of the bus's servers."""
 
 
 class Journal(Struct, frozen=True, kw_only=True):
@@ -330,7 +330,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     waiting: int
     """Members whose orders wait for room."""
     untaken: int
-    """Orders that were sent and that nobody has taken yet."""
+    """Orders that were sent and that no agent has taken yet."""
     throttled: int
     """Calls that the provider has refused because there were too many."""
     limit: int | None = None
@@ -340,7 +340,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     throttled_at: datetime | None = None
     """When it last did."""
     survey_at: datetime | None = None
-    """When its full state is wanted next; null where nobody has ever served it."""
+    """When its full state is wanted next; null where no agent has ever served it."""
     namespaces: tuple[str, ...] = ()
     """Those that may use it; `*` is every namespace, those apart to which it is denied."""
 
@@ -477,7 +477,7 @@ class LeasePage(Struct, frozen=True, kw_only=True):
 
 
 class LifecycleAction(Struct, frozen=True, kw_only=True):
-    """What somebody may ask for, and how it goes."""
+    """An action that can be requested, and how it goes."""
 
     name: str
     says: str
@@ -556,7 +556,7 @@ class LifecycleState(Struct, frozen=True, kw_only=True):
     state_class: str
     says: str
     bad: bool
-    """Failure leads there, or nobody knows what it is."""
+    """A failure leads there, or the outcome is unknown."""
     deadline: int | None = None
     """Seconds that a moving state may last before the object is probed."""
     awaits: str | None = None
@@ -604,7 +604,7 @@ class Login(Struct, frozen=True, kw_only=True):
     """How one can log in."""
 
     open: bool
-    """Nobody is asked who they are: there is nothing to log in to."""
+    """The server authenticates no caller: there is nothing to log in to."""
     scopes: str
     issuer: str | None = None
     """The OpenID Connect issuer, if there is one beside tokens."""
@@ -696,7 +696,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What it is doing; `queued` while it waits its turn."""
     attempt: int | None = None
     cancelled: bool = False
-    """Somebody wants it to end, or had it ended before it was done."""
+    """Cancellation was requested, or it ended cancelled."""
     position: int | None = None
     """While it waits: its place in its queue; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
@@ -754,7 +754,7 @@ class OperationPage(Struct, frozen=True, kw_only=True):
 
 
 class Orphan(Struct, frozen=True, kw_only=True):
-    """Something that a provider has, that carries our tag, and that nobody owns."""
+    """A provider's object with the cell's tag and without a record."""
 
     lane: str
     token: str
@@ -784,7 +784,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     """
     The cell at a glance. It costs the same however many resources there are.
 
-    Whoever sees some namespaces and not the cell gets the numbers of those, and null for what is the cell's own.
+    A caller who may view some namespaces and not the cell gets the numbers of those, and null for the cell's own.
     """
 
     at: datetime
@@ -800,7 +800,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     """Operations that wait their turn; counted up to 10,000."""
     trouble: tuple[Troubled, ...]
     """
-    At most 20: those in bad final states and those of which nobody knows first, then other bad states, then what
+    At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
     """
     more_trouble: bool
@@ -923,7 +923,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     holder: Holder | None = None
     """Who is in the way."""
     holders: tuple[Holder, ...] | None = None
-    """Everybody whose claims are in the way, that one included."""
+    """All operations whose claims are in the way, the one in `holder` included."""
     reasons: tuple[Reason, ...] | None = None
     retry_after: int | None = None
     """Seconds; also in the header `Retry-After`."""
@@ -1088,7 +1088,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     hidden: Running | None = None
     """An operation that the visible state does not show."""
     seen_at: datetime | None = None
-    """When somebody last looked at the object itself."""
+    """When the object was last observed."""
     changed_at: datetime | None = None
     created_at: datetime | None = None
     members: Mapping[str, int] | None = None
@@ -1102,7 +1102,7 @@ class ResourcePage(Struct, frozen=True, kw_only=True):
 
     items: tuple[Resource, ...]
     position: int
-    """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+    """Of the journal, before the page was read: a client that follows it from here misses no change of the items."""
     specs: bool
     """Whether the items have their specs. Without, each `spec` is empty and `next_spec` null."""
     next: str | None = None
@@ -1131,7 +1131,7 @@ class Running(Struct, frozen=True, kw_only=True):
     by: str
     since: datetime | None = None
     cancelled: bool = False
-    """Somebody wants it to end."""
+    """Cancellation was requested."""
     lasts: Lasting | None = None
     """For how long it has been where it is, and how long that usually takes."""
 
@@ -1142,7 +1142,7 @@ class RunningDeploy(Struct, frozen=True, kw_only=True):
     id: str
     action: str
     place: str
-    """Where it works; nobody else does there, above it or below it."""
+    """Where it works; no other operation does there, above it or below it."""
     by: str
     since: datetime
     total: int
@@ -1178,7 +1178,7 @@ class Scaling(Struct, frozen=True, kw_only=True):
     demand: tuple[KnownDemand, ...]
     acts: tuple[ScalingAct, ...]
     instances: tuple[ScaledInstance, ...]
-    """Whatever has the name; in a list of policies they are left out."""
+    """The instances under the policy's name; left out in a list of policies."""
     judged_at: datetime | None = None
     """When that was."""
 
@@ -1218,17 +1218,17 @@ class ScalingPolicy(Struct, frozen=True, kw_only=True):
     down_below: float
     """One less is wanted where the demand for each instance is below this. At most half of `up_above`."""
     maximum: int
-    """So many at most over all places. Whatever has the name counts, whoever made it."""
+    """The most instances over all places. All instances under the name count, also those of other origin."""
     app: str = ""
     """Instances are apps that are called this, with a number behind it."""
     cluster: str = ""
     """Instances are clusters that are called this, with a number behind it. Either this or `app`."""
     minimum: int = 0
-    """So many at least over all places, whatever the demand."""
+    """The fewest instances over all places, at any demand."""
     maximum_at_place: int = 1000
     """So many at most at each place."""
     minimum_at_place: int = 0
-    """So many at least at each place, whatever the demand."""
+    """The fewest instances at each place, at any demand."""
     spec: Mapping[str, Any] = field(default_factory=dict)
     """What each instance is to be."""
     demand: str = "total"
@@ -1277,7 +1277,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     operation: Operation | None = None
     """What is under way, with how far it has come."""
     worst: WorstMember | None = None
-    """Of the members that failed or of which nobody knows, the first."""
+    """The first member that failed or whose state is unknown."""
     observed: StandingObserved | None = None
     """What was observed just before this answer, with `refresh`; null without."""
 
@@ -1286,7 +1286,7 @@ class StandingObserved(Struct, frozen=True, kw_only=True):
     """What a refresh has observed, and what it has not."""
 
     members: int
-    """StandingObserved just now."""
+    """Members that were observed just now."""
     calls: int
     """Calls to providers."""
     saved: int
@@ -1350,7 +1350,7 @@ class Stuck(Struct, frozen=True, kw_only=True):
 
 
 class StuckLook(Struct, frozen=True, kw_only=True):
-    """Somebody looked at the object."""
+    """An observation of the object."""
 
     at: datetime
     seen: str
@@ -1398,7 +1398,7 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     lane: str
     asked: bool
-    """False where nobody who serves it answered."""
+    """False where no agent of the lane answered."""
 
 
 class System(Struct, frozen=True, kw_only=True):
@@ -1439,7 +1439,7 @@ class SystemPart(Struct, frozen=True, kw_only=True):
     count: int
     """Copies that are to run."""
     up: int | None = None
-    """Copies that were seen to run; null where nobody has said."""
+    """Copies that were observed running; null before the first observation."""
     operation: str | None = None
     """What is under way."""
 
@@ -1513,7 +1513,7 @@ class TimelinePhase(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token, without its secret, which nobody knows any more."""
+    """A token, without its secret, which is not kept."""
 
     id: str
     name: str
@@ -1565,7 +1565,7 @@ class TreeNodePage(Struct, frozen=True, kw_only=True):
 
 
 class Troubled(Struct, frozen=True, kw_only=True):
-    """A resource that somebody should look at."""
+    """An unhealthy resource."""
 
     path: str
     kind: str
@@ -1588,12 +1588,12 @@ class Truth(Struct, frozen=True, kw_only=True):
     seen: str | None = None
     """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
     agrees: bool | None = None
-    """Null where nobody can say."""
+    """Null where it is unknown."""
     why: str | None = None
     """
-    Why nobody can say. `moving`: it is on its way, or has changed meanwhile. `unasked`: nobody was asked, or there
-    is no lane to ask on. `no-agent`: nobody who serves the lane answered. `no-provider`: an agent was there, and
-    could not ask the provider. `unsaid`: the state says nothing of the provider.
+    Why it is unknown. `moving`: it is in transition, or has changed meanwhile. `unasked`: no agent was asked, or
+    there is no lane to ask on. `no-agent`: no agent of the lane answered. `no-provider`: the agent could not ask the
+    provider. `unsaid`: the state says nothing of the provider.
     """
     seen_at: datetime | None = None
     """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
@@ -1621,7 +1621,7 @@ class Whoami(Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...]
     roles: tuple[RoleAt, ...]
     open: bool
-    """Nobody is asked, and everybody may everything."""
+    """The server authenticates no caller, and permits everything."""
     until: datetime | None = None
     """When one has to show again who one is."""
 

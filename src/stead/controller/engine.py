@@ -64,7 +64,7 @@ class Entry:
     policies: Mapping[str, str] = field(default_factory=dict)
     """Texts in Cedar by name, beside those that are in the database."""
     open: bool = False
-    """Nobody is asked, and everybody may everything."""
+    """The server authenticates no caller, and permits everything."""
 
 
 @asynccontextmanager

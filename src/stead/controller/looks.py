@@ -35,7 +35,7 @@ PAGE = 1000
 
 
 class Unsure(StrEnum):
-    """Why nobody can say whether a resource is as it is believed to be, in one word."""
+    """Why it is unknown whether a resource is as recorded, in one word."""
 
     MOVING = "moving"
     """It is on its way, here or at the provider, or has changed while it was observed."""
@@ -72,7 +72,7 @@ class StandingObserved(Model):
     """What a refresh has observed, and what it has not."""
 
     members: int
-    """StandingObserved just now."""
+    """Members that were observed just now."""
     calls: int
     """Calls to providers."""
     saved: int

@@ -82,7 +82,7 @@ class BlazarLease(Said):
     project_id: str
     """Its namespace."""
     trust_id: str
-    """Empty: nobody acts in anybody's name."""
+    """Empty: trusts are not supported."""
     start_date: str
     end_date: str
     status: str
@@ -232,7 +232,7 @@ class BlazarAllocations(Said):
 
 
 class BlazarHostRequest(BaseModel):
-    """A host that is to be booked from now on: its name, its lane, and whatever it has, by name."""
+    """A host that can be booked from now on: its name, its lane, and its properties by name."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
 

@@ -52,7 +52,7 @@ class VmStatus(Said):
     public_ip: Annotated[str, Field(alias="publicIP")]
     """Empty where the driver does not tell."""
     system_message: str
-    """The last error, of a VM that failed or of which nobody knows."""
+    """The last error of a VM that failed or whose state is unknown."""
     created_time: str
 
 

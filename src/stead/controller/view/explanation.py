@@ -61,7 +61,7 @@ class Explanation(Model):
     reasons: tuple[Reason, ...]
     holder: Holder | None
     holders: tuple[Holder, ...]
-    """Everybody who is in the way, that one included."""
+    """All operations whose claims are in the way, the one in `holder` included."""
     allowed_actions: tuple[str, ...]
     """What would be let in as it stands; of a group only what some member could follow."""
     retry_after: int | None

@@ -125,7 +125,7 @@ class Host(Model):
 
 @dataclass(frozen=True, slots=True)
 class Booked(Model):
-    """Somebody has a host."""
+    """A host that a lease has for a time."""
 
     host: str
     lease: str

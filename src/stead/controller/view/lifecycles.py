@@ -29,7 +29,7 @@ class LifecycleState(Model):
     state_class: StateClassName
     says: str
     bad: bool
-    """Failure leads there, or nobody knows what it is."""
+    """A failure leads there, or the outcome is unknown."""
     deadline: int | None
     """Seconds that a moving state may last before the object is probed."""
     awaits: str | None
@@ -38,7 +38,7 @@ class LifecycleState(Model):
 
 @dataclass(frozen=True, slots=True)
 class LifecycleAction(Model):
-    """What somebody may ask for, and how it goes."""
+    """An action that can be requested, and how it goes."""
 
     name: str
     says: str

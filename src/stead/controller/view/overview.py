@@ -40,7 +40,7 @@ class KindCount(Model):
 
 @dataclass(frozen=True, slots=True)
 class Troubled(Model):
-    """A resource that somebody should look at."""
+    """An unhealthy resource."""
 
     path: str
     kind: str
@@ -65,7 +65,7 @@ class ThrottledLane(Model):
 class Overview(Model):
     """The cell at a glance. It costs the same however many resources there are.
 
-    Whoever sees some namespaces and not the cell gets the numbers of those, and null for what is the cell's own."""
+    A caller who may view some namespaces and not the cell gets the numbers of those, and null for the cell's own."""
 
     at: datetime
     position: int
@@ -79,7 +79,7 @@ class Overview(Model):
     waiting: int
     """Operations that wait their turn; counted up to 10,000."""
     trouble: tuple[Troubled, ...]
-    """At most 20: those in bad final states and those of which nobody knows first, then other bad states, then what
+    """At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
     """
     more_trouble: bool

@@ -77,7 +77,7 @@ class Scaling(Model):
     demand: tuple[KnownDemand, ...]
     acts: tuple[ScalingAct, ...]
     instances: tuple[ScaledInstance, ...]
-    """Whatever has the name; in a list of policies they are left out."""
+    """The instances under the policy's name; left out in a list of policies."""
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,13 @@ class ScalingPolicy(BaseModel):
     down_below: Amount
     """One less is wanted where the demand for each instance is below this. At most half of `up_above`."""
     maximum: Most
-    """So many at most over all places. Whatever has the name counts, whoever made it."""
+    """The most instances over all places. All instances under the name count, also those of other origin."""
     minimum: Count = 0
-    """So many at least over all places, whatever the demand."""
+    """The fewest instances over all places, at any demand."""
     maximum_at_place: Most = MOST
     """So many at most at each place."""
     minimum_at_place: Count = 0
-    """So many at least at each place, whatever the demand."""
+    """The fewest instances at each place, at any demand."""
     spec: Annotated[dict[str, Any], AfterValidator(storable)] = Field(default_factory=dict)
     """What each instance is to be."""
     demand: Literal["total", "place"] = "total"

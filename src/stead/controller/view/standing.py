@@ -78,7 +78,7 @@ class Standing(Model):
     lanes: tuple[StandingPart, ...]
     """By provider and region."""
     worst: WorstMember | None
-    """Of the members that failed or of which nobody knows, the first."""
+    """The first member that failed or whose state is unknown."""
     observed: StandingObserved | None = None
     """What was observed just before this answer, with `refresh`; null without."""
 

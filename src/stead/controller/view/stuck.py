@@ -36,7 +36,7 @@ CODES = ("no-agent", "late", "overdue", "probing", "fencing", "unattended", "blo
 
 @dataclass(frozen=True, slots=True)
 class StuckLook(Model):
-    """Somebody looked at the object."""
+    """An observation of the object."""
 
     at: datetime
     seen: str
@@ -265,7 +265,9 @@ def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[Stu
         usual = f"usually {span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
         yield StuckWhy("late", f"{op.action} lasts {lasted}: {usual}")
     if op.phase is Phase.FENCING:
-        yield StuckWhy("fencing", "whoever had its order is waited out; then it is looked at")
+        yield StuckWhy(
+            "fencing", "waiting until the agent that had its order can no longer act; then the object is observed"
+        )
     elif op.phase is Phase.PROBING:
         work, misses = row.snapshot.work, row.snapshot.misses
         missed = f", {misses} in a row did not find it" if misses else ""
@@ -292,7 +294,9 @@ def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[
             what = "its members are counted anew"
         yield StuckStep("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
     if not op.cancelled:
-        yield StuckStep("cancel", "end it: whoever works on it is waited out, then it is looked at", op.id)
+        yield StuckStep(
+            "cancel", "cancel it: Stead waits until the agent can no longer act, then observes the object", op.id
+        )
 
 
 # What was settled though nobody had reported

@@ -36,7 +36,7 @@ class SystemPart(Model):
     count: int
     """Copies that are to run."""
     up: int | None
-    """Copies that were seen to run; null where nobody has said."""
+    """Copies that were observed running; null before the first observation."""
     operation: str | None
     """What is under way."""
 
@@ -48,7 +48,7 @@ class RunningDeploy(Model):
     id: UUID
     action: str
     place: str
-    """Where it works; nobody else does there, above it or below it."""
+    """Where it works; no other operation does there, above it or below it."""
     by: str
     since: datetime
     total: int

@@ -60,7 +60,7 @@ class Running(Model):
     by: str
     since: datetime | None
     cancelled: bool = False
-    """Somebody wants it to end."""
+    """Cancellation was requested."""
     lasts: Lasting | None = None
     """For how long it has been where it is, and how long that usually takes."""
 
@@ -87,7 +87,7 @@ class Resource(Model):
     timers: Mapping[str, datetime]
     """When what is due, unless something happens before."""
     seen_at: datetime | None
-    """When somebody last looked at the object itself."""
+    """When the object was last observed."""
     changed_at: datetime | None
     created_at: datetime | None
     members: Mapping[str, int] | None = None
@@ -104,7 +104,7 @@ class ResourcePage(Model):
     next: Next
     """The cursor of the next page."""
     position: int
-    """Of the journal, before the page was read: whoever follows from here misses no change of what is listed."""
+    """Of the journal, before the page was read: a client that follows it from here misses no change of the items."""
     specs: bool
     """Whether the items have their specs. Without, each `spec` is empty and `next_spec` null."""
 
@@ -158,7 +158,7 @@ class Operation(Model):
     """What it is doing; `queued` while it waits its turn."""
     attempt: int | None = None
     cancelled: bool = False
-    """Somebody wants it to end, or had it ended before it was done."""
+    """Cancellation was requested, or it ended cancelled."""
     position: int | None = None
     """While it waits: its place in its queue; 1 is the next."""
     reasons: tuple[Reason, ...] = ()
@@ -264,11 +264,11 @@ class Truth(Model):
     seen: str | None
     """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
     agrees: bool | None
-    """Null where nobody can say."""
+    """Null where it is unknown."""
     why: Annotated[str, one_of(("moving", "unasked", "no-agent", "no-provider", "unsaid"))] | None
-    """Why nobody can say. `moving`: it is on its way, or has changed meanwhile. `unasked`: nobody was asked, or there
-    is no lane to ask on. `no-agent`: nobody who serves the lane answered. `no-provider`: an agent was there, and
-    could not ask the provider. `unsaid`: the state says nothing of the provider."""
+    """Why it is unknown. `moving`: it is in transition, or has changed meanwhile. `unasked`: no agent was asked, or
+    there is no lane to ask on. `no-agent`: no agent of the lane answered. `no-provider`: the agent could not ask the
+    provider. `unsaid`: the state says nothing of the provider."""
     seen_at: datetime | None
     """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
     would: str = ""
@@ -278,7 +278,7 @@ class Truth(Model):
 
 @dataclass(frozen=True, slots=True)
 class Orphan(Model):
-    """Something that a provider has, that carries our tag, and that nobody owns."""
+    """A provider's object with the cell's tag and without a record."""
 
     lane: str
     token: str
@@ -322,13 +322,13 @@ class Lane(Model):
     waiting: int
     """Members whose orders wait for room."""
     untaken: int
-    """Orders that were sent and that nobody has taken yet."""
+    """Orders that were sent and that no agent has taken yet."""
     throttled: int
     """Calls that the provider has refused because there were too many."""
     throttled_at: datetime | None
     """When it last did."""
     survey_at: datetime | None
-    """When its full state is wanted next; null where nobody has ever served it."""
+    """When its full state is wanted next; null where no agent has ever served it."""
     namespaces: tuple[str, ...] = ()
     """Those that may use it; `*` is every namespace, those apart to which it is denied."""
 

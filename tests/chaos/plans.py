@@ -12,7 +12,7 @@ from tests.chaos.faults import ALONE, KINDS, OF_NODES
 class Plan:
     """One run."""
 
-    seconds: float = 600.0
+    seconds: float = 900.0
     seed: int = 1
     vms: int = 300
     rate: float = 20.0
@@ -49,6 +49,7 @@ class Plan:
 
 
 REPLICATED = Plan(
+    seconds=600,
     replicated=True,
     kinds=(*(kind for kind in KINDS if kind not in ALONE), *OF_NODES),
     every=6,

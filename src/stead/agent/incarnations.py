@@ -1,7 +1,8 @@
-"""Orders from before a restore: an agent that knows a later incarnation of the cell carries out none of them.
+"""Orders from before a restore or a failover: an agent that knows a later incarnation of the cell rejects them.
 
-A restore begins a new incarnation, which is part of every fence. Orders of an earlier one may still be on the bus, or
-come from a server that was left running on the old database; what they were for is decided anew by now.
+A restored database, or a standby that took over, begins a new incarnation, which is part of every fence. Orders of an
+earlier one may still be on the bus, or come from a server that was left running on the old database; those that are
+still to be carried out are sent again.
 """
 
 from __future__ import annotations
@@ -37,6 +38,6 @@ class Incarnations:
             order.verb,
             incarnation,
             self.latest,
-            "the cell was restored since the order was given",
+            "the database was restored or failed over since the order was sent",
         )
         return True

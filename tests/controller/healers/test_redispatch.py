@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
+from stead.bus import Bus, Consumer
+from stead.bus.messages import Order
 from stead.controller.healers.redispatch import Redispatch
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
@@ -63,6 +66,43 @@ async def test_orders_that_were_accepted_without_a_bus(migrated: str, nats: Nats
         assert (await one.store.cell())["bus_epoch"] == epoch  # the same streams, which only were away
         async with agent(nats, cell, world):
             await settled(one, "Running")
+
+
+async def test_orders_of_an_earlier_incarnation_are_sent_again(
+    migrated: str, nats: Nats, cell: str, world: SimWorld
+) -> None:
+    """After a failover agents reject what is on the bus: an order that waits there must not wait for its timer."""
+    lane = f"{world.provider}.{world.region}"
+    async with (
+        controller(migrated, nats, cell, without=WITHOUT) as one,
+        Bus(nats.url, cell, agent="a1") as bus,
+    ):
+        await bus.connect(60)
+        heal = Redispatch(one.mover, one.bus)
+        await heal()
+        for path in PATHS:
+            await ask(one, world, "create", path)
+        later = await one.store.raise_incarnation()
+        async with bus.orders(lane) as orders:
+            earlier = await fetched(orders, len(PATHS))
+            await heal()
+            again = await fetched(orders, len(PATHS))
+            await heal()
+            assert await orders.fetch(1, timeout=0.1) == []
+        assert later not in earlier.values()
+        assert again == dict.fromkeys(earlier, later)
+
+
+async def fetched(orders: Consumer[Order], count: int) -> dict[int, int]:
+    """The incarnations of the next orders on a lane, by their numbers."""
+    found: dict[int, int] = {}
+    async with asyncio.timeout(60):
+        while len(found) < count:
+            for delivery in await orders.fetch(count):
+                (member,) = delivery.message.members
+                found[delivery.message.id] = member.fence.incarnation
+                await delivery.ack()
+    return found
 
 
 async def test_a_controller_that_runs_mends_it_by_itself(

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -77,10 +78,7 @@ class Process(Server):
     def command(self) -> Sequence[str | Path]:
         if not self.planted:
             return ["env", *self.env, sys.executable, "-m", "stead", *self.words()]
-        # It runs in a folder of its own, and the bugs are a module of the tests.
-        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        start = ["env", *self.env, f"PYTHONPATH={path}", sys.executable, "-m", "tests.chaos.planted", self.planted]
-        return [*start, *self.words()]
+        return ["env", *self.env, *with_bug(self.planted), *self.words()]
 
     def words(self) -> list[str]:
         port = ["--port", str(self.port)] if self.arguments[0] == "server" else []
@@ -224,6 +222,12 @@ class Cell:
             self.postgres.tool("pg_dump", "--file", str(folder / "database.sql"), self.name)
 
 
+def with_bug(bug: str) -> list[str | Path]:
+    """How a process with a bug is started: in a folder of its own, while the bugs are a module of the tests."""
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return ["env", f"PYTHONPATH={path}", sys.executable, "-m", "tests.chaos.planted", bug]
+
+
 async def _ready(client: httpx.AsyncClient, url: str) -> bool:
     try:
         return (await client.get(f"{url}/readyz")).status_code == 200
@@ -268,6 +272,8 @@ async def running(
         postgres, nats = stack.enter_context(_engines(replicated, parted, small="disk-full" in faults))
         cloud = stack.enter_context(SimCloud("--seed", str(seed)))
         dsn = postgres.create_database(NAME)
+        if planted:
+            await asyncio.to_thread(subprocess.run, [*with_bug(planted), "migrate", dsn], check=True)
         await with_every_lane(dsn)
         bus = ["--nats", nats.url, "--cell", NAME]
         server = ["server", "--open", "--database", dsn, *bus, *([] if pace == 1.0 else ["--pace", str(pace)])]

@@ -1,5 +1,8 @@
 """A process of the cell with a bug in it, which the chaos run has to catch: `python -m tests.chaos.planted NAME …`.
 
+The words after the name are a command of `stead`, or `migrate` and the address of a database.
+Functions of the database have a bug when a process with that bug has migrated it.
+
 Each bug takes away one of the promises that the protocol stands on. It is put in from outside, before the command
 begins, so that nothing in the product knows of it.
 """
@@ -34,6 +37,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState, Report, Take
 from stead.lifecycle.snapshot import Fence, Snapshot, Work
 from stead.store import connections
+from stead.store.migrate import migrate_now
 
 Answer = Decision | Refusal
 
@@ -177,8 +181,12 @@ def commit_not_flushed() -> None:
     put(connections, "SETTINGS", {**connections.SETTINGS, "synchronous_commit": "off"})
 
 
+DONE: list[str] = []
+"""The files of functions that were changed while a database was migrated."""
+
+
 def plant(name: str, *changes: tuple[str, str]) -> None:
-    """Change the text of some functions of the database, which are made by whoever migrates it."""
+    """Change the text of some functions of the database, which are made by the process that migrates it."""
     text = planted = files("stead.store").joinpath("sql", "functions", name).read_text(encoding="utf-8")
     for old, new in changes:
         assert planted.count(old) == 1, f"{name} has no {old!r} any more"
@@ -186,6 +194,8 @@ def plant(name: str, *changes: tuple[str, str]) -> None:
     run = migrations._run
 
     async def run_planted(said: str, connection: Any) -> None:
+        if said == text:
+            DONE.append(name)
         await run(planted if said == text else said, connection)
 
     put(migrations, "_run", run_planted)
@@ -212,6 +222,19 @@ BUGS: dict[str, Callable[[], None]] = {
     "commit-not-flushed": commit_not_flushed,
 }
 
+OF_DATABASE = ("slot-freed-at-ack", "last-by-count", "slots-not-granted", "region-never-freed")
+"""Bugs in functions of the database: the process that migrates it has to have them."""
+
+
+def main() -> None:
+    bug = sys.argv.pop(1)
+    BUGS[bug]()
+    if sys.argv[1] != "migrate":
+        app()
+        return
+    migrate_now(sys.argv[2])
+    assert bool(DONE) == (bug in OF_DATABASE), f"{bug} has changed {DONE or 'no functions'}"
+
+
 if __name__ == "__main__":
-    BUGS[sys.argv.pop(1)]()
-    app()
+    main()

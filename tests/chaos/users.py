@@ -15,8 +15,12 @@ from tests.chaos.world import Strike, Struck, World
 SIZES = (70_000, 400_000, 520_000, 3_000_000)
 """Characters of a spec: a large one, two that are nearly too large, and one that is rejected."""
 
-MEMBERS, IMAGE = 6, 200_000
-"""Members of an infrastructure, and characters of the name of their image: too much for one message, not for two."""
+MEMBERS = 90
+LABELS = {f"{i:02}{'n' * 60}": "v" * 200 for i in range(50)}
+"""Members of an infrastructure, and their labels, as many as are allowed: too much for one message, not for two."""
+
+WIDE = "gcp"
+"""The provider that bears so many members at once."""
 
 
 @asynccontextmanager
@@ -28,9 +32,10 @@ async def oversized(world: World) -> AsyncIterator[Struck | None]:
         spec = {"provider": provider, "region": region, "cpu": 2, "note": "x" * size}
         await _ask(world, f"/chaos/big/vm-{name}", "vm", spec)
     else:
-        size = MEMBERS * IMAGE
-        group = {"name": "g", "provider": provider, "region": region, "size": MEMBERS, "spec": "small"}
-        group["image"] = "x" * IMAGE
+        size = MEMBERS * len(str(LABELS))
+        region = world.random.choice([lane for lane in LANES if lane.startswith(f"{WIDE}.")]).partition(".")[2]
+        group = {"name": "g", "provider": WIDE, "region": region, "size": MEMBERS, "labels": LABELS}
+        group |= {"spec": "small", "image": "debian-12"}
         await _ask(world, f"/chaos/big-{name}", "mci", {"subgroups": [group]})
     yield Struck(f"a spec of {size} characters", 1.0)
 

@@ -16,9 +16,9 @@ from bench.ground import CELL, Stead, filled, path_of, pgbench, postgres
 from bench.statement import PATH, kept, literal
 from stead.access.direct import create_token
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission
-from stead.controller.mover import Mover
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Mover
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store

@@ -19,15 +19,15 @@ from bench import bare_bus
 from bench.figure import Figure, middle
 from bench.ground import LIKE_THE_FIRST, ROOT, background, filled, path_of, postgres
 from stead.bus import Bus
-from stead.bus.wire import encode
+from stead.bus.codec import encode
 from stead.catalog import KINDS
-from stead.controller.carrier import order_of
-from stead.controller.mover import Moved, Told
+from stead.controller.dispatch.publisher import order_of
+from stead.controller.execution.executor import Moved, Told
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store
-from stead.store.template import Begin
+from stead.store.decision_template import Begin
 
 BAR, LANES_BAR = 0.25, 1.5
 

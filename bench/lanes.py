@@ -17,7 +17,7 @@ from bench.dispatch import all_taken, standing
 from bench.figure import Figure, middle
 from bench.ground import postgres
 from stead.catalog import KINDS
-from stead.controller.carrier import order_of
+from stead.controller.dispatch.publisher import order_of
 from stead.dev.engines import Nats, Postgres
 
 BAR = 1.5

@@ -11,18 +11,18 @@ import asyncpg
 from bench.figure import Figure, middle
 from bench.ground import LIKE_THE_FIRST, filled, path_of, pgbench, postgres
 from bench.statement import kept, literal
+from stead.bus.codec import Form, encode
 from stead.bus.messages import Report, ReportResult
-from stead.bus.wire import Form, encode
 from stead.catalog import KINDS
-from stead.controller.listener import words
-from stead.controller.mover import Moved, Mover, Told
+from stead.controller.execution.executor import Moved, Mover, Told
+from stead.controller.observation.listener import words
 from stead.dev.engines import Postgres
 from stead.lifecycle.events import Request, Take
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
-from stead.store.change import Custody
+from stead.store.commit import Custody
+from stead.store.decision_template import Begin
 from stead.store.statements import statement
-from stead.store.template import Begin
 
 BAR = 0.50
 BATCH = 100

@@ -20,8 +20,8 @@ from bench.dispatch import bare
 from bench.figure import Figure
 from bench.ground import ROOT, Stead, postgres
 from bench.site_agents import NAMESPACE, site
+from stead.bus.codec import encode
 from stead.bus.messages import FullState, StateLine
-from stead.bus.wire import encode
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.snapshot import Fence
 from stead.store.statements import statement

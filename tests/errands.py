@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from stead.controller.errands import Errands
+from stead.controller.execution.background_tasks import Errands
 
 
 async def done(*errands: Errands) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from stead.together import Together
+from stead.batcher import Together
 
 
 async def test_whoever_comes_meanwhile_goes_with_the_next() -> None:

@@ -22,10 +22,10 @@ READS = {
 ALLOWED = {
     "access/oidc.py": "tokens of an issuer are checked by the clock of the server, and an error says what that is",
     "agent/agent.py": "its own time is told to controllers, which measure it; an epoch while no controller answers",
-    "agent/renewal.py": "an identity is over when others say so; renewed half of its time after it was written here",
-    "bus/link.py": "an error about a certificate says by what time it was judged",
+    "agent/credential_renewal.py": "an identity ends by the clock of others; it is renewed at half of its life",
+    "bus/connection.py": "an error about a certificate says by what time it was judged",
     "cli/*": "the clock of the person at the terminal, who says `in an hour` and reads `a minute ago`",
-    "controller/doctor.py": "the clock of the server is measured",
+    "controller/health/doctor.py": "the clock of the server is measured",
     "drivers/ec2/errors.py": "how far off the clock of this machine is from the provider's",
     "drivers/libvirt/machines.py": "when a machine was defined, as a mark for as long as a call lasts",
     "drivers/libvirt/pool.py": "ages of files of the same machine",

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from stead.catalog import KINDS
-from stead.cli.exploring import Explored, search_all
+from stead.cli.exploration import Explored, search_all
 from stead.lifecycle.explore import Bounds
 
 ROOT = Path(__file__).parents[1] / "src" / "stead"

@@ -12,7 +12,7 @@ import httpx
 
 from stead.access.access import Access
 from stead.api.limits import Limits
-from stead.controller.engine import Entry
+from stead.build import Entry
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import MCI, Cell
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
+from stead.application import Asked, Service
+from stead.application.compound import levels
+from stead.build import Entry
 from stead.catalog import KINDS
-from stead.controller.engine import Entry
-from stead.controller.view import Asked, Service
-from stead.controller.view.compound import levels
 from stead.lifecycle.decision import Code, Refusal
 from tests.api.cell import EVENTS, Cell
 from tests.databases import Databases

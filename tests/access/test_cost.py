@@ -11,9 +11,9 @@ import pytest
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
+from stead.application import Asked, Service, Taken
+from stead.build import Entry
 from stead.catalog import KINDS
-from stead.controller.engine import Entry
-from stead.controller.view import Asked, Service, Taken
 from tests.api.cell import Cell
 
 ACTIONS = sorted({action.name for kind in KINDS.values() for action in kind.actions})

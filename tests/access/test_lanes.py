@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from stead.cli.output import Code
-from stead.controller.mover import Told
+from stead.controller.execution.executor import Told
 from stead.lifecycle.events import Due
 from tests.access.house import VM, House, house
 from tests.cli.remote import command

@@ -23,7 +23,7 @@ import pytest
 from stead.access import oidc
 from stead.access.access import FRESH
 from stead.access.oidc import Issuer as Trusted
-from stead.controller.engine import Entry
+from stead.build import Entry
 from tests.access.house import VM, House, house
 from tests.access.issuer import CLIENT, Issuer, Key
 

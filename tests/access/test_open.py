@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from stead.controller.engine import Entry
+from stead.build import Entry
 from tests.access.house import VM, house
 from tests.cli.remote import NOWHERE, command
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from stead.access.access import Access
+from stead.application import Service
+from stead.build import Entry, access_of
 from stead.cli.processes.server import Listening
-from stead.controller.engine import Entry, access_of
-from stead.controller.view import Service
 from tests.access.house import VM, House
 from tests.cli.remote import NOWHERE, command
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stead.controller.clock import Clock
+from stead.controller.reconcilers.timers import Clock
 from tests.access.house import OURS, THEIRS, VM, House, made
 from tests.api.test_stuck import aged
 

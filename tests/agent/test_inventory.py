@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stead.agent.inventory import Owned, facts_of, line_of, strays
-from stead.agent.resync import MAX_BYTES, parts
+from stead.agent.state_sync import MAX_BYTES, parts
+from stead.bus.codec import FROM_AGENT, encode
 from stead.bus.messages import FullState, OrderMember
-from stead.bus.wire import FROM_AGENT, encode
 from stead.drivers import guard
 from stead.drivers.base import Found, Member, Permanent, Seen, TryAgain
 from stead.drivers.sim.driver import SimDriver

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from stead.controller.doctor import Grade, rejected
-from stead.controller.view import View
+from stead.application import View
+from stead.controller.health.doctor import Grade, rejected
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, controller, until

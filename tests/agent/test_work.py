@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import msgspec
 import pytest
 
-from stead.agent import work
-from stead.agent.work import TRIES, Work, members_of
+from stead.agent import order_work
+from stead.agent.order_work import TRIES, Work, members_of
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import MOVING, Member, Permanent, Result, Seen
 from stead.drivers.sim.driver import SimDriver
@@ -150,7 +150,7 @@ class Uneven(SimDriver):
 
 @pytest.mark.parametrize("verb", ["run", "probe"])
 async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "LOOK", 0.01)
+    monkeypatch.setattr(order_work, "LOOK", 0.01)
     driver = Uneven("succeeded")
     paths = ["/a/failed", "/a/known", "/a/fast", "/a/slow"] if verb == "run" else ["/a/fast", "/a/slow"]
     order = Order(1, "lab.a", "job", verb, "t.1", "op", 1, [OrderMember(p, FENCE, p, {}) for p in paths], 0.0)

@@ -24,31 +24,31 @@ import uvicorn
 from fastapi import Request
 
 from stead.api import create_app
-from stead.api.connections import Guarded
+from stead.api.connection_limits import Guarded
 from stead.api.limits import Limits
+from stead.application import Caller, Service, View
+from stead.build import Entry, access_of
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission
-from stead.controller.cascading import PLANS, Cascading
-from stead.controller.engine import Entry, access_of
-from stead.controller.grants import Grants
-from stead.controller.groups import Groups
-from stead.controller.healers.leases import Events
-from stead.controller.kinds import Kinds
-from stead.controller.leasing import Booking, Rebooking
-from stead.controller.machine_disks import MACHINE, STATES, MachineDisks
-from stead.controller.mover import Mover, Told
-from stead.controller.queues import Queues
-from stead.controller.served import ServedLanes
-from stead.controller.steps import Steps, Work
-from stead.controller.takes import Takes
-from stead.controller.view import Caller, Service, View
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.queues import Queues
+from stead.controller.admission.request import Wish
+from stead.controller.admission.served_lanes import ServedLanes
+from stead.controller.dispatch.custody import Takes
+from stead.controller.dispatch.slots import Grants
+from stead.controller.execution.executor import Mover, Told
+from stead.controller.execution.steps import Steps, Work
+from stead.controller.groups.expansion import Groups
+from stead.controller.kinds.kinds import Kinds
+from stead.controller.reconcilers.leases import Events
+from stead.controller.steps.cascade import PLANS, Cascading
+from stead.controller.steps.lease_book import Booking, Rebooking
+from stead.controller.steps.machine_disks import MACHINE, STATES, MachineDisks
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
-from stead.store.change import Custody, Written
+from stead.store.commit import Custody, Written
 from tests import errands
 
 INFRASTRUCTURE = {

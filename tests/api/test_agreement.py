@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from stead.catalog.multicloud import TIES, VM
-from stead.controller.healers.following import Following
+from stead.controller.reconcilers.group_state import Following
 from stead.lifecycle.rows import StateClass, Trigger
 from tests.api.cell import Cell
 from tests.api.test_tumblebug import group

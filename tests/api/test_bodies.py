@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stead.api.bodies import TooDeep, TooMany, look
+from stead.api.body_limits import TooDeep, TooMany, look
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a"\\[]{},é\n'),

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from stead.api.connections import Guarded, raise_limit
+from stead.api.connection_limits import Guarded, raise_limit
 from stead.dev.engines import Nats
 from tests.api.cell import Cell, http
 from tests.integration.test_processes import Stead

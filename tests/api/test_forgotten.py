@@ -7,7 +7,7 @@ from uuid import uuid4
 import asyncpg
 import httpx
 
-from stead.controller.healers.partitions import KEPT, Partitions
+from stead.controller.reconcilers.partitions import KEPT, Partitions
 from tests.api.cell import Cell
 from tests.api.test_resources import problem, running
 from tests.store.test_days import day, partition

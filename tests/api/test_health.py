@@ -10,7 +10,7 @@ import pytest
 
 from stead import __version__
 from stead.api import openapi
-from stead.api.codes import TITLES
+from stead.api.problem_codes import TITLES
 from tests.api.cell import Cell
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.api.codes import TITLES
 from stead.api.limits import Bounds, Limits, Room
+from stead.api.problem_codes import TITLES
 from stead.api.rates import Rates
 from tests.api.cell import Cell, http
 from tests.databases import Databases

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from stead.application.spec_fields import FIELDS, misspelled
 from stead.catalog import KINDS
-from stead.controller.view.spec_fields import FIELDS, misspelled
 from tests.api.cell import Cell
 
 PATHS = {"cloudlet": "/{ns}/s", "clusterinst": "/{ns}/s/c", "appinst": "/{ns}/s/c/a"}

@@ -13,10 +13,10 @@ import pydantic
 import pytest
 
 import stead.api
+import stead.application
 import stead.client
-import stead.controller.view
 
-PACKAGES = (stead.api, stead.client, stead.controller.view)
+PACKAGES = (stead.api, stead.client, stead.application)
 GENERATED = "stead.client.models"
 LEAST = 3
 """Fields; with fewer, two classes are alike by chance."""

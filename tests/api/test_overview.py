@@ -10,9 +10,9 @@ import asyncpg
 import httpx
 import pytest
 
+from stead.application.health import Health, Healths, bad_states
 from stead.catalog import KINDS
 from stead.client import SyncClient
-from stead.controller.view.health import Health, Healths, bad_states
 from stead.lifecycle.rows import Trigger
 from stead.store.statements import statement
 from tests.api.cell import Cell, http

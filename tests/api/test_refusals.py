@@ -8,7 +8,7 @@ import asyncpg
 import httpx
 import pytest
 
-from stead.api.codes import TITLES
+from stead.api.problem_codes import TITLES
 from stead.dev.engines import Postgres
 from stead.lifecycle.decision import Code
 from tests.api.cell import MCI, Cell, http

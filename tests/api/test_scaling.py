@@ -12,10 +12,10 @@ import httpx
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Admission
-from stead.controller.healers.scaling import LEASE, Scaling
-from stead.controller.mover import Mover
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Mover
+from stead.controller.reconcilers.scaling import LEASE, Scaling
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.api.test_resources import problem

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.controller.limits import MAX_DEPTH, MAX_LABELS, MAX_SPEC_BYTES
+from stead.controller.admission.limits import MAX_DEPTH, MAX_LABELS, MAX_SPEC_BYTES
 from stead.store.pages import MAX_PAGE_BYTES
 from tests.api.cell import Cell
 

@@ -14,8 +14,8 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.client import SyncClient
-from stead.controller.clock import Clock
-from stead.controller.healers.learning import Learning
+from stead.controller.reconcilers.durations import Learning
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle.durations import ENOUGH
 from tests.api.cell import Cell, http
 from tests.api.test_resources import make, problem, running

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.controller.clock import Clock
-from stead.controller.mover import Told
+from stead.controller.execution.executor import Told
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import AGENT, MCI, Cell, http
@@ -166,7 +166,7 @@ def test_what_there_is_can_be_looked_at(cell: Cell, web: httpx.Client, ns: str) 
 def test_as_many_vms_are_shown_as_are_asked_for_and_all_are_counted(
     cell: Cell, web: httpx.Client, ns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.controller.view.standing.PAGE", 2)
+    monkeypatch.setattr("stead.application.group_status.PAGE", 2)
     mci = group(cell, web, ns, "web", g=5)
     for limit, there in ((0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (9, 5)):
         said = web.get(f"{mci}?option=status&limit={limit}").json()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stead.client import Broken, Chain, ChainedLine
-from stead.client.chain import genesis, link
+from stead.client.journal_chain import genesis, link
 from stead.store import Store
 from tests.audit.conftest import LINES
 

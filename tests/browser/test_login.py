@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from stead.access.oidc import Issuer as Trusted
-from stead.controller.engine import Entry
+from stead.build import Entry
 from tests.access.house import House, house
 from tests.access.issuer import CLIENT, Issuer
 from tests.browser.looking import Looking

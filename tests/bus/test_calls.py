@@ -7,10 +7,10 @@ from collections import Counter
 import nats
 import pytest
 
-from stead.bus import BadMessage, Bus, NoAnswer, calls
+from stead.bus import BadMessage, Bus, NoAnswer, rpc
+from stead.bus.codec import Form, encode
 from stead.bus.messages import Fault, Look, LookReply, OpenLane, Renew, RenewReply, Take, TakeReply
 from stead.bus.subjects import inbox
-from stead.bus.wire import Form, encode
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import LANE, granted, renew, take
@@ -84,7 +84,7 @@ async def test_a_controller_answers_many_side_by_side(bus: Bus, other: Bus) -> N
 
 
 async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "TRY", 30)
+    monkeypatch.setattr(rpc, "TRY", 30)
     asked: list[Take] = []
 
     async def handler(question: Take) -> TakeReply:
@@ -101,7 +101,7 @@ async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkey
 async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
     bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "TRY", 0.3)
+    monkeypatch.setattr(rpc, "TRY", 0.3)
     got = asyncio.Event()
     cancelled = asyncio.Event()
 
@@ -156,7 +156,7 @@ async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
 async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_and_what_is_old_is_not(
     bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "AT_ONCE", 1)
+    monkeypatch.setattr(rpc, "AT_ONCE", 1)
     heard: list[str] = []
     first, go_on = asyncio.Event(), asyncio.Event()
 
@@ -176,7 +176,7 @@ async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_an
     old = [ask(f"/old-{n}", 0.3) for n in range(3)]
     await asyncio.wait(old)
     assert all(isinstance(task.exception(), NoAnswer) for task in old)
-    await asyncio.sleep(calls.TRY + 0.1)
+    await asyncio.sleep(rpc.TRY + 0.1)
     new = [ask("/new-1", 10)]
     await asyncio.sleep(0.1)
     new.append(ask("/new-2", 10))

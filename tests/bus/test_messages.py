@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stead.bus import BadMessage, UnknownVersion
+from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, Form, encode
 from stead.bus.messages import (
     Fault,
     FullState,
@@ -42,7 +43,6 @@ from stead.bus.messages import (
     TakeReply,
     Want,
 )
-from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import order, presence, renew, report, take
 

@@ -8,8 +8,8 @@ import pytest
 from nats.aio.msg import Msg
 
 from stead.bus import Bus, Consumer, NotPublished, Recipient, TooLarge, Unavailable
+from stead.bus.codec import encode
 from stead.bus.messages import Order, OrderMember
-from stead.bus.wire import encode
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import LANE, drain, eventually, order

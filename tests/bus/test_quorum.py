@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 
 from stead.bus import Bus, BusError, Unavailable
-from stead.controller.readiness import BusReadiness
+from stead.controller.health.readiness import BusReadiness
 from tests.bus.samples import LANE, order, report
 from tests.chaos.replicated import NatsTrio
 

@@ -16,19 +16,19 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-import stead.store.migrating as migrations
+import stead.store.migration_runner as migrations
 from stead.agent import agent as agent_module
 from stead.agent.custody import Custody
 from stead.bus import Bus, Delivery
 from stead.bus import bus as bus_module
 from stead.bus.messages import FromAgent, Order, TakeReply
 from stead.cli.main import app
-from stead.controller import carrier
-from stead.controller.clock import Clock
-from stead.controller.grants import Grants
-from stead.controller.healers.redispatch import Redispatch
-from stead.controller.listener import Listener
-from stead.controller.mover import Mover
+from stead.controller.dispatch import publisher
+from stead.controller.dispatch.slots import Grants
+from stead.controller.execution.executor import Mover
+from stead.controller.observation.listener import Listener
+from stead.controller.reconcilers.redispatch import Redispatch
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle import decide, timers
 from stead.lifecycle.decide.observe import on_full_state
 from stead.lifecycle.decide.report import on_report, on_take
@@ -173,7 +173,7 @@ def large_order_kept() -> None:
     async def divide_nothing(mover: Mover, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
         return []
 
-    put(carrier, "_divide", divide_nothing)
+    put(publisher, "_divide", divide_nothing)
 
 
 def commit_not_flushed() -> None:

@@ -15,9 +15,9 @@ from stead.catalog import KINDS
 from stead.cli import app as app_commands
 from stead.cli import cloudlet as cloudlet_commands
 from stead.cli import cluster as cluster_commands
+from stead.cli.action_commands import COMMANDS
 from stead.cli.main import app
 from stead.cli.output import Code
-from stead.cli.verbs import COMMANDS
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, process, until

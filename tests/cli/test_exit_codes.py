@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from stead.catalog import KINDS
-from stead.cli import following
+from stead.cli import progress
 from stead.cli.output import Code
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.rows import Trigger
@@ -44,9 +44,9 @@ def ended(cell: Cell, outcome: str, kind: str = "mci", action: str = "suspend", 
 
 
 def test_every_command_that_waits_ends_through_the_function_that_judges() -> None:
-    assert {name for name in waiting() | asking() if following.conclude not in calls(name)} == set()
-    assert following.conclude in calls("stead operation watch")
-    assert following.conclude in calls("stead operation wait")
+    assert {name for name in waiting() | asking() if progress.conclude not in calls(name)} == set()
+    assert progress.conclude in calls("stead operation watch")
+    assert progress.conclude in calls("stead operation wait")
 
 
 @pytest.mark.parametrize("outcome", Outcome)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stead.cli import settings
+from stead.cli import spec_options
 from stead.cli.output import Code
 from tests.api.cell import Cell
 from tests.cli.remote import Stead
@@ -47,12 +47,12 @@ def test_label_set_of_what_has_others_leaves_them(cell: Cell, ns: str, stead: St
 
 
 def test_fields_within_fields_are_set_in_turn() -> None:
-    fields = settings.set_fields(["health.tcp.port=80", "health.every=5", "labels={a: b}", "labels.c=d"])
-    assert settings.merged({"health": {"grace": 9}}, fields) == {
+    fields = spec_options.set_fields(["health.tcp.port=80", "health.every=5", "labels={a: b}", "labels.c=d"])
+    assert spec_options.merged({"health": {"grace": 9}}, fields) == {
         "health": {"grace": 9, "tcp": {"port": 80}, "every": 5},
         "labels": {"a": "b", "c": "d"},
     }
-    assert settings.merged({"labels": {"a": "b"}}, settings.set_fields(["labels=null"])) == {}
+    assert spec_options.merged({"labels": {"a": "b"}}, spec_options.set_fields(["labels=null"])) == {}
 
 
 @pytest.mark.parametrize("said", ["cpu.cores=2", ".=1", "labels.=1", ".keep=1", "labels..keep=1"])

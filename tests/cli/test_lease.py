@@ -12,7 +12,7 @@ import pytest
 import typer
 import yaml
 
-from stead.cli import booking
+from stead.cli import lease_options
 from stead.cli.main import app
 from stead.cli.output import Code
 from tests.api.cell import Cell
@@ -180,7 +180,7 @@ def test_the_calendar_is_a_picture(ns: str, stead: Stead, monkeypatch: pytest.Mo
 
 def test_how_late_leases_begin_and_end(cell: Cell, ns: str, stead: Stead) -> None:
     hosts(stead, ns, "h1")
-    began = booking.written(datetime.now(UTC) - timedelta(minutes=2))
+    began = lease_options.written(datetime.now(UTC) - timedelta(minutes=2))
     assert book(stead, ns, "one", start=began, end="+1h").code == Code.DONE
     cell.obey(ns)
     cell.struck()

@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 import typer
 
+from stead.build import Entry
 from stead.catalog import KINDS
 from stead.cli.main import app
 from stead.cli.output import Code
-from stead.controller.engine import Entry
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, command

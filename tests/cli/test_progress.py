@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from stead.cli.following import finish
 from stead.cli.output import ListFormat
+from stead.cli.progress import finish
 from stead.client import Client, SyncClient, Unreachable
 from tests.api.cell import Cell
 from tests.api.test_groups import ask, group

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from stead.catalog import KINDS
-from stead.cli.lasting import span, told
+from stead.cli.elapsed import span, told
 from stead.cli.output import Code
 from stead.client import Lasting
 from tests.api.cell import Cell

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 
 import stead.cli
-from stead.cli import following, progress_display
+from stead.cli import progress, progress_display
 from stead.client import Accepted, Client
 from tools.docs.commands import leaves, options
 
@@ -74,11 +74,11 @@ def test_commands_that_wait_or_ask_for_a_change_are_found() -> None:
 
 
 def test_every_command_that_waits_goes_through_the_one_progress_function() -> None:
-    assert {name for name in waiting() | asking() if following.finish not in calls(name)} == set()
+    assert {name for name in waiting() | asking() if progress.finish not in calls(name)} == set()
 
 
 def test_no_other_function_follows_an_operation() -> None:
-    assert {one for name in LEAVES for one, used in calls(name).items() if "follow" in used} == {following.finish}
+    assert {one for name in LEAVES for one, used in calls(name).items() if "follow" in used} == {progress.finish}
     found = []
     for source in SOURCES:
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from stead.cli.commands import COMMANDS
-from stead.cli.late import Late
+from stead.cli.lazy_import import Late
 
 PARTS = ("fastapi", "uvicorn", "pydantic", "asyncpg", "sqlalchemy", "stead.api", "stead.store", "stead.controller")
 
@@ -37,7 +37,7 @@ def test_the_command_is_made_of_none_of_them() -> None:
 
 
 def test_a_command_does_not_wait_for_the_others() -> None:
-    program = "import sys; from stead.cli.late import Late; Late()['claim']; print(*sys.modules)"
+    program = "import sys; from stead.cli.lazy_import import Late; Late()['claim']; print(*sys.modules)"
     found = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
     assert "stead.cli.claim" in found
     assert not found & {"stead.cli.mci", "stead.cli.vm", "stead.cli.lease", "stead.cli.serve"}

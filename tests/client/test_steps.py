@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from stead.client import Client, Invalid, NotFound
-from stead.controller.mover import Told
+from stead.controller.execution.executor import Told
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell

@@ -13,13 +13,13 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound
-from stead.controller.mover import Mover
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission, NotFound
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Mover
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Request
 from stead.store import Store
-from stead.store.change import Written
+from stead.store.commit import Written
 from stead.store.connections import Connections
 from stead.store.store import speak_json
 

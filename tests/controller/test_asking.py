@@ -12,17 +12,17 @@ from typing import Any
 import asyncpg
 import pytest
 
+from stead.application import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, Unfit, View
+from stead.application.explanation import holder_of
 from stead.catalog import KINDS
-from stead.controller.admission import Admission
-from stead.controller.mover import Mover, Told
-from stead.controller.takes import Takes
-from stead.controller.view import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, Unfit, View
-from stead.controller.view.explanation import holder_of
+from stead.controller.admission.admission import Admission
+from stead.controller.dispatch.custody import Takes
+from stead.controller.execution.executor import Mover, Told
 from stead.lifecycle.events import Report
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
-from stead.store.change import Custody
+from stead.store.commit import Custody
 from tests.tiers import first_fast
 
 VM = KINDS["vm"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stead.controller.healers.attachments import Attachments
+from stead.controller.reconcilers.attachments import Attachments
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.rows import Actor, Trigger
 from tests.controller.test_queues import DISK, MACHINE, Controller, controller

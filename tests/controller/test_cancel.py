@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller import terms as terms_of
-from stead.controller.admission import Accepted, NotFound
-from stead.controller.mover import Moved, Told
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, NotFound
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Moved, Told
+from stead.controller.steps import lease_spec as terms_of
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger

@@ -12,18 +12,18 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission
-from stead.controller.clock import Clock
-from stead.controller.mover import Moved, Mover, Told
-from stead.controller.takes import Takes
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.request import Wish
+from stead.controller.dispatch.custody import Takes
+from stead.controller.execution.executor import Moved, Mover, Told
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.store import Row, Store
-from stead.store.change import Custody, Written
+from stead.store.commit import Custody, Written
 
 CUSTODY, RESEND = Pace().custody, Pace().resend
 

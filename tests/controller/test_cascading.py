@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.cascading import PLANS, Cascading
-from stead.controller.steps import Failed, Steps, Waits
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.execution.steps import Failed, Steps, Waits
+from stead.controller.steps.cascade import PLANS, Cascading
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT, Trigger

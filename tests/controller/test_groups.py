@@ -14,18 +14,18 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound
-from stead.controller.groups import Groups
-from stead.controller.mover import Mover, Told
-from stead.controller.takes import Takes
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission, NotFound
+from stead.controller.admission.request import Wish
+from stead.controller.dispatch.custody import Takes
+from stead.controller.execution.executor import Mover, Told
+from stead.controller.groups.expansion import Groups
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
-from stead.store.change import Custody, Written
+from stead.store.commit import Custody, Written
 from stead.store.connections import Connections
 from stead.store.store import speak_json
 from tests import errands

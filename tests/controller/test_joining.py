@@ -12,11 +12,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted
-from stead.controller.leasing import Booking
-from stead.controller.mover import Moved, Told
-from stead.controller.steps import Steps
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Moved, Told
+from stead.controller.execution.steps import Steps
+from stead.controller.steps.lease_book import Booking
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load

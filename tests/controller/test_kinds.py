@@ -10,18 +10,18 @@ import pytest
 
 from stead.access.access import Access
 from stead.access.policies import BadPolicy
+from stead.application.health import Health
+from stead.application.queries import View
+from stead.build import Entry, access_of, door, engine
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound
-from stead.controller.carrier import order_of
-from stead.controller.engine import Entry, access_of, door, engine
-from stead.controller.healers.following import Following
-from stead.controller.healers.learning import Learning
-from stead.controller.kinds import EVERY, Kinds, Made, actions_of
-from stead.controller.mover import Mover
-from stead.controller.sharing import Sharing
-from stead.controller.view.health import Health
-from stead.controller.view.reading import View
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission, NotFound
+from stead.controller.admission.request import Wish
+from stead.controller.dispatch.publisher import order_of
+from stead.controller.execution.executor import Mover
+from stead.controller.kinds.kinds import EVERY, Kinds, Made, actions_of
+from stead.controller.reconcilers.durations import Learning
+from stead.controller.reconcilers.group_state import Following
+from stead.controller.steps.shared_resources import Sharing
 from stead.dev.engines import Nats
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.document import load

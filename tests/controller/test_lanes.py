@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from stead.access.lane_use import named
 from stead.catalog import KINDS, infrastructure, scaling, tree
-from stead.controller import terms
-from stead.controller.admission import Accepted, Admission
-from stead.controller.lanes import named
-from stead.controller.mover import Mover
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Mover
+from stead.controller.steps import lease_spec
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
@@ -150,7 +150,7 @@ BODIES = {
 
 def test_every_schema_field_like_a_lane_is_guarded() -> None:
     found = set()
-    for module in (infrastructure, scaling, terms, tree):
+    for module in (infrastructure, scaling, lease_spec, tree):
         for name, struct in vars(module).items():
             made_here = isinstance(struct, type) and struct.__module__ == module.__name__
             if made_here and issubclass(struct, msgspec.Struct) and name not in ("Part", "Shared"):

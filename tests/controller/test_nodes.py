@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.draining import Draining
-from stead.controller.steps import Steps
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.execution.steps import Steps
+from stead.controller.steps.node_drain import Draining
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger

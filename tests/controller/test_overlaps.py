@@ -10,14 +10,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.mover import Moved, Told
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Moved, Told
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Change, Store
-from stead.store.change import Expansion, Written
+from stead.store.commit import Expansion, Written
 from tests.controller.test_groups import GROUP, ME, Engine
 from tests.controller.test_joining import FLEET, TRUCK
 from tests.controller.test_kinds import put

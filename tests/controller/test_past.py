@@ -13,9 +13,9 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from stead.controller.mover import Mover
-from stead.controller.view import View
-from stead.controller.view.past import past
+from stead.application import View
+from stead.application.history import past
+from stead.controller.execution.executor import Mover
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import StateClass
 from stead.lifecycle.snapshot import Fence, Snapshot

@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from stead.bus.messages import FromAgent, Hello, Report, ReportResult
-from stead.controller.faults import at_fault
-from stead.controller.mover import Answer, Told
+from stead.controller.execution.executor import Answer, Told
+from stead.controller.execution.faults import at_fault
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld

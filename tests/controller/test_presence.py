@@ -8,12 +8,12 @@ import asyncpg
 import pytest
 
 from stead.bus import Bus
-from stead.bus.garbage import Garbage
+from stead.bus.invalid_messages import Garbage
 from stead.bus.messages import Presence
 from stead.catalog import KINDS
-from stead.controller.mover import Mover
-from stead.controller.presence import Presences
-from stead.controller.trust import Trust
+from stead.controller.execution.executor import Mover
+from stead.controller.observation.presence import Presences
+from stead.controller.observation.trust import Trust
 from stead.store import Store
 from stead.store.sites import There
 

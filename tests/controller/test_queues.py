@@ -14,18 +14,18 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission, NotFound
-from stead.controller.groups import Groups
-from stead.controller.mover import Mover, Told
-from stead.controller.queues import Queues
-from stead.controller.takes import Takes
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission, NotFound
+from stead.controller.admission.queues import Queues
+from stead.controller.admission.request import Wish
+from stead.controller.dispatch.custody import Takes
+from stead.controller.execution.executor import Mover, Told
+from stead.controller.groups.expansion import Groups
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
-from stead.store.change import Custody
+from stead.store.commit import Custody
 from tests import errands
 
 ME = Custody("agent", 1)

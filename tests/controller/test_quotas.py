@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
 from tests.controller.test_queues import Controller, controller

@@ -9,7 +9,7 @@ import pytest
 from nats.aio.msg import Msg
 
 from stead.bus import Bus, Unavailable
-from stead.controller.readiness import BusReadiness
+from stead.controller.health.readiness import BusReadiness
 from stead.dev.engines import Nats
 
 LOOKS = "$JS.API.STREAM.INFO.>"

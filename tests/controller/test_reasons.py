@@ -10,13 +10,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from stead.application import View
+from stead.application.health import Health
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted, Admission
-from stead.controller.mover import Mover, Told
-from stead.controller.takes import Takes
-from stead.controller.view import View
-from stead.controller.view.health import Health
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.request import Wish
+from stead.controller.dispatch.custody import Takes
+from stead.controller.execution.executor import Mover, Told
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Due, Report, Request

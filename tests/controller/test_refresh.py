@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from stead.access.caller import anonymous
-from stead.controller.looks import Unsure
+from stead.controller.observation.observer import Unsure
 from stead.dev.engines import Nats
 from tests.controller.test_truth import paths, several, token
 from tests.drivers.cloud import SimWorld

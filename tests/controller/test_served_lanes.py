@@ -12,12 +12,12 @@ from itertools import product
 
 import pytest
 
+from stead.application import Asked, Caller, Explanation, Refusal, Rehearsal, Service, Taken, View
 from stead.catalog import KINDS
-from stead.controller.admission import Admission
-from stead.controller.mover import Mover
-from stead.controller.served import ServedLanes
-from stead.controller.view import Asked, Caller, Explanation, Refusal, Rehearsal, Service, Taken, View
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.request import Wish
+from stead.controller.admission.served_lanes import ServedLanes
+from stead.controller.execution.executor import Mover
 from stead.lifecycle.decision import Code
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor

@@ -9,18 +9,18 @@ from uuid import UUID
 import pytest
 
 from stead.bus import Bus
-from stead.controller.admission import Accepted
-from stead.controller.carrier import send
-from stead.controller.clock import Clock
-from stead.controller.grants import COLLECT_SECONDS, Grants
-from stead.controller.mover import Told
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.dispatch.publisher import send
+from stead.controller.dispatch.slots import COLLECT_SECONDS, Grants
+from stead.controller.execution.executor import Told
+from stead.controller.reconcilers.timers import Clock
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Due, Report, Request
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
-from stead.store.change import Written
+from stead.store.commit import Written
 from tests.controller.test_groups import GROUP, ME, Engine, engine
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import asyncpg
 import pytest
 
+from stead.application import View
+from stead.application.stuck import Stuck, span, stuck
 from stead.catalog import KINDS
-from stead.controller.clock import Clock
-from stead.controller.healers.learning import Learning
-from stead.controller.mover import Told
-from stead.controller.view import View
-from stead.controller.view.stuck import Stuck, span, stuck
-from stead.controller.wish import Wish
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Told
+from stead.controller.reconcilers.durations import Learning
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle.durations import ENOUGH
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger

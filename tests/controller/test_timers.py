@@ -10,14 +10,14 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.clock import RETRY
-from stead.controller.mover import Answer, Told
+from stead.controller.execution.executor import Answer, Told
+from stead.controller.reconcilers.timers import RETRY
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision
 from stead.lifecycle.events import Due, Request, Take
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import FIRST, Phase, Snapshot
-from stead.store.template import compiled
+from stead.store.decision_template import compiled
 from tests.controller.test_carrying import CUSTODY, ME, PATH, Engine, engine
 from tests.controller.test_truth import put
 from tests.lifecycle.test_decide import after, overlaps
@@ -74,7 +74,7 @@ async def test_timer_whose_action_is_rejected_is_tried_again_later(migrated: str
 
 
 async def test_many_timers_that_change_nothing_hide_no_other(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stead.controller.clock.BATCH", 3)
+    monkeypatch.setattr("stead.controller.reconcilers.timers.BATCH", 3)
     async with engine(migrated) as e:
         for number in range(4):
             await put(migrated, f"/shop/web/old/{number}")

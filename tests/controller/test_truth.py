@@ -12,12 +12,12 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
+from stead.application import Service, Truth, View
 from stead.bus.messages import StateLine
-from stead.controller.admission import Accepted
-from stead.controller.looks import Looks, Unsure
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.observation.observer import Looks, Unsure
 from stead.controller.runtime import Controller
-from stead.controller.view import Service, Truth, View
-from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.drivers.base import PROBE, Member
 from stead.lifecycle.events import Request
@@ -144,7 +144,7 @@ async def test_who_cannot_be_asked_is_told(migrated: str, nats_server: Nats, cel
 async def test_nobody_waits_long_for_who_does_not_answer(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.controller.view.truth.PATIENCE", 0.2)
+    monkeypatch.setattr("stead.application.drift.PATIENCE", 0.2)
     async with several(migrated, nats_server, cell, world, 1) as (_, asked):
         await world.fault(kind="hang", verb="describe")
         async with asyncio.timeout(60):

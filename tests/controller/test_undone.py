@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.mover import Told
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Told
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Trigger
 from tests.controller.test_queues import ME, Controller, controller

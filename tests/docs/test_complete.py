@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stead.api.codes import HELP, TITLES
+from stead.api.problem_codes import HELP, TITLES
 from stead.cli.output import Code as Exit
 from stead.drivers import registry
 from stead.lifecycle.decision import Code

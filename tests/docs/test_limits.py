@@ -10,7 +10,7 @@ import pytest
 from stead.api.limits import Bounds
 from stead.api.rates import Rates
 from stead.catalog import infrastructure
-from stead.controller import limits
+from stead.controller.admission import limits
 from stead.store.pages import MAX_PAGE_BYTES
 
 ROOT = Path(__file__).parents[2]

@@ -17,9 +17,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from stead.agent.inventory import Owned, strays
-from stead.agent.work import TRIES, Work
+from stead.agent.order_work import TRIES, Work
+from stead.application.orphan_adoption import token_of
 from stead.bus.messages import Order, OrderMember, ReportResult
-from stead.controller.view.adopting import token_of
 from stead.drivers import guard
 from stead.drivers.base import MOVING, PROBE, Driver, Member, Permanent, Result, Seen, Throttled, TryAgain, batches
 from stead.lifecycle.rows import ABSENT

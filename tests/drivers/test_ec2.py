@@ -15,8 +15,8 @@ import pytest
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from stead.drivers import registry

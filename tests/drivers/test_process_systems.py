@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stead.agent.work import TRIES, Work
+from stead.agent.order_work import TRIES, Work
 from stead.bus.messages import Order, OrderMember
 from stead.dev.children import free_port
 from stead.drivers.base import MOVING, Member, Result

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from stead.agent import agent as agent_module
-from stead.agent import resync
+from stead.agent import state_sync
 from stead.agent.agent import Lane
-from stead.agent.work import Work
+from stead.agent.order_work import Work
 from stead.bus import Delivery
 from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeReply
 from stead.cli.main import app
-from stead.controller.listener import Listener
-from stead.controller.mover import Told
+from stead.controller.execution.executor import Told
+from stead.controller.observation.listener import Listener
 from stead.drivers.base import Member, Result, Seen, TryAgain
 from stead.drivers.guard import Guarded
 from stead.drivers.sim.driver import SimDriver
@@ -76,7 +76,7 @@ def end_mark_ignored() -> None:
                 await self.looks.apply([Told(path, event, lanes=frozenset((message.lane,))) for path, event in gone])
 
     put(Listener, "_apply", believe)
-    put(resync, "PAGE", 2)
+    put(state_sync, "PAGE", 2)
 
 
 def undo_dropped() -> None:

@@ -14,9 +14,9 @@ import asyncpg
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted, Admission, NotFound
+from stead.controller.admission.admission import Accepted, Admission, NotFound
+from stead.controller.admission.request import Wish
 from stead.controller.runtime import Controller
-from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Request

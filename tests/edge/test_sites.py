@@ -10,11 +10,11 @@ import pytest
 
 from stead.agent.agent import SiteFailed
 from stead.agent.site import LANES
+from stead.application.drift import truth
+from stead.application.queries import View
 from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.catalog.edge import LANE
-from stead.controller.view.reading import View
-from stead.controller.view.truth import truth
 from tests.edge.site import APP, Edge
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stead.agent.succession import Succession
+from stead.agent.handover import Succession
 from stead.lifecycle.rows import Actor
 from tests.edge.site import APP, Edge
 from tests.tiers import first_fast

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 import stead
-from stead.bus import NoAnswer, bus, calls, wire
+from stead.bus import NoAnswer, bus, codec, rpc
 from stead.bus.messages import MAJOR, Message, Order
 
-PATCHED = ("stead.agent.agent", "stead.agent.site", "stead.agent.succession")
+PATCHED = ("stead.agent.agent", "stead.agent.site", "stead.agent.handover")
 """Modules that know the version."""
 
 
@@ -37,11 +37,11 @@ def newer() -> None:
         return [more(inner) for inner in value] if isinstance(value, list) else value
 
     def encode(message: Message) -> bytes:
-        told = msgspec.json.decode(wire.encode(message))
+        told = msgspec.json.decode(codec.encode(message))
         top = {name: [more(v) for v in value] if name in STRUCTS else value for name, value in told.items()}
         return msgspec.json.encode(top | {"v": [MAJOR, 99], "later": {"word": True}})
 
-    for module in (bus, calls):
+    for module in (bus, rpc):
         vars(module)["encode"] = encode
 
 
@@ -52,7 +52,7 @@ STRUCTS = ("results", "objects")
 def older() -> None:
     """Know nothing of what has come since the first version."""
 
-    class Old(wire.Form[Any]):
+    class Old(codec.Form[Any]):
         def decode(self, data: bytes) -> Any:
             told = msgspec.json.decode(data)
             told.pop("tell", None)
@@ -83,7 +83,7 @@ def main() -> None:
     for name in PATCHED:
         vars(import_module(name))["__version__"] = version
     if fault in ("dumb", "sleeps"):  # it is let in, and does not come further
-        vars(import_module("stead.agent.succession"))["_end_parent"] = nobody if fault == "dumb" else for_ever
+        vars(import_module("stead.agent.handover"))["_end_parent"] = nobody if fault == "dumb" else for_ever
     if fault in WORDS:
         WORDS[fault]()
     import_module("stead.cli.main").app(prog_name="stead")

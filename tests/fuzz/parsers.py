@@ -27,21 +27,21 @@ import typer
 import yaml
 from starlette.requests import Request
 
-from stead.access.bearers import id_of
-from stead.access.cases import BadCase, tried
 from stead.access.oidc import Issuer, NotVerified, Oidc
 from stead.access.policies import BadPolicy, Policies, check
+from stead.access.policy_tests import BadCase, tried
+from stead.access.tokens import id_of
 from stead.api.blazar import dates, wishes
 from stead.api.login import FLOW, _flow
 from stead.api.problems import Trouble
-from stead.api.requests import from_cursor, tags
+from stead.api.request_ids import from_cursor, tags
 from stead.api.stuck import _place
+from stead.application.storable import storable
 from stead.catalog import KINDS, infrastructure, scaling, tree
-from stead.cli import booking, logins, policy, serve, settings, times
+from stead.cli import credentials as logins
+from stead.cli import durations, lease_options, policy, serve, spec_options
 from stead.cli.paths import any_path, vm_path
-from stead.controller import terms
-from stead.controller.model import cursor
-from stead.controller.view.storable import storable
+from stead.controller.steps import lease_spec
 from stead.lifecycle import claims
 from stead.lifecycle.document import DocumentError, dump, load
 from stead.lifecycle.files.decoded import Wrong
@@ -51,6 +51,7 @@ from stead.pki import claims as jwt
 from stead.pki.identity import Candidate, Description, Identity, NoIdentity, described
 from stead.pki.issuer import proven
 from stead.pki.nkeys import Key, Role, raw
+from stead.schema import cursor
 from stead.secrets.address import parted
 from stead.secrets.sealing import Keys, make_key
 from stead.secrets.sources import Unreadable, named
@@ -166,7 +167,9 @@ def parsers(folder: Path) -> dict[str, Parser]:
             (Wrong, ValueError),
         ),
         "scaling policy": Parser(lambda v: list(scaling.wrong(scaling.read(v), "shop")), [SCALING]),
-        "lease terms": Parser(lambda v: isinstance(v, dict) and terms.read(terms.complete(v, 2e9)), [TERMS]),
+        "lease terms": Parser(
+            lambda v: isinstance(v, dict) and lease_spec.read(lease_spec.complete(v, 2e9)), [TERMS]
+        ),
         "blazar expression": Parser(
             lambda t: wishes.properties("r", ("resource_properties", t)),
             ['[">=", "$vcpus", "2"]', '["and", ["==", "$gpu", "True"], ["<", "$a", "1.5"]]'],
@@ -189,22 +192,24 @@ def parsers(folder: Path) -> dict[str, Parser]:
         ),
         "Cedar policy": Parser(lambda t: check("own", t, ACTIONS), [POLICY], (BadPolicy,)),
         "cases of policies": Parser(from_file(cases), [yaml.safe_dump(CASES)], (*ends, BadCase)),
-        "spec in a file": Parser(from_file(settings.read_spec), [INFRASTRUCTURE, json.dumps(TERMS)], ends),
-        "--set": Parser(lambda t: settings.set_fields([t]), ["size=3", "labels={a: b}", "at=2030-01-31"], ends),
+        "spec in a file": Parser(from_file(spec_options.read_spec), [INFRASTRUCTURE, json.dumps(TERMS)], ends),
+        "--set": Parser(lambda t: spec_options.set_fields([t]), ["size=3", "labels={a: b}", "at=2030-01-31"], ends),
         "settings of an agent": Parser(
             from_file(lambda f: serve._from_file(Path(f))), ["url: http://127.0.0.1\nregion: a\n"], ends
         ),
-        "booking file": Parser(from_file(settings.read_spec), [yaml.safe_dump(TERMS)], ends),
+        "booking file": Parser(from_file(spec_options.read_spec), [yaml.safe_dump(TERMS)], ends),
         "booking time": Parser(
-            lambda t: booking.written(booking.time_of(t, "--from", booking.time_of("2030-01-31T12:00Z", "", NEVER))),
+            lambda t: lease_options.written(
+                lease_options.time_of(t, "--from", lease_options.time_of("2030-01-31T12:00Z", "", NEVER))
+            ),
             ["+2h", "2030-01-31T12:00:00Z", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"],
             ends,
         ),
         "booking property": Parser(
-            lambda t: booking.properties([t]), ["cpus>=16", "arch=x86_64", "at=2030-01-31"], ends
+            lambda t: lease_options.properties([t]), ["cpus>=16", "arch=x86_64", "at=2030-01-31"], ends
         ),
         "kept logins": Parser(kept_logins, [json.dumps({"http://127.0.0.1:7777": login})], ()),
-        "duration": Parser(times.duration, ["90s", "15m", "7d"], ends),
+        "duration": Parser(durations.duration, ["90s", "15m", "7d"], ends),
         "path on the command line": Parser(lambda t: (any_path(t), vm_path(t)), ["shop/web/front/1"], ends),
         "path of a claim": Parser(claims.ancestors, ["/shop/web/front/1", "/"]),
         "secret's reference": Parser(lambda t: _name_only(t, key), ["env:A", "file:/a", sealed], (Unreadable,)),

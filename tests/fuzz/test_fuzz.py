@@ -51,7 +51,7 @@ def test_what_a_parser_may_not_raise_is_a_failure(monkeypatch: pytest.MonkeyPatc
     def careless(_: str) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr("stead.cli.times.seconds", careless)
+    monkeypatch.setattr("stead.cli.durations.seconds", careless)
     failures = bad_files(100, SEED).failures
     assert failures
     assert failures[0].startswith("duration:")

@@ -20,7 +20,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error
 
-from stead.bus.garbage import SELDOM
+from stead.bus.codec import encode
+from stead.bus.invalid_messages import SELDOM
 from stead.bus.messages import (
     FullState,
     Greet,
@@ -41,7 +42,6 @@ from stead.bus.messages import (
     Take,
 )
 from stead.bus.subjects import Recipient, Subjects, inbox
-from stead.bus.wire import encode
 from tests.bus.test_messages import ALL
 from tests.fuzz.ground import AGENT, LANE, Ground
 from tests.fuzz.memory import Memory

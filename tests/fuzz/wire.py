@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, Form, encode
 from stead.bus.errors import BadMessage
 from stead.bus.messages import FromAgent, FullState, Hello, Message, Report
 from stead.bus.subjects import Subjects, from_token
-from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
-from stead.controller.listener import words
+from stead.controller.observation.listener import words
 from tests.bus.test_messages import ALL
 from tests.fuzz.memory import Memory
 from tests.fuzz.result import Result

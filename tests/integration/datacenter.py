@@ -12,8 +12,8 @@ from itertools import groupby
 import nats
 from nats.aio.msg import Msg
 
+from stead.bus.codec import ORDER
 from stead.bus.subjects import Subjects
-from stead.bus.wire import ORDER
 from stead.client import Client
 from stead.dev.engines import Nats
 from tests.drivers.libvirt_server import Libvirt

@@ -29,11 +29,11 @@ from typing import Any
 import asyncpg
 from nats.aio.client import Client
 
-from stead.agent import entry
-from stead.agent.work import Work
+from stead import build as controller_engine
+from stead.agent import build
+from stead.agent.order_work import Work
 from stead.bus import Bus, Delivery
-from stead.controller import engine as controller_engine
-from stead.controller.wish import Wish
+from stead.controller.admission.request import Wish
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
@@ -216,9 +216,9 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
 
 async def be_agent(what: Mapping[str, Any], line: Line) -> None:
     """An agent on one lane of the simulated cloud."""
-    config = entry.lane_config("sim", what["lane"], {"url": what["cloud"], "timeout": PACE.call})
+    config = build.lane_config("sim", what["lane"], {"url": what["cloud"], "timeout": PACE.call})
     line.say({"ready": os.getpid()})
-    await entry.run(what["nats"], what["cell"], what["name"], {what["lane"]: config})
+    await build.run(what["nats"], what["cell"], what["name"], {what["lane"]: config})
 
 
 class Line:

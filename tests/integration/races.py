@@ -22,13 +22,13 @@ import httpx
 
 from stead.access.direct import create_token
 from stead.catalog import KINDS
-from stead.controller.mover import Mover, Told
-from stead.controller.takes import Takes
+from stead.controller.dispatch.custody import Takes
+from stead.controller.execution.executor import Mover, Told
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Trigger
 from stead.store import Store
-from stead.store.change import Custody
+from stead.store.commit import Custody
 from tests.integration.datacenter import LANE
 from tests.integration.test_processes import Stead
 

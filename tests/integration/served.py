@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import uvicorn
 
 from stead.api import create_app
-from stead.controller.engine import engine
+from stead.build import engine
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT, Pace

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stead.controller.view import Unfit
+from stead.application import Unfit
 from stead.lifecycle.decision import Refusal
 from tests.integration.grounds import Grounds
 from tests.integration.test_infrastructures import Place, place

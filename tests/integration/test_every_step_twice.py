@@ -19,11 +19,11 @@ from stead.bus.consumer import Consumer
 from stead.bus.errors import BusError
 from stead.bus.messages import Report
 from stead.bus.publisher import Outgoing, Publisher
-from stead.controller.admission import Accepted, Admission
-from stead.controller.clock import Clock
-from stead.controller.healers.redispatch import Redispatch
-from stead.controller.mover import Answer, Moved, Mover, Told
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.reconcilers.redispatch import Redispatch
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle import events
 from stead.lifecycle.events import Due, FullState
 from tests.integration.doomed import ACK_WAIT

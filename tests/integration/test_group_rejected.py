@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stead.agent.work import TRIES
-from stead.controller.view import View
-from stead.controller.view.standing import standing
+from stead.agent.order_work import TRIES
+from stead.application import View
+from stead.application.group_status import standing
 from tests.integration.grounds import Grounds
 from tests.integration.test_infrastructures import Place, place
 from tests.integration.whole import until

@@ -13,8 +13,8 @@ from uuid import UUID
 
 import pytest
 
+from stead.application import Asked, Caller, Explanation, Service, Taken, Unfit, View
 from stead.controller.runtime import Controller
-from stead.controller.view import Asked, Caller, Explanation, Service, Taken, Unfit, View
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Actor

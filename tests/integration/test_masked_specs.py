@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.controller.admission import Accepted
-from stead.controller.view import Service, View
-from stead.controller.wish import Wish
+from stead.application import Service, View
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.store.masking import MASK, masked

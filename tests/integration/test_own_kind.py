@@ -10,9 +10,9 @@ from uuid import UUID
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.controller.runtime import Controller
-from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.drivers.program.driver import Config, ProgramDriver
 from stead.lifecycle.decision import Refusal

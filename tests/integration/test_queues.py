@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.controller.runtime import Controller
-from stead.controller.wish import Wish
 from stead.dev.engines import Nats
 from stead.lifecycle.events import OnConflict, Request
 from tests.drivers.cloud import SimWorld

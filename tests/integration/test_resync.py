@@ -5,11 +5,11 @@ from __future__ import annotations
 import nats
 import pytest
 
-from stead.agent.resync import Resync
-from stead.agent.work import Work
+from stead.agent.order_work import Work
+from stead.agent.state_sync import Resync
 from stead.bus import Bus
+from stead.bus.codec import FROM_AGENT
 from stead.bus.messages import FullState, Roster, StateLine
-from stead.bus.wire import FROM_AGENT
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT

@@ -20,17 +20,17 @@ import pytest
 from nats.aio.client import Client
 from nats.errors import Error
 
-from stead.agent.resync import Resync
+from stead.agent.state_sync import Resync
 from stead.bus import Recipient
 from stead.bus.messages import FullState, Order, Report, ReportResult, StateLine
 from stead.bus.subjects import Subjects
-from stead.controller.carrier import order_of
+from stead.controller.dispatch.publisher import order_of
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from stead.lifecycle.rows import ABSENT
 from stead.store import Row, Store
-from stead.store.change import Custody
+from stead.store.commit import Custody
 from tests.integration.doomed import PACE
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.lives import Moment

@@ -8,9 +8,9 @@ from typing import Any
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.controller.runtime import Controller
-from stead.controller.wish import Wish
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from tests.integration import whole

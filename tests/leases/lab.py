@@ -13,10 +13,10 @@ from uuid import UUID
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.controller.admission import Accepted
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.controller.runtime import Controller
-from stead.controller.terms import complete, said
-from stead.controller.wish import Wish
+from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats
 from stead.drivers.base import Driver
 from stead.drivers.sim.driver import RACK

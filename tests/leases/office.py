@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from stead.application import View
+from stead.application.leases import Lease, leases
 from stead.catalog import KINDS
-from stead.controller.admission import Accepted
-from stead.controller.healers.leases import Events
-from stead.controller.leasing import Booking, Rebooking
-from stead.controller.mover import Told
-from stead.controller.steps import Steps, Work
-from stead.controller.view import View
-from stead.controller.view.leases import Lease, leases
+from stead.controller.admission.admission import Accepted
+from stead.controller.execution.executor import Told
+from stead.controller.execution.steps import Steps, Work
+from stead.controller.reconcilers.leases import Events
+from stead.controller.steps.lease_book import Booking, Rebooking
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests import errands

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from stead.access.access import Access
 from stead.api import create_app
+from stead.application import Service, View
 from stead.catalog import KINDS
-from stead.controller.view import Service, View
 from tests.integration import whole
 from tests.leases.lab import Lab
 

@@ -14,7 +14,7 @@ import pytest
 
 from stead.api.blazar import asking, wishes
 from stead.api.problems import Trouble
-from stead.controller.view import Operation, Service
+from stead.application import Operation, Service
 from tests.leases.lab import Lab, terms
 from tests.leases.served import HOSTS, LEASES, web
 

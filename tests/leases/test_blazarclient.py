@@ -23,8 +23,8 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
 from stead.access.access import Access
+from stead.build import Entry, access_of
 from stead.catalog import KINDS
-from stead.controller.engine import Entry, access_of
 from tests.leases.lab import Lab
 from tests.leases.served import listening
 

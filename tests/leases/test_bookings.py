@@ -12,8 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.request import Wish
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.store.statements import statement

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from stead.controller.healers import leases
+from stead.controller.reconcilers import leases
 from tests.integration import whole
 from tests.leases.lab import HOOKS, Lab, at, terms
 

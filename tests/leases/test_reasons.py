@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.view import View
+from stead.application import View
 from tests.leases.lab import Lab, terms
 
 LEASE, PART = "/lab/x", "/lab/x/r0"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stead.controller.terms import complete
+from stead.controller.steps.lease_spec import complete
 from stead.lifecycle.rows import Actor
 from tests.leases.lab import at, terms
 from tests.leases.office import LEASE, OTHER, PART, Office, office

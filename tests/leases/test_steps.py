@@ -7,10 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller import terms as terms_of
-from stead.controller.admission import Accepted
-from stead.controller.leasing import Booking, Rebooking
-from stead.controller.steps import Declined, Done, Steps
+from stead.controller.admission.admission import Accepted
+from stead.controller.execution.steps import Declined, Done, Steps
+from stead.controller.steps import lease_spec as terms_of
+from stead.controller.steps.lease_book import Booking, Rebooking
 from stead.store import Row
 from tests.controller.test_queues import Controller, controller
 from tests.leases.lab import at, terms

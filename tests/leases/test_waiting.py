@@ -12,11 +12,11 @@ from uuid import UUID
 
 import pytest
 
+from stead.application import View
+from stead.application.stuck import stuck
 from stead.catalog import KINDS
-from stead.controller.clock import Clock
-from stead.controller.healers.leases import Notices
-from stead.controller.view import View
-from stead.controller.view.stuck import stuck
+from stead.controller.reconcilers.leases import Notices
+from stead.controller.reconcilers.timers import Clock
 from stead.lifecycle.rows import Actor
 from tests.controller.test_queues import ME
 from tests.leases.lab import HOOKS, terms

@@ -8,12 +8,12 @@ from unittest.mock import Mock
 import pytest
 import typer
 
+from stead import build as engines
 from stead.cli.output import Code
 from stead.cli.processes import controller, server
 from stead.cli.processes.place import Place
 from stead.cli.webhooks import prefixes
-from stead.controller import engine as engines
-from stead.controller.healers.leases import Notices
+from stead.controller.reconcilers.leases import Notices
 from tests.cli.remote import NOWHERE, command
 
 ALLOWED = ("https://hooks.example/stead/", "http://127.0.0.1:")

@@ -29,10 +29,10 @@ from stead.agent import Agent
 from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.catalog.reservation import disagreements
-from stead.controller.admission import Accepted
-from stead.controller.door import Door, Pokes
-from stead.controller.terms import complete, said
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted
+from stead.controller.admission.frontend import Door, Pokes
+from stead.controller.admission.request import Wish
+from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.sim.driver import RACK
 from stead.lifecycle.events import Request

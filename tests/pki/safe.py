@@ -18,8 +18,8 @@ from stead.bus.subjects import inbox
 from stead.dev.children import Server
 from stead.dev.engines import nats_binary
 from stead.pki.claims import Permissions
-from stead.pki.founding import Founded, found
 from stead.pki.identity import Candidate, Description, Identity
+from stead.pki.initialization import Founded, found
 from stead.pki.issuer import Issuer
 
 CELL = "safe"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stead.bus.bounds import bounded
+from stead.bus.limits import bounded
 from stead.cli.main import app
 from stead.pki import certificates, claims
-from stead.pki.founding import found
 from stead.pki.identity import Candidate, Identity, NoIdentity
+from stead.pki.initialization import found
 from stead.pki.issuer import Issuer, proven
 from stead.pki.nkeys import Key, Role, raw, signed_by
 

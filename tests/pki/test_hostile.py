@@ -19,11 +19,11 @@ import pytest
 
 from stead.agent import Agent
 from stead.bus import Bus
+from stead.bus.codec import Form, encode
 from stead.bus.messages import FullState, Hello, Presence, Report, ReportResult, StateLine, Take, TakeReply
 from stead.bus.subjects import Subjects, inbox
-from stead.bus.wire import Form, encode
 from stead.catalog import KINDS
-from stead.controller.identities import Identities
+from stead.controller.observation.agent_identities import Identities
 from stead.controller.runtime import Controller
 from stead.lifecycle.snapshot import Fence
 from stead.pki.identity import Candidate, Description, Identity

@@ -27,7 +27,7 @@ from stead.bus.messages import (
 )
 from stead.bus.permissions import agent_may
 from stead.bus.subjects import Recipient, Subjects, inbox
-from stead.controller.identities import Identities
+from stead.controller.observation.agent_identities import Identities
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from stead.pki import certificates

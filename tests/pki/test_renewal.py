@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 
 from stead.bus import Bus
 from stead.cli.main import app
-from stead.controller.watching import watched
+from stead.controller.health.connections import watched
 from stead.pki import certificates
 from stead.pki.certificates import Signer
-from stead.pki.founding import found
 from stead.pki.identity import Identity
+from stead.pki.initialization import found
 from stead.pki.renewal import renew
 from stead.store import Store
 from stead.telemetry import metrics

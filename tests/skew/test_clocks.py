@@ -17,7 +17,7 @@ import httpx
 import pytest
 from botocore.exceptions import ClientError
 
-from stead.bus.link import clock_of
+from stead.bus.connection import clock_of
 from stead.client import SyncClient
 from stead.dev.children import wait_until
 from stead.dev.engines import Nats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from stead.controller.wish import Wish
+from stead.controller.admission.request import Wish
 from stead.lifecycle.events import Request
 from tests.controller.test_groups import GROUP, Engine, engine
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from stead.controller.healers.partitions import Partitions
+from stead.controller.reconcilers.partitions import Partitions
 from stead.lifecycle.rows import DAY
 from stead.store import Store
 

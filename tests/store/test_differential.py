@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stead import catalog
-from stead.controller.mover import Moved, Mover, Told
+from stead.controller.execution.executor import Moved, Mover, Told
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Decision, Refusal
@@ -27,7 +27,7 @@ from stead.lifecycle.snapshot import Fence, Phase, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
 from stead.store import Row, Store
-from stead.store.template import Begin
+from stead.store.decision_template import Begin
 from tests.tiers import examples
 
 KINDS = {name: replace(kind, needs=()) for name, kind in catalog.KINDS.items()}

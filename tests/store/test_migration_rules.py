@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from stead.store.ahead import statements
+from stead.store.concurrent_indexes import statements
 from tests.store.migration_rules import wrong, wrong_ahead
 
 VERSIONS = files("stead.store") / "migrations" / "versions"

@@ -9,10 +9,10 @@ import os
 import asyncpg
 import pytest
 
-from stead.store import ahead, migrating
-from stead.store.ahead import statements
+from stead.store import concurrent_indexes, migration_runner
+from stead.store.concurrent_indexes import statements
 from stead.store.migrate import migrate, newest
-from stead.store.migrating import Busy, upgrade
+from stead.store.migration_runner import Busy, upgrade
 from tests.store.crowd import crowd, fill
 
 SECOND = 1.0
@@ -145,7 +145,7 @@ async def test_an_index_that_was_broken_off_is_built_again(database: str) -> Non
     await migrate(database, FROM)
     connection = await asyncpg.connect(database)
     try:
-        await ahead.make_ahead(connection, FROM, "0006")
+        await concurrent_indexes.make_ahead(connection, FROM, "0006")
         await connection.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'resources_working'::regclass"
         )
@@ -163,4 +163,4 @@ def test_statements_end_where_lines_do_and_no_body_is_cut() -> None:
 
 
 def test_a_lock_is_waited_for_less_than_a_second() -> None:
-    assert migrating.LOCK < SECOND
+    assert migration_runner.LOCK < SECOND

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from stead.controller.admission import Accepted
+from stead.controller.admission.admission import Accepted
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnFailure

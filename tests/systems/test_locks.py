@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from stead.controller.admission import Accepted, NotFound
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, NotFound
+from stead.controller.admission.request import Wish
 from stead.lifecycle.decision import Code, Refusal
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Trigger

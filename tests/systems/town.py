@@ -10,13 +10,13 @@ from typing import Any
 
 import asyncpg
 
-from stead.controller.admission import Accepted, NotFound
-from stead.controller.founding import Founding
-from stead.controller.healers.following import Following
-from stead.controller.healers.numbering import Numbering
-from stead.controller.mover import Told
-from stead.controller.steps import Steps
-from stead.controller.wish import Wish
+from stead.controller.admission.admission import Accepted, NotFound
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Told
+from stead.controller.execution.steps import Steps
+from stead.controller.reconcilers.group_state import Following
+from stead.controller.reconcilers.journal_numbering import Numbering
+from stead.controller.steps.system_validation import Founding
 from stead.lifecycle.decision import Refusal
 from stead.lifecycle.events import Due, OnConflict, Report, Request
 from stead.lifecycle.observation import PROBE

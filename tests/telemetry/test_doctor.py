@@ -19,10 +19,10 @@ import asyncpg
 import httpx
 import pytest
 
-from stead.cli import support
-from stead.cli.support import clean
-from stead.controller import doctor
-from stead.controller.doctor import Grade
+from stead.cli import support_bundle
+from stead.cli.support_bundle import clean
+from stead.controller.health import doctor
+from stead.controller.health.doctor import Grade
 from stead.dev.children import children, wait_until
 from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import newest
@@ -243,14 +243,14 @@ def unpacked(file: Path) -> dict[str, str]:
 def test_a_bundle_is_its_owners_alone_and_a_device_stays_everybodys(tmp_path: Path) -> None:
     there = tmp_path / "bundle.tar.gz"
     there.touch(mode=0o666)
-    support._write(there, {"doctor.json": "{}"})
+    support_bundle._write(there, {"doctor.json": "{}"})
     assert there.stat().st_mode & 0o777 == 0o600
     kept, terminal = os.openpty()
     try:
         device = Path(os.ttyname(terminal))
         device.chmod(0o622)
         before = device.stat().st_mode
-        support._write(device, {"doctor.json": "{}"})
+        support_bundle._write(device, {"doctor.json": "{}"})
         assert device.stat().st_mode == before
     finally:
         os.close(kept)

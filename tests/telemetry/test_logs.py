@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from stead.batcher import Together
 from stead.secrets.scrubbing import KNOWN
 from stead.telemetry.context import about, known, note
 from stead.telemetry.logs import Json, Text, without_trace
-from stead.together import Together
 
 
 def record(message: str, *values: object) -> logging.LogRecord:

@@ -15,10 +15,10 @@ import uvloop
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from stead.controller.gauges import Gauges
+from stead.controller.health.gauges import Gauges
 from stead.store import Store
 from stead.telemetry import metrics
-from stead.telemetry.exposing import asked_at, exposition, merged, serve_socket
+from stead.telemetry.exposition import asked_at, exposition, merged, serve_socket
 from tests.api.cell import Cell
 
 VM = {"kind": "vm", "spec": {"provider": "sim", "region": "a"}}

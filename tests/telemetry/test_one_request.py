@@ -60,8 +60,8 @@ def test_its_id_is_in_the_log_of_everybody_on_its_way(seen: Seen) -> None:
     of = [*seen.lines(seen.house.server), *seen.lines(seen.house.agent)]
     found = {(line["part"], line["logger"]) for line in of if line.get("request_id") == REQUEST}
     assert found >= {
-        ("server", "stead.api.requests"),
-        ("controller", "stead.controller.listener"),
+        ("server", "stead.api.request_ids"),
+        ("controller", "stead.controller.observation.listener"),
         ("agent", "stead.agent.agent"),
         ("agent", "stead.drivers.guard"),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stead.api.codes import HELP, TITLES
+from stead.api.problem_codes import HELP, TITLES
 from stead.lifecycle.decision import Code, Outcome
 from tools.docs.attributes import sentences
 from tools.docs.commandline import exit_codes

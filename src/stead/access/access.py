@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from stead.access import bearers
+from stead.access import tokens
 from stead.access.caller import EVERYWHERE, TOKEN, USER, Caller, anonymous
 from stead.access.oidc import IssuerAway, NotVerified, Oidc, Person
 from stead.access.policies import ROLES, BadPolicy, Policies, check
@@ -90,8 +90,8 @@ class Access:
         await self.fresh()
         found = self._callers.get(shown)
         if found is None or found.until <= self.store.clock():
-            secret = shown.startswith(SESSION_MARK) or bearers.id_of(shown) is not None
-            if secret and bearers.digest(shown) not in self._digests:
+            secret = shown.startswith(SESSION_MARK) or tokens.id_of(shown) is not None
+            if secret and tokens.digest(shown) not in self._digests:
                 before_lookup()
             found = await self._find(shown)
             if len(self._callers) >= MOST:
@@ -136,7 +136,7 @@ class Access:
     async def _find(self, shown: str) -> Caller:
         if shown.startswith(f"{SESSION_MARK}"):
             return await self._session(shown)
-        id = bearers.id_of(shown)
+        id = tokens.id_of(shown)
         if id is not None:
             return await self._token(id, shown)
         if self.oidc is None:
@@ -148,7 +148,7 @@ class Access:
 
     async def _token(self, id: str, shown: str) -> Caller:
         record = await self.store.token(id)
-        if record is None or not bearers.same(shown, record["hash"]):
+        if record is None or not tokens.same(shown, record["hash"]):
             raise NotKnown("there is no such token, or it is expired")
         roles = frozenset((role, where) for role, where in record["roles"])
         return Caller(f"{TOKEN}:{record['name']}", roles=roles, until=record["until"], bearer=shown)
@@ -158,7 +158,7 @@ class Access:
         return self._with_grants(caller)
 
     async def _session(self, shown: str) -> Caller:
-        record = await self.store.session(bearers.digest(shown))
+        record = await self.store.session(tokens.digest(shown))
         if record is None:
             raise NotKnown("the session is over")
         caller = Caller(record["principal"], groups=tuple(record["groups"]), until=record["until"], bearer=shown)
@@ -175,16 +175,16 @@ class Access:
     async def begin_session(self, shown: str, before_lookup: Callable[[], None] = lambda: None) -> tuple[str, Caller]:
         """For a browser: a secret that stands for what was shown, and may be kept in a cookie."""
         caller = await self.known(shown, before_lookup)
-        secret = f"{SESSION_MARK}{bearers.make().text}"
+        secret = f"{SESSION_MARK}{tokens.make().text}"
         until = min(self.store.clock.now() + SESSION, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
-        token = bearers.id_of(shown)
-        await self.store.add_session(bearers.digest(secret), caller.name, caller.groups, token, until)
-        self._digests.add(bearers.digest(secret))
+        token = tokens.id_of(shown)
+        await self.store.add_session(tokens.digest(secret), caller.name, caller.groups, token, until)
+        self._digests.add(tokens.digest(secret))
         return secret, caller
 
     async def end_session(self, secret: str) -> None:
         """It opens nothing any more."""
-        await self.store.remove_session(bearers.digest(secret))
+        await self.store.remove_session(tokens.digest(secret))
         self._callers.pop(secret, None)
 
     # Tokens, grants, policies
@@ -197,7 +197,7 @@ class Access:
             raise NotGiven("a token without a role is good for nothing")
         for role, namespace in roles:
             _fit(role, namespace)
-        made, until = bearers.make(), self.store.clock.now() + lasts
+        made, until = tokens.make(), self.store.clock.now() + lasts
         wanted = tuple(sorted(set(roles)))
         if not await self.store.add_token(made.id, name, made.digest, wanted, by, until):
             raise NotGiven(f"there is a token {name}: revoke it first, or take another name")

@@ -17,14 +17,15 @@ from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
+from stead.agent.handover import Succession
 from stead.agent.incarnations import Incarnations
 from stead.agent.inventory import line_of
+from stead.agent.order_work import Work, members_of
 from stead.agent.orders import MOST_TAKEN, given, in_words, key, parts, started, within
-from stead.agent.resync import Resync
 from stead.agent.site import GATHER, KIND, LANES, Site
-from stead.agent.succession import Succession
+from stead.agent.state_sync import Resync
 from stead.agent.supersession import Supersession
-from stead.agent.work import Work, members_of
+from stead.batcher import Together
 from stead.bus import Bus, BusError, BusState, Delivery, NoAnswer
 from stead.bus.messages import (
     Greet,
@@ -48,7 +49,6 @@ from stead.drivers.base import Driver, Error, Permanent
 from stead.lifecycle.snapshot import Fence
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import about
-from stead.together import Together
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from stead import __version__
-from stead.agent.succession import NotExpected
-from stead.agent.work import Fences, Work
+from stead.agent.handover import NotExpected
+from stead.agent.order_work import Fences, Work
 from stead.bus.messages import Order, OrderMember, ReportKind, ReportResult
 from stead.drivers.base import Error
 

@@ -12,6 +12,7 @@ from fastapi import Query
 from pydantic import ConfigDict, Field
 
 from stead.access.access import Access, NotGiven
+from stead.access.authorization import THE_CELL
 from stead.access.caller import EVERYWHERE, Caller
 from stead.access.policies import ACCESS, NAMESPACE, BadPolicy, Thing
 from stead.api.identity import Who
@@ -19,9 +20,8 @@ from stead.api.login import RoleAt
 from stead.api.models import Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Page, Service
-from stead.controller.view.names import SEGMENT
-from stead.controller.view.permission import THE_CELL
+from stead.application import Page, Service
+from stead.application.names import SEGMENT
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import FieldError, Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Agent, Identities, Invitation, NameTaken, NotInvited, Page, Service
+from stead.application import Agent, Identities, Invitation, NameTaken, NotInvited, Page, Service
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 AgentName = Annotated[str, Path(description="The agent.", max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]

@@ -19,6 +19,7 @@ from stead.api import (
     blazar,
     doctor,
     explain,
+    group_status,
     health,
     journal,
     lanes,
@@ -37,20 +38,19 @@ from stead.api import (
     resources,
     scaling,
     site,
-    standing,
     stuck,
     systems,
     truth,
     tumblebug,
 )
-from stead.api.codes import TITLES
-from stead.api.feed import Feed
 from stead.api.identity import Identify, anybody, by_access
+from stead.api.journal_feed import Feed
 from stead.api.limits import Bounded, Limits
+from stead.api.problem_codes import TITLES
 from stead.api.problems import MEDIA, Problem
-from stead.api.requests import RequestIds
+from stead.api.request_ids import RequestIds
 from stead.api.routing import unguarded
-from stead.controller.view import Service
+from stead.application import Service
 
 TITLE = "Stead"
 SUMMARY = """
@@ -71,7 +71,7 @@ and of agents, who show something of another kind."""
 
 ROUTES = [
     *resources.routes.routes,
-    *standing.routes.routes,
+    *group_status.routes.routes,
     *explain.routes.routes,
     *operations.routes.routes,
     *progress.routes.routes,

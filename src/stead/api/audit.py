@@ -17,7 +17,7 @@ from stead.api.identity import Who
 from stead.api.models import AskedTime, Wire
 from stead.api.problems import Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import NotArchived
+from stead.application import NotArchived
 
 MEDIA = "application/jsonl"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stead.api.identity import Who
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Examination
+from stead.application import Examination
 
 routes = router("health")
 

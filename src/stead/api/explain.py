@@ -10,8 +10,8 @@ from pydantic import StringConstraints
 from stead.api.identity import Who
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Asked, Explanation, Missing
-from stead.controller.view.names import Name, Path
+from stead.application import Asked, Explanation, Missing
+from stead.application.names import Name, Path
 
 LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 

@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse
 
 from stead import __version__
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Check
+from stead.application import Check
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from stead.access.oidc import IssuerAway
 from stead.access.policies import NAMESPACE, Thing
 from stead.api.limits import Limits
 from stead.api.problems import LEASES, LoginFailed, Trouble
-from stead.controller.view import Service
+from stead.application import Service
 
 COOKIE = "stead_session"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

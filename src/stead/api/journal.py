@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from stead.api.feed import Feed
 from stead.api.identity import Who
+from stead.api.journal_feed import Feed
 from stead.api.models import Wire, json_of
 from stead.api.problems import FieldError, Trouble
-from stead.api.requests import Limit
+from stead.api.request_ids import Limit
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Line, Seen, not_after
-from stead.controller.view.names import Below
+from stead.application import Line, Seen, not_after
+from stead.application.names import Below
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""

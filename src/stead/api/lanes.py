@@ -12,10 +12,10 @@ from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view.lanes import LaneChange, LaneGrant, LaneGrants
-from stead.controller.view.names import SEGMENT
-from stead.controller.view.storable import storable
-from stead.controller.view.things import Page, Unfit
+from stead.application.lanes import LaneChange, LaneGrant, LaneGrants
+from stead.application.models import Page, Unfit
+from stead.application.names import SEGMENT
+from stead.application.storable import storable
 
 PATTERN = r"^(\*|[A-Za-z0-9][A-Za-z0-9._-]{0,99}(\.\*)?)$"
 LanePattern = Annotated[

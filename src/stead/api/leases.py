@@ -11,12 +11,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from stead.api.identity import Who
 from stead.api.models import AskedTime
 from stead.api.problems import FieldError, Trouble, trouble
-from stead.api.requests import Cursor, Limit, from_cursor
+from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Calendar, Host, Lateness, Lease, Missing, Page, Unfit
-from stead.controller.view.names import Below, Name, Path
-from stead.controller.view.storable import storable
+from stead.application import Calendar, Host, Lateness, Lease, Missing, Page, Unfit
+from stead.application.names import Below, Name, Path
+from stead.application.storable import storable
 
 DAY = timedelta(days=1)
 LONGEST = timedelta(days=366)

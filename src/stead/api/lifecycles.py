@@ -11,10 +11,10 @@ from stead.api.identity import Known, Who
 from stead.api.models import Wire
 from stead.api.problems import Trouble, trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Page, RegisteredLifecycle, Rejected
-from stead.controller.view.lifecycles import LifecycleName, WholeLifecycle, name_of
-from stead.controller.view.names import SEGMENT
-from stead.controller.view.storable import storable
+from stead.application import Page, RegisteredLifecycle, Rejected
+from stead.application.lifecycles import LifecycleName, WholeLifecycle, name_of
+from stead.application.names import SEGMENT
+from stead.application.storable import storable
 
 Kind = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stead.api.bodies import TooDeep, TooMany, look
+from stead.api.body_limits import TooDeep, TooMany, look
 from stead.api.problems import Trouble, respond
 from stead.api.rates import UNLIMITED, Buckets, Rates
 

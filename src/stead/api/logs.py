@@ -10,7 +10,7 @@ from stead.api.identity import Who
 from stead.api.problems import Trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Log, Silent
+from stead.application import Log, Silent
 
 routes = router("resources")
 

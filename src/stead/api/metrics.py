@@ -6,7 +6,7 @@ from fastapi import Response
 
 from stead.api.identity import Who
 from stead.api.routing import ServiceDep, router
-from stead.telemetry.exposing import KIND
+from stead.telemetry.exposition import KIND
 
 routes = router("health")
 

@@ -14,9 +14,9 @@ from pydantic import (
     TypeAdapter,
 )
 
-from stead.controller.model import Model
-from stead.controller.view.names import Name
-from stead.controller.view.storable import storable
+from stead.application.names import Name
+from stead.application.storable import storable
+from stead.schema import Model
 
 
 def _in_utc(at: datetime) -> datetime:

@@ -7,14 +7,14 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from stead.api.accepting import Accepted, accepted
+from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Cursor, Key, Limit, from_cursor
+from stead.api.request_ids import Cursor, Key, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Claim, Operation, OperationMember, Page, Taken
-from stead.controller.view.names import Below
+from stead.application import Claim, Operation, OperationMember, Page, Taken
+from stead.application.names import Below
 
 
 class RetryAsk(Wire):

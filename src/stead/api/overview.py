@@ -9,10 +9,10 @@ from fastapi import Query
 
 from stead.api.identity import Who
 from stead.api.problems import Trouble
-from stead.api.requests import Cursor, Limit, from_cursor
+from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Overview, Page, Timeline, TreeNode
-from stead.controller.view.names import Below
+from stead.application import Overview, Page, Timeline, TreeNode
+from stead.application.names import Below
 
 routes = router("overview")
 

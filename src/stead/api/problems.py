@@ -16,8 +16,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-from stead.api.codes import TITLES
-from stead.controller.view import (
+from stead.api.problem_codes import TITLES
+from stead.application import (
     AWAY,
     InArchive,
     Missing,
@@ -29,8 +29,8 @@ from stead.controller.view import (
     Unfit,
     unavailability,
 )
-from stead.controller.view.explanation import Holder, holder_of
-from stead.controller.view.refusals import Refusals
+from stead.application.explanation import Holder, holder_of
+from stead.application.rejections import Refusals
 
 log = logging.getLogger(__name__)
 

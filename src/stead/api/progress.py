@@ -13,13 +13,13 @@ from uuid import UUID
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from stead.api.feed import PAGE, Feed
 from stead.api.identity import Who
 from stead.api.journal import RECONNECT
+from stead.api.journal_feed import PAGE, Feed
 from stead.api.models import json_of
 from stead.api.problems import FieldError, Trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Line, Operation, Seen, Service, not_after, not_before
+from stead.application import Line, Operation, Seen, Service, not_after, not_before
 
 OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""

@@ -8,11 +8,11 @@ from fastapi import Query
 
 from stead.api.identity import Who
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Cursor, Limit, from_cursor
+from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Missing, Page, Queue, WholeQueue, whole_queue
-from stead.controller.view.names import Below
+from stead.application import Missing, Page, Queue, WholeQueue, whole_queue
+from stead.application.names import Below
 
 routes = router("queues")
 

@@ -11,7 +11,7 @@ from stead.api.models import Wire
 from stead.api.problems import Trouble, trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Missing
+from stead.application import Missing
 
 Most = Annotated[int, Field(ge=0, le=2**53)]
 

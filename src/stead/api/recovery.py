@@ -10,10 +10,10 @@ from fastapi import Query
 from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Service
-from stead.controller.view.names import Below
-from stead.controller.view.recovery import Hold as Held
-from stead.controller.view.recovery import Recovery
+from stead.application import Service
+from stead.application.names import Below
+from stead.application.recovery import Hold as Held
+from stead.application.recovery import Recovery
 
 routes = router("recovery")
 

@@ -9,14 +9,14 @@ from typing import Annotated
 from fastapi import Path as InPath
 from fastapi import Query, Response
 
-from stead.api.accepting import Accepted, accepted
+from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
 from stead.api.models import Ask, AskedTime
 from stead.api.problems import FieldError, Trouble, trouble
-from stead.api.requests import Cursor, IfMatch, Key, Limit, from_cursor, tags
+from stead.api.request_ids import Cursor, IfMatch, Key, Limit, from_cursor, tags
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Asked, Past, Rehearsal, Resource, ResourcePage, Seen, Taken
-from stead.controller.view.names import SEGMENT, Below, Name
+from stead.application import Asked, Past, Rehearsal, Resource, ResourcePage, Seen, Taken
+from stead.application.names import SEGMENT, Below, Name
 
 Where = Annotated[
     str,

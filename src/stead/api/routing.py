@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 
 from stead.access.caller import Caller
 from stead.api.identity import SAFE, find_caller
-from stead.controller.view import Service
+from stead.application import Service
 
 
 async def _service(request: Request) -> Service:

@@ -11,12 +11,12 @@ from pydantic import ConfigDict, Field
 from stead.api.identity import Who
 from stead.api.models import AskedTime, Wire
 from stead.api.problems import trouble
-from stead.api.requests import Cursor, Limit, from_cursor
+from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Missing, Page, Refusal, Unfit
-from stead.controller.view.names import SEGMENT, Name, Path
-from stead.controller.view.scaling import Followers, Scaling
-from stead.controller.view.scaling_policy import PLACES, Amount, ScalingPolicy
+from stead.application import Missing, Page, Refusal, Unfit
+from stead.application.names import SEGMENT, Name, Path
+from stead.application.scaling import Followers, Scaling
+from stead.application.scaling_policy import PLACES, Amount, ScalingPolicy
 
 Where = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The namespace.")]
 Which = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The name of the policy.")]

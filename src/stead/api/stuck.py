@@ -10,10 +10,10 @@ from fastapi import Query
 
 from stead.api.identity import Who
 from stead.api.problems import FieldError, Trouble
-from stead.api.requests import Cursor, Limit, from_cursor
+from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Page, Stuck
-from stead.controller.view.names import Below
+from stead.application import Page, Stuck
+from stead.application.names import Below
 
 LATELY = 3600
 """Seconds since when what was settled is told, unless somebody wants more."""

@@ -10,9 +10,9 @@ from stead.api.identity import Who
 from stead.api.problems import Trouble, trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Asked
-from stead.controller.view.storable import storable
-from stead.controller.view.systems import DEPLOY, SYSTEM, System, SystemPlan
+from stead.application import Asked
+from stead.application.storable import storable
+from stead.application.systems import DEPLOY, SYSTEM, System, SystemPlan
 
 
 class PlanAsk(BaseModel):

@@ -8,14 +8,14 @@ from fastapi import Path as InPath
 from fastapi import Query, Response
 from pydantic import Field
 
-from stead.api.accepting import Accepted, accepted
+from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
 from stead.api.models import Wire
 from stead.api.problems import trouble
-from stead.api.requests import Cursor, Limit, from_cursor
+from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Lane, Orphan, Page, Taken, Truth
-from stead.controller.view.names import Below, Name, Path
+from stead.application import Lane, Orphan, Page, Taken, Truth
+from stead.application.names import Below, Name, Path
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]
 

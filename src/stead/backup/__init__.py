@@ -3,9 +3,9 @@
 from stead.backup.archive import Broken, Manifest, read_manifest, verify
 from stead.backup.clients import ToolFailed, ToolMissing
 from stead.backup.copies import CopyFailed, copy
-from stead.backup.raising import NotRaised, raise_incarnation
-from stead.backup.restoring import NotRestored, Restored, restore
-from stead.backup.taking import NotTaken, record, take
+from stead.backup.create import NotTaken, record, take
+from stead.backup.incarnation import NotRaised, raise_incarnation
+from stead.backup.restore import NotRestored, Restored, restore
 from stead.store.migrate import CannotMigrate
 
 __all__ = [

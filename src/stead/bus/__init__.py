@@ -5,6 +5,7 @@ it has at any moment, and nothing is lost.
 """
 
 from stead.bus.bus import Bus
+from stead.bus.connection import BusState
 from stead.bus.consumer import Consumer, Delivery
 from stead.bus.errors import (
     BadMessage,
@@ -16,7 +17,6 @@ from stead.bus.errors import (
     UnknownVersion,
     WrongStream,
 )
-from stead.bus.link import BusState
 from stead.bus.streams import Identity
 from stead.bus.subjects import Recipient
 

@@ -18,11 +18,11 @@ from uuid import uuid4
 from nats.aio.msg import Msg
 
 from stead.bus import consumer, streams
-from stead.bus.calls import QUEUE, Asker, Service
+from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, Form, encode
+from stead.bus.connection import Link, Listening, Options, StateCallback
 from stead.bus.consumer import ACK_WAIT, Consumer
 from stead.bus.errors import BadMessage, BusError, NoAnswer, NotPublished, Unavailable, translated
-from stead.bus.garbage import Garbage
-from stead.bus.link import Link, Listening, Options, StateCallback
+from stead.bus.invalid_messages import Garbage
 from stead.bus.messages import (
     FromAgent,
     Greet,
@@ -53,10 +53,10 @@ from stead.bus.messages import (
     TakeReply,
 )
 from stead.bus.publisher import Outgoing, Publisher
-from stead.bus.replies import Replies
+from stead.bus.rpc import QUEUE, Asker, Service
+from stead.bus.rpc_replies import Replies
 from stead.bus.streams import Identity
 from stead.bus.subjects import Recipient, Subjects, answers, inbox
-from stead.bus.wire import FROM_AGENT, ORDER, PRESENCE, Form, encode
 
 log = logging.getLogger(__name__)
 

@@ -26,11 +26,11 @@ from nats.errors import Error
 from nats.js.api import AckPolicy, ConsumerConfig, Header, StatusCode
 from nats.js.errors import BadRequestError, NotFoundError
 
+from stead.bus.codec import Form
+from stead.bus.connection import BusState, Link, Listening
 from stead.bus.errors import BadMessage, Unavailable, UnknownVersion, translated
-from stead.bus.garbage import Garbage
-from stead.bus.link import BusState, Link, Listening
+from stead.bus.invalid_messages import Garbage
 from stead.bus.messages import Message
-from stead.bus.wire import Form
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from stead.bus.bounds import bounded
+from stead.bus.limits import bounded
 from stead.lifecycle.snapshot import Fence
 
 MAJOR, MINOR = 1, 2

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.js.api import Header
 
 from stead.bus.errors import BusError, TooLarge, Unavailable
-from stead.bus.replies import Replies
+from stead.bus.rpc_replies import Replies
 
 WINDOW = 1000
 """Messages on their way at once."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import typer
 
+from stead.cli.action_commands import add_verb
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, STATE
 from stead.cli.datacenter import make
-from stead.cli.following import DryRun, How, Key, Wait, Why
+from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns, counts
-from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import AccountPath
-from stead.cli.remote import Output, Server, Timeout
-from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.progress import DryRun, How, Key, Wait, Why
+from stead.cli.server_commands import Output, Server, Timeout
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "account"

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from stead.cli import serve
+from stead.cli.durations import duration
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
-from stead.cli.remote import Output, Server, clock, reach
-from stead.cli.times import duration
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, AgentIdentity
 from stead.lifecycle.files.times import seconds
 from stead.pki.files import Exists

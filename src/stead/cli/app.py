@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
-from stead.cli.following import DryRun, How, Key, OnFailure, Queueing, Remedy, Wait, Why, change, on_conflict
+from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns, printable
 from stead.cli.logs import add_logs
-from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import AppPath
-from stead.cli.remote import Output, Server, Timeout
-from stead.cli.respec import respec
-from stead.cli.settings import File, Settings, Spec, merged, read_spec, set_fields
-from stead.cli.verbs import add_observing, add_verb
+from stead.cli.progress import DryRun, How, Key, OnFailure, Queueing, Remedy, Wait, Why, change, on_conflict
+from stead.cli.server_commands import Output, Server, Timeout
+from stead.cli.spec_options import File, Settings, Spec, merged, read_spec, set_fields
+from stead.cli.spec_update import respec
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND, NOUN = "appinst", "app"

@@ -15,12 +15,12 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.journal_files import Trail, go_over, heading_of, lines_of
+from stead.cli.journal_verify import copy, failing, moment, start
 from stead.cli.output import line
-from stead.cli.remote import Server, clock, reach
-from stead.cli.trail import copy, failing, moment, start
-from stead.cli.trails import Trail, go_over, heading_of, lines_of
+from stead.cli.server_commands import Server, clock, reach
 from stead.client import DEFAULT_SERVER, Archive, Broken, NextArchive, SyncClient
-from stead.client.chain import genesis, link
+from stead.client.journal_chain import genesis, link
 
 SOON = 1.0
 """Seconds in which lines that have just been written get their positions."""

@@ -25,8 +25,8 @@ from stead.backup import (
 from stead.cli.comparing import compare
 from stead.cli.listing import printable
 from stead.cli.output import Code, Format, data, fail, line, note
-from stead.cli.remote import Server, clock, plain, reach
 from stead.cli.serve import Cell, Database, unlocked
+from stead.cli.server_commands import Server, clock, plain, reach
 from stead.client import DEFAULT_SERVER
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The whole cell in a file, and back.")

@@ -6,11 +6,11 @@ from heapq import merge
 
 from stead.catalog import KINDS
 from stead.cli.columns import LANE, PATH, STATE
+from stead.cli.list_show import listed
 from stead.cli.listing import Columns, write
-from stead.cli.looking import listed
 from stead.cli.output import ListFormat
 from stead.cli.paths import Under
-from stead.cli.remote import Output, Server, clock, reach
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Resource
 
 BINNED = tuple(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
-from stead.cli.lasting import span
+from stead.cli.elapsed import span
 from stead.cli.listing import printable
-from stead.cli.remote import clock
+from stead.cli.server_commands import clock
 from stead.client import Booked, Calendar, Host
 from stead.lifecycle.rows import DAY, HOUR, MINUTE
 

@@ -7,7 +7,7 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, note
 from stead.cli.paths import Below
-from stead.cli.remote import Output, Server, clock, reach
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Claim
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Who may change what now.")

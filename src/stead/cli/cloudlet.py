@@ -7,16 +7,16 @@ from typing import Annotated
 import typer
 
 from stead.catalog.edge import lane_of
+from stead.cli.action_commands import add_verb
 from stead.cli.columns import BY, CREATED, LANE, OPERATION, PATH, STATE
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.durations import duration
+from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns
-from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.paths import CloudletPath
-from stead.cli.remote import Output, Server, Timeout, clock, reach
-from stead.cli.settings import Settings, spec_of
-from stead.cli.times import duration
-from stead.cli.verbs import add_verb
+from stead.cli.progress import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.server_commands import Output, Server, Timeout, clock, reach
+from stead.cli.spec_options import Settings, spec_of
 from stead.client import DEFAULT_SERVER, NotFound, ProblemError, Resource
 from stead.lifecycle.files.times import seconds
 

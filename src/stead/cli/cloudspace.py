@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import datacenter_of, lane_of, make
-from stead.cli.following import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why
+from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns, counts
-from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import CloudspacePath
-from stead.cli.remote import Output, Server, Timeout
-from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_observing, add_verb
+from stead.cli.progress import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why
+from stead.cli.server_commands import Output, Server, Timeout
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "cloudspace"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stead.cli.remote import clock
+from stead.cli.server_commands import clock
 from stead.client import Resource
 
 type Column = tuple[str, Callable[[Resource], str]]

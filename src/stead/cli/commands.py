@@ -21,7 +21,7 @@ COMMANDS = {
         "doctor:doctor", "What is missing for that, or wrong; or how a running cell is.", "stead doctor --running"
     ),
     "support-bundle": Entry(
-        "support:support_bundle",
+        "support_bundle:support_bundle",
         "All that somebody needs who is to help, in one file.",
         "stead support-bundle --to bundle.tar.gz --log server.log",
     ),
@@ -47,9 +47,9 @@ COMMANDS = {
     "mci": Entry("mci:app", "Infrastructures of VMs over many clouds."),
     "subgroup": Entry("subgroup:app", "VMs of an infrastructure that are alike."),
     "vm": Entry("vm:app", "Make virtual machines, look at them, change them."),
-    "network": Entry("shared:network", "Networks of VMs."),
-    "securitygroup": Entry("shared:securitygroup", "What traffic is let through to VMs."),
-    "sshkey": Entry("shared:sshkey", "Public keys that VMs let in."),
+    "network": Entry("shared_resources:network", "Networks of VMs."),
+    "securitygroup": Entry("shared_resources:securitygroup", "What traffic is let through to VMs."),
+    "sshkey": Entry("shared_resources:sshkey", "Public keys that VMs let in."),
     "cloudlet": Entry("cloudlet:app", "Edge sites, each with an agent of its own."),
     "cluster": Entry("cluster:app", "Clusters at edge sites."),
     "app": Entry("app:app", "Apps at edge sites."),

@@ -10,7 +10,7 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.orphan import ORPHANS
 from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
-from stead.cli.remote import clock, plain, reach
+from stead.cli.server_commands import clock, plain, reach
 from stead.client import Hold, NotAllowed, Orphan, SyncClient, Truth
 from stead.lifecycle.rows import ABSENT
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from stead.cli.following import How, change, on_conflict
 from stead.cli.paths import any_path
-from stead.cli.remote import reach
-from stead.cli.settings import Spec
+from stead.cli.progress import How, change, on_conflict
+from stead.cli.server_commands import reach
+from stead.cli.spec_options import Spec
 
 PROVIDER = "libvirt"
 """Of the lanes of datacenters."""

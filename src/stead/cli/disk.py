@@ -6,9 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import Datacenter, above, in_mebibytes, in_words, lane_at, make, placed, size
-from stead.cli.following import (
+from stead.cli.list_show import add_list, add_show, there
+from stead.cli.listing import Columns
+from stead.cli.output import ListFormat
+from stead.cli.paths import DiskPath
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     How,
@@ -19,13 +24,8 @@ from stead.cli.following import (
     change,
     on_conflict,
 )
-from stead.cli.listing import Columns
-from stead.cli.looking import add_list, add_show, there
-from stead.cli.output import ListFormat
-from stead.cli.paths import DiskPath
-from stead.cli.remote import Output, Server, Timeout, reach
-from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_observing, add_verb
+from stead.cli.server_commands import Output, Server, Timeout, reach
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "disk"

@@ -9,7 +9,7 @@ import typer
 
 from stead.cli.dev import CloudPort, Port
 from stead.cli.output import Code, ListFormat, data, line
-from stead.cli.remote import Output, plain, reach
+from stead.cli.server_commands import Output, plain, reach
 from stead.client import DEFAULT_SERVER, Examination, Finding
 from stead.dev.cell import Wanted
 from stead.dev.doctor import examine

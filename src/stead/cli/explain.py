@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import Force, Queueing, Why, on_conflict
 from stead.cli.output import Code, ListFormat, data, heading, line
 from stead.cli.paths import AnyPath
-from stead.cli.remote import Output, Server, clock, plain, reach
+from stead.cli.progress import Force, Queueing, Why, on_conflict
+from stead.cli.server_commands import Output, Server, clock, plain, reach
 from stead.client import DEFAULT_SERVER, Explanation
 
 

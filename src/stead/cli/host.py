@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from stead.cli.booking import plain_value
+from stead.cli.lease_options import plain_value
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, line
 from stead.cli.paths import any_path
-from stead.cli.remote import Output, Server, clock, reach
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Host, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Machines that leases can have.")

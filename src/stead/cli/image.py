@@ -6,9 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import above, datacenter_of, lane_of, last, make
-from stead.cli.following import (
+from stead.cli.list_show import add_list, add_show
+from stead.cli.listing import Columns
+from stead.cli.output import ListFormat
+from stead.cli.paths import ImagePath
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     How,
@@ -17,13 +22,8 @@ from stead.cli.following import (
     Wait,
     Why,
 )
-from stead.cli.listing import Columns
-from stead.cli.looking import add_list, add_show
-from stead.cli.output import ListFormat
-from stead.cli.paths import ImagePath
-from stead.cli.remote import Output, Server, Timeout
-from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_observing, add_verb
+from stead.cli.server_commands import Output, Server, Timeout
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "image"

@@ -8,11 +8,11 @@ import typer
 from typer.core import TyperGroup
 
 from stead.cli.archive import archive
+from stead.cli.journal_verify import export, head, verify
 from stead.cli.listing import Columns, write, write_one
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.cli.paths import any_path, complete_paths
-from stead.cli.remote import Output, Server, clock, reach
-from stead.cli.trail import export, head, verify
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Line
 
 SHOW = "show"

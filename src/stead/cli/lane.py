@@ -8,7 +8,7 @@ import typer
 
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, fail, line
-from stead.cli.remote import Output, Server, clock, reach
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, Lane, LaneGrant, Serving
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The ways to providers, and who serves them.")

@@ -10,18 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from stead.cli.booking import FROM, TO, WITH, Said, terms_in, time_of
+from stead.cli.action_commands import add_verb
 from stead.cli.calendar import picture
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
-from stead.cli.lasting import span
+from stead.cli.durations import duration
+from stead.cli.elapsed import span
+from stead.cli.lease_options import FROM, TO, WITH, Said, terms_in, time_of
+from stead.cli.list_show import there
 from stead.cli.listing import Columns, printable, write
-from stead.cli.looking import there
 from stead.cli.output import Code, Format, ListFormat, coloured, data, fail, line, table
 from stead.cli.paths import LeasePath, Under
-from stead.cli.remote import Output, Server, Timeout, clock, plain, reach
-from stead.cli.settings import File, merged
-from stead.cli.times import duration
-from stead.cli.verbs import add_verb
+from stead.cli.progress import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.server_commands import Output, Server, Timeout, clock, plain, reach
+from stead.cli.spec_options import File, merged
 from stead.client import DEFAULT_SERVER, Lateness, Lease, NotFound, Operation, Reserved, SyncClient
 
 KIND = "lease"

@@ -10,10 +10,10 @@ import typer
 import yaml
 
 from stead.catalog import FAMILIES, KINDS
-from stead.cli import registered, tables
-from stead.cli.exploring import Explored, search_all
+from stead.cli import lifecycle_register, tables
+from stead.cli.exploration import Explored, search_all
+from stead.cli.lifecycle_sources import complete, find, locate
 from stead.cli.output import Code, Format, ListFormat, data, fail, heading, line, note, table
-from stead.cli.sources import complete, find, locate
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.diagram import Format as Picture
 from stead.lifecycle.diagram import render
@@ -186,7 +186,7 @@ def diagram(
     note(f"wrote {file}")
 
 
-registered.add_to(app)
+lifecycle_register.add_to(app)
 
 
 def _summary(family: str, lifecycle: Lifecycle) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import yaml
 
 from stead.cli.output import ListFormat, data, line, table
-from stead.cli.remote import plain
+from stead.cli.server_commands import plain
 
 
 @dataclass(frozen=True)

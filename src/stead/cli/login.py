@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from stead.cli import logins
+from stead.cli import credentials
 from stead.cli.output import Code, Format, data, fail, line, note
-from stead.cli.remote import Server, clock, plain, reach
 from stead.cli.roles import role_text
+from stead.cli.server_commands import Server, clock, plain, reach
 from stead.client import DEFAULT_SERVER
 
 PATIENCE = 20.0
@@ -39,11 +39,11 @@ def login(
             note(f"{server} asks nobody who they are: there is nothing to log in to")
             return
         if way.issuer is None or way.client is None:
-            fail(f"{server} has no issuer: show it a token, with --with-token or in {logins.TOKEN}", Code.USAGE)
+            fail(f"{server} has no issuer: show it a token, with --with-token or in {credentials.TOKEN}", Code.USAGE)
         kept = _device(way.issuer, way.client, way.scopes)
     with reach(server, token=kept["token"]) as client:
         me = client.whoami()
-    file = logins.keep(server, kept)
+    file = credentials.keep(server, kept)
     line(f"logged in to {server} as {me.name}")
     note(f"kept in {file}")
 
@@ -66,7 +66,7 @@ def _device(issuer: str, client: str, scopes: str) -> dict[str, Any]:
         said = _waited(found["token_endpoint"], client, begun)
     except (httpx.HTTPError, KeyError, ValueError) as error:
         fail(f"{issuer} does not answer as it should: {type(error).__name__}: {error}")
-    return logins.login_of(said, client, found["token_endpoint"])
+    return credentials.login_of(said, client, found["token_endpoint"])
 
 
 def _waited(endpoint: str, client: str, begun: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _json(answer: httpx.Response) -> dict[str, Any]:
 
 def logout(server: Server = DEFAULT_SERVER) -> None:
     """Forget the login at a server."""
-    if logins.forget(server):
+    if credentials.forget(server):
         line(f"logged out of {server}")
     else:
         note(f"there is no login at {server}")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from stead.cli.output import note
-from stead.cli.remote import Server, reach
+from stead.cli.server_commands import Server, reach
 from stead.client import DEFAULT_SERVER
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, SEEN, STATE
 from stead.cli.datacenter import (
     Datacenter,
@@ -20,14 +21,13 @@ from stead.cli.datacenter import (
     placed,
     size,
 )
-from stead.cli.following import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.list_show import add_list, add_show, there
 from stead.cli.listing import Columns
-from stead.cli.looking import add_list, add_show, there
 from stead.cli.output import ListFormat
 from stead.cli.paths import MachinePath
-from stead.cli.remote import Output, Server, Timeout, reach
-from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_observing, add_verb
+from stead.cli.progress import DryRun, ExpectAgent, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.server_commands import Output, Server, Timeout, reach
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "machine"

@@ -9,7 +9,7 @@ import typer
 
 from stead import __version__
 from stead.cli.environment import CA
-from stead.cli.late import LateGroup
+from stead.cli.lazy_import import LateGroup
 
 app = typer.Typer(
     name="stead",

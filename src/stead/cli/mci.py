@@ -14,8 +14,14 @@ from rich.live import Live
 from rich.text import Text
 
 from stead.catalog import infrastructure
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import BY, CHANGED, CREATED, OPERATION, PATH, STATE
-from stead.cli.following import (
+from stead.cli.group_status import bars, is_bare, observed, tree
+from stead.cli.list_show import add_list, add_show
+from stead.cli.listing import Columns, counts
+from stead.cli.output import Code, Format, ListFormat, data, line
+from stead.cli.paths import MciPath
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     How,
@@ -24,15 +30,9 @@ from stead.cli.following import (
     Why,
     change,
 )
-from stead.cli.listing import Columns, counts
-from stead.cli.looking import add_list, add_show
-from stead.cli.output import Code, Format, ListFormat, data, line
-from stead.cli.paths import MciPath
-from stead.cli.remote import Output, Server, Timeout, Watch, plain, reach
-from stead.cli.settings import read_text
-from stead.cli.standing import bars, is_bare, observed, tree
+from stead.cli.server_commands import Output, Server, Timeout, Watch, plain, reach
+from stead.cli.spec_options import read_text
 from stead.cli.truth import compare
-from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
 from stead.lifecycle.files.problems import DocumentError
 

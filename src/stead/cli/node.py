@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 import typer
 
+from stead.cli.action_commands import add_verb
 from stead.cli.columns import CHANGED, CREATED, LANE, OPERATION, PATH, STATE
 from stead.cli.datacenter import above, in_words, lane_of, last, make
-from stead.cli.following import (
+from stead.cli.list_show import At, add_list, one, whole
+from stead.cli.listing import Columns, write
+from stead.cli.output import ListFormat, line
+from stead.cli.paths import NodePath
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     How,
@@ -16,13 +21,8 @@ from stead.cli.following import (
     Wait,
     Why,
 )
-from stead.cli.listing import Columns, write
-from stead.cli.looking import At, add_list, one, whole
-from stead.cli.output import ListFormat, line
-from stead.cli.paths import NodePath
-from stead.cli.remote import Output, Server, Timeout, reach
-from stead.cli.settings import File, Settings, spec_of
-from stead.cli.verbs import add_verb
+from stead.cli.server_commands import Output, Server, Timeout, reach
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource, SyncClient
 
 KIND = "node"

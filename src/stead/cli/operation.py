@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import OPERATIONS, How, Key, Wait, conclude, finish, see_through
 from stead.cli.journal import LINES
 from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, note, table
 from stead.cli.paths import Below
-from stead.cli.remote import Output, Server, Timeout, Watch, clock, command_line, plain, reach
+from stead.cli.progress import OPERATIONS, How, Key, Wait, conclude, finish, see_through
+from stead.cli.server_commands import Output, Server, Timeout, Watch, clock, command_line, plain, reach
 from stead.client import DEFAULT_SERVER, Accepted, OperationMember, SteadError, SyncClient
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What was asked for, and what became of it.")

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import How, Wait, see_through
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, note
 from stead.cli.paths import vm_path
-from stead.cli.remote import Output, Server, Timeout, clock, reach
+from stead.cli.progress import How, Wait, see_through
+from stead.cli.server_commands import Output, Server, Timeout, clock, reach
 from stead.client import DEFAULT_SERVER, Orphan
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What providers have that nobody owns.")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.output import Code, fail, line, note, table
-from stead.pki import certificates, founding, renewal
+from stead.pki import certificates, initialization, renewal
 from stead.pki.files import Exists
 from stead.pki.identity import DESCRIPTION, Identity, NoIdentity
 
@@ -38,12 +38,12 @@ def init(
     that runs needs them.
     """
     try:
-        made = founding.found(folder, cell, host, port)
+        made = initialization.found(folder, cell, host, port)
     except (Exists, ValueError) as error:
         fail(str(error), Code.USAGE)
     line(f"{made.folder}: the bus of the cell {cell} is founded")
     note("What to do next:")
-    note(f"  1. Put {made.folder / founding.ROOT} away: whoever has it can be anybody.")
+    note(f"  1. Put {made.folder / initialization.ROOT} away: whoever has it can be anybody.")
     note(f"  2. Start the bus, in {made.nats}: nats-server -c nats.conf")
     note(f"  3. Start servers and controllers: stead server --identity {made.controller} --database …")
     note("  4. Invite agents: stead agent invite NAME --lane LANE")
@@ -61,7 +61,7 @@ def server_cert(
 ) -> None:
     """Make a certificate for a server of NATS, of HTTP or of PostgreSQL. It needs the key in the folder `root`."""
     try:
-        certificate, key = founding.server_certificate(folder, host, days)
+        certificate, key = initialization.server_certificate(folder, host, days)
     except (Exists, OSError, ValueError) as error:
         fail(_reason(error), Code.USAGE)
     line(str(certificate))
@@ -105,7 +105,7 @@ def show(folder: Folder) -> None:
             certificates.named(text := path.read_text()),
             _time(certificates.expires(text)),
         )
-        for path in founding.certificates_in(folder)
+        for path in initialization.certificates_in(folder)
     ]
     table(("CERTIFICATE", "OF", "UNTIL"), rows)
     for path in sorted(folder.rglob(DESCRIPTION)):

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from stead.access.cases import BadCase, tried
 from stead.access.policies import BadPolicy, Policies
+from stead.access.policy_tests import BadCase, tried
 from stead.catalog import KINDS
 from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
-from stead.cli.remote import Output, Server, clock, reach
-from stead.cli.settings import read_text
+from stead.cli.server_commands import Output, Server, clock, reach
+from stead.cli.spec_options import read_text
 from stead.client import DEFAULT_SERVER
 from stead.client.models import Policy
 

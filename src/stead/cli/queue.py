@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.following import OPERATIONS
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, data, fail, note
 from stead.cli.paths import AnyPath, Below, any_path, complete_paths
-from stead.cli.remote import Output, Server, clock, plain, reach
+from stead.cli.progress import OPERATIONS
+from stead.cli.server_commands import Output, Server, clock, plain, reach
 from stead.client import DEFAULT_SERVER, Queue
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Where operations wait their turn.")

@@ -9,7 +9,7 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import AnyPath
-from stead.cli.remote import Output, Server, reach
+from stead.cli.server_commands import Output, Server, reach
 from stead.client import DEFAULT_SERVER, Quota
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="How much accounts and cloudspaces may have.")

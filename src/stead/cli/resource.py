@@ -7,7 +7,12 @@ from typing import Annotated
 import typer
 
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
-from stead.cli.following import (
+from stead.cli.kinds import ActionName, KindName
+from stead.cli.list_show import At, any_one, shown_list, whole
+from stead.cli.listing import Columns
+from stead.cli.output import ListFormat
+from stead.cli.paths import AnyPath, Under
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     Force,
@@ -21,13 +26,8 @@ from stead.cli.following import (
     change,
     on_conflict,
 )
-from stead.cli.kinds import ActionName, KindName
-from stead.cli.listing import Columns
-from stead.cli.looking import At, any_one, shown_list, whole
-from stead.cli.output import ListFormat
-from stead.cli.paths import AnyPath, Under
-from stead.cli.remote import Output, Server, Timeout, Watch, reach
-from stead.cli.settings import File, Settings, spec_of
+from stead.cli.server_commands import Output, Server, Timeout, Watch, reach
+from stead.cli.spec_options import File, Settings, spec_of
 from stead.client import DEFAULT_SERVER, Resource
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Resources of any kind.")

@@ -8,7 +8,7 @@ import typer
 
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, line
-from stead.cli.remote import Output, Server, clock, reach
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER
 from stead.client.models import Grant, RoleAt
 

@@ -10,8 +10,8 @@ import typer
 from stead.cli.listing import Columns, printable, write
 from stead.cli.output import Code, ListFormat, data, fail, line, note, table
 from stead.cli.paths import any_path
-from stead.cli.remote import Output, Server, clock, plain, reach
-from stead.cli.settings import read_spec
+from stead.cli.server_commands import Output, Server, clock, plain, reach
+from stead.cli.spec_options import read_spec
 from stead.client import DEFAULT_SERVER, Scaling, SteadError, SyncClient
 from stead.client.models import ScalingPolicy
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stead.cli.documents import NotYaml, read_yaml
+from stead.cli.durations import days, duration
 from stead.cli.output import Code, fail
 from stead.cli.processes.options import Retention
-from stead.cli.settings import read_text
-from stead.cli.times import days, duration
+from stead.cli.spec_options import read_text
 from stead.cli.webhooks import prefixes
 
 if TYPE_CHECKING:
@@ -227,14 +227,14 @@ def server(
 
     Whoever asks shows who they are: with a token (`stead token create`), or by a login at the issuer.
     """
-    from stead.cli import entrance
+    from stead.build import CannotMigrate
+    from stead.cli import server_auth
     from stead.cli.processes import server as process
     from stead.cli.processes.place import Place
-    from stead.controller.engine import CannotMigrate
 
-    entrance.check_address(host, tls=tls_cert is not None, behind_proxy=bool(behind_proxy))
-    proxies = entrance.networks(behind_proxy or [])
-    entry = entrance.entry(host, open, issuer, client, name_claim, groups_claim, policies)
+    server_auth.check_address(host, tls=tls_cert is not None, behind_proxy=bool(behind_proxy))
+    proxies = server_auth.networks(behind_proxy or [])
+    entry = server_auth.entry(host, open, issuer, client, name_claim, groups_claim, policies)
     _log("server", log)
     if (tls_cert is None) != (tls_key is None):
         raise typer.BadParameter("a certificate and its key are given together", param_hint="--tls-cert")
@@ -269,10 +269,10 @@ def controller(
     log: Log = Lines.TEXT,
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
+    from stead.build import CannotMigrate
     from stead.cli.processes import controller as process
     from stead.cli.processes.place import Place
     from stead.cli.processes.running import PortTaken
-    from stead.controller.engine import CannotMigrate
 
     _log("controller", log)
     _described(identity)

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.action_commands import add_observing
 from stead.cli.columns import CHANGED, LANE, OPERATION, PATH, STATE
-from stead.cli.following import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns
 from stead.cli.logs import add_logs
-from stead.cli.looking import add_list, add_show
 from stead.cli.output import ListFormat
 from stead.cli.paths import any_path, complete_paths
-from stead.cli.remote import Output, Server, Timeout
-from stead.cli.verbs import add_observing
+from stead.cli.progress import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
+from stead.cli.server_commands import Output, Server, Timeout
 from stead.client import DEFAULT_SERVER, Resource
 
 SERVICE, JOB = "service", "job"

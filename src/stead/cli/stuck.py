@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.lasting import allowed, lasted, usual
+from stead.cli.durations import duration
+from stead.cli.elapsed import allowed, lasted, usual
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, note
 from stead.cli.paths import Below
-from stead.cli.remote import Output, Server, clock, reach, seconds_of
-from stead.cli.times import duration
+from stead.cli.server_commands import Output, Server, clock, reach, seconds_of
 from stead.client import DEFAULT_SERVER, Stuck
 
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.action_commands import add_observing
 from stead.cli.columns import CHANGED, PATH
-from stead.cli.following import DryRun, ExpectAgent, How, Key, Wait, Why, change
+from stead.cli.list_show import add_list, add_show
 from stead.cli.listing import Columns, counts
-from stead.cli.looking import add_list, add_show
 from stead.cli.output import Code, ListFormat, fail
 from stead.cli.paths import SubgroupPath
-from stead.cli.remote import Output, Server, Timeout, reach
-from stead.cli.settings import read_spec
-from stead.cli.verbs import add_observing
+from stead.cli.progress import DryRun, ExpectAgent, How, Key, Wait, Why, change
+from stead.cli.server_commands import Output, Server, Timeout, reach
+from stead.cli.spec_options import read_spec
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "subgroup"

@@ -10,8 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from stead.catalog import tree
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import CHANGED, CREATED, OPERATION, PATH, STATE
-from stead.cli.following import (
+from stead.cli.list_show import add_list
+from stead.cli.listing import Columns, counts, printable
+from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
+from stead.cli.paths import SystemPath
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     How,
@@ -23,13 +28,8 @@ from stead.cli.following import (
     change,
     see_through,
 )
-from stead.cli.listing import Columns, counts, printable
-from stead.cli.looking import add_list
-from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
-from stead.cli.paths import SystemPath
-from stead.cli.remote import Output, Server, Timeout, plain, reach
-from stead.cli.settings import read_text
-from stead.cli.verbs import add_observing, add_verb
+from stead.cli.server_commands import Output, Server, Timeout, plain, reach
+from stead.cli.spec_options import read_text
 from stead.client import DEFAULT_SERVER, Accepted, Resource, System, SystemPlan
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.files.problems import DocumentError

@@ -10,8 +10,8 @@ import typer
 
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, fail, line, note
-from stead.cli.remote import Output, Server, clock, reach
 from stead.cli.roles import role_at, role_text
+from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER
 from stead.client.models import RoleAt, Token
 from stead.lifecycle.files.times import seconds

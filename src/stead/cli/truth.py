@@ -8,7 +8,7 @@ import typer
 
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, note
-from stead.cli.remote import clock, reach
+from stead.cli.server_commands import clock, reach
 from stead.client import Truth
 
 TRUTHS: Columns[Truth] = Columns(

@@ -6,8 +6,13 @@ from typing import Annotated
 
 import typer
 
+from stead.cli.action_commands import add_observing, add_verb
 from stead.cli.columns import BY, CHANGED, CLASS, CREATED, LANE, OPERATION, PATH, PHASE, SEEN, STATE
-from stead.cli.following import (
+from stead.cli.list_show import add_list, add_show
+from stead.cli.listing import Columns
+from stead.cli.output import ListFormat
+from stead.cli.paths import Under, VmPath
+from stead.cli.progress import (
     DryRun,
     ExpectAgent,
     How,
@@ -18,14 +23,9 @@ from stead.cli.following import (
     change,
     on_conflict,
 )
-from stead.cli.listing import Columns
-from stead.cli.looking import add_list, add_show
-from stead.cli.output import ListFormat
-from stead.cli.paths import Under, VmPath
-from stead.cli.remote import Output, Server, Timeout
-from stead.cli.settings import Settings, merged, read_spec, set_fields
+from stead.cli.server_commands import Output, Server, Timeout
+from stead.cli.spec_options import Settings, merged, read_spec, set_fields
 from stead.cli.truth import compare
-from stead.cli.verbs import add_observing, add_verb
 from stead.client import DEFAULT_SERVER, Resource
 
 KIND = "vm"

@@ -1,6 +1,5 @@
 """The Python client: `Client` for programs with an event loop, `SyncClient` for those without."""
 
-from stead.client.chain import Broken, Chain, ChainedLine
 from stead.client.client import DEFAULT_SERVER, Client
 from stead.client.errors import (
     BadAnswer,
@@ -16,6 +15,7 @@ from stead.client.errors import (
     Unavailable,
     Unreachable,
 )
+from stead.client.journal_chain import Broken, Chain, ChainedLine
 from stead.client.models import (
     Accepted,
     Archive,

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime
 from typing import Any
 
-from stead.client.chain import ChainedLine
+from stead.client.journal_chain import ChainedLine
 from stead.client.models import Archive, Head, NextArchive, NextArchives
 from stead.client.transport import Transport
 
@@ -24,7 +24,7 @@ class Audits:
         return await self._transport.send(Head, "GET", "/v1/journal/head", query=query)
 
     async def journal_trail(self, *, after: int = 0, limit: int = PAGE) -> AsyncGenerator[list[bytes]]:
-        """Lines from after a position on as they are hashed and exported, page by page: see `stead.client.chain`."""
+        """Lines after a position as they are hashed and exported, in pages: see `stead.client.journal_chain`."""
         while True:
             query = {"after": after, "limit": limit}
             page = (await self._transport.send(bytes, "GET", "/v1/journal/export", query=query)).splitlines()

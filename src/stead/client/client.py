@@ -26,7 +26,6 @@ from stead.client.agents import Agents
 from stead.client.audit import Audits
 from stead.client.doctor import Doctors
 from stead.client.errors import StillRunning, Unavailable, Unreachable
-from stead.client.glance import Glance
 from stead.client.lanes import LaneGrants
 from stead.client.leases import Leases
 from stead.client.logs import Written
@@ -57,6 +56,7 @@ from stead.client.models import (
     TruthPage,
     WholeQueue,
 )
+from stead.client.overview_client import Glance
 from stead.client.paging import through
 from stead.client.recovery import Recovery
 from stead.client.scaling import Scalings

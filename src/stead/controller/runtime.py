@@ -20,42 +20,42 @@ from stead.bus.messages import (
     Take,
     TakeReply,
 )
-from stead.controller.cascading import PLANS, Cascading
-from stead.controller.clock import Clock
-from stead.controller.door import SOON, Door
-from stead.controller.draining import Draining
-from stead.controller.founding import Founding
-from stead.controller.groups import Groups
-from stead.controller.healers import Healer, told
-from stead.controller.healers.attachments import Attachments
-from stead.controller.healers.drift import Drift
-from stead.controller.healers.following import Following
-from stead.controller.healers.learning import Learning
-from stead.controller.healers.leases import Events, Hosts, Notices, Retakes
-from stead.controller.healers.numbering import Numbering
-from stead.controller.healers.orphans import Orphans
-from stead.controller.healers.partitions import KEPT, Partitions
-from stead.controller.healers.redispatch import Redispatch
-from stead.controller.healers.revocations import Revocations
-from stead.controller.healers.scaling import Scaling
-from stead.controller.identities import Identities
-from stead.controller.kinds import EVERY
-from stead.controller.leasing import Booking, Rebooking
-from stead.controller.listener import Listener
-from stead.controller.machine_disks import MACHINE, STATES, MachineDisks
-from stead.controller.preparing import Preparing
-from stead.controller.presence import Presences
-from stead.controller.rosters import Rosters
-from stead.controller.sharing import Sharing
-from stead.controller.steps import Steps, Work
-from stead.controller.takes import SupersededRun, Takes
-from stead.controller.trust import Trust
+from stead.controller.admission.frontend import SOON, Door
+from stead.controller.dispatch.custody import SupersededRun, Takes
+from stead.controller.execution.steps import Steps, Work
+from stead.controller.groups.expansion import Groups
+from stead.controller.kinds.kinds import EVERY
+from stead.controller.observation.agent_identities import Identities
+from stead.controller.observation.inventory import Rosters
+from stead.controller.observation.listener import Listener
+from stead.controller.observation.orphans import Orphans
+from stead.controller.observation.presence import Presences
+from stead.controller.observation.trust import Trust
+from stead.controller.reconcilers import Healer, told
+from stead.controller.reconcilers.attachments import Attachments
+from stead.controller.reconcilers.drift import Drift
+from stead.controller.reconcilers.durations import Learning
+from stead.controller.reconcilers.group_state import Following
+from stead.controller.reconcilers.journal_numbering import Numbering
+from stead.controller.reconcilers.leases import Events, Hosts, Notices, Retakes
+from stead.controller.reconcilers.partitions import KEPT, Partitions
+from stead.controller.reconcilers.redispatch import Redispatch
+from stead.controller.reconcilers.revocations import Revocations
+from stead.controller.reconcilers.scaling import Scaling
+from stead.controller.reconcilers.timers import Clock
+from stead.controller.steps.cascade import PLANS, Cascading
+from stead.controller.steps.lease_book import Booking, Rebooking
+from stead.controller.steps.machine_disks import MACHINE, STATES, MachineDisks
+from stead.controller.steps.mci_prepare import Preparing
+from stead.controller.steps.node_drain import Draining
+from stead.controller.steps.shared_resources import Sharing
+from stead.controller.steps.system_validation import Founding
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import HOUR
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
-from stead.store.change import Custody, Written
+from stead.store.commit import Custody, Written
 
 
 class Controller(Door):

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from stead.bus.garbage import Seldom
+from stead.bus.invalid_messages import Seldom
 from stead.drivers.base import (
     VM,
     Driver,

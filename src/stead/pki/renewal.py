@@ -9,8 +9,8 @@ from pathlib import Path
 
 from stead.pki import certificates, files
 from stead.pki.certificates import Signer
-from stead.pki.founding import CONTROLLER, ROOT, certificates_in
 from stead.pki.identity import DESCRIPTION, Identity
+from stead.pki.initialization import CONTROLLER, ROOT, certificates_in
 from stead.pki.issuer import ISSUER, ISSUER_KEY
 
 

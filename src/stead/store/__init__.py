@@ -1,8 +1,8 @@
 """PostgreSQL, the truth: schema, migrations, named statements, and the one class that runs them."""
 
-from stead.store.brief import Brief
-from stead.store.change import Change, Conflict
-from stead.store.row import Row
+from stead.store.commit import Change, Conflict
+from stead.store.resource_row import Row
 from stead.store.store import Store
+from stead.store.summary import Brief
 
 __all__ = ["Brief", "Change", "Conflict", "Row", "Store"]

@@ -10,9 +10,9 @@ from uuid import UUID
 import asyncpg
 
 from stead.lifecycle.snapshot import Holder
-from stead.store.brief import Brief, brief_of
-from stead.store.row import Row, row_of
+from stead.store.resource_row import Row, row_of
 from stead.store.statements import Statements
+from stead.store.summary import Brief, brief_of
 
 MOST_PARTS = 1000
 """Parts of something that are read at a time."""

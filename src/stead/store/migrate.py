@@ -34,7 +34,7 @@ async def migrate(dsn: str, revision: str = HEAD) -> None:
         if now == last:
             return
         log.info("the database is at %s, and is brought to %s", now or "nothing", last)
-    await import_module("stead.store.migrating").upgrade(dsn, revision)
+    await import_module("stead.store.migration_runner").upgrade(dsn, revision)
 
 
 def migrate_now(dsn: str, revision: str = HEAD) -> None:

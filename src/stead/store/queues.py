@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from stead.origin import parts
-from stead.store.change import Conflict, conflict_of
+from stead.store.commit import Conflict, conflict_of
 from stead.store.pages import MAX_PAGE_BYTES
 from stead.store.statements import Statements
 

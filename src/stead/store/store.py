@@ -13,16 +13,15 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from stead.batcher import Together
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.origin import parts
 from stead.store.access import Accesses
 from stead.store.affected import Affected
 from stead.store.attachments import Attachments
 from stead.store.audit import Audits
-from stead.store.brief import Brief, brief_of
-from stead.store.change import LANE, Change, Conflict, Expansion, Written, conflict_of
+from stead.store.commit import LANE, Change, Conflict, Expansion, Written, conflict_of
 from stead.store.connections import Connections
-from stead.store.days import Days
 from stead.store.durations import Durations
 from stead.store.groups import Groups
 from stead.store.identities import Identities
@@ -35,14 +34,15 @@ from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
 from stead.store.pages import Pages
+from stead.store.partitions import Days
 from stead.store.queues import Queues
 from stead.store.quotas import Quotas
 from stead.store.recovery import Recovery
-from stead.store.row import Row, holder_of, row_of
+from stead.store.resource_row import Row, holder_of, row_of
 from stead.store.scaling import Scalings
 from stead.store.sites import Sites
+from stead.store.summary import Brief, brief_of
 from stead.store.systems import Systems
-from stead.together import Together
 
 _encode = msgspec.json.Encoder().encode
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from stead.controller.healers.drift import Drift
+from stead.controller.reconcilers.drift import Drift
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stead.controller.healers import FailureLog
+from stead.controller.reconcilers import FailureLog
 
 
 def test_failure_of_many_loops_is_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.healers.learning import Learning
+from stead.controller.reconcilers.durations import Learning
 from stead.dev.engines import Nats
 from stead.lifecycle.durations import end_of, span_of
 from stead.lifecycle.rows import Actor, Trigger

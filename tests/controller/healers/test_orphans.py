@@ -9,9 +9,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.controller.healers.orphans import Orphans
+from stead.application import Caller, Missing, Service, Taken, View
+from stead.controller.observation.orphans import Orphans
 from stead.controller.runtime import Controller
-from stead.controller.view import Caller, Missing, Service, Taken, View
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
 from tests.drivers.cloud import SimWorld

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from stead import build as engines
 from stead.cli.output import Code
 from stead.cli.processes import controller, server
 from stead.cli.processes.place import Place
-from stead.controller import engine as engines
-from stead.controller.healers.partitions import KEPT
+from stead.controller.reconcilers.partitions import KEPT
 from stead.lifecycle.files.times import seconds
 from stead.lifecycle.rows import DAY
 from tests.cli.remote import NOWHERE, command

@@ -9,7 +9,7 @@ import pytest
 
 from stead.bus import Bus, Consumer
 from stead.bus.messages import Order
-from stead.controller.healers.redispatch import Redispatch
+from stead.controller.reconcilers.redispatch import Redispatch
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import agent, ask, controller, settled, until

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stead.agent.work import Work
+from stead.agent.order_work import Work
 from stead.bus.messages import Order, OrderMember
 from stead.drivers.base import Member
 from stead.drivers.openstack.driver import OpenStackDriver

@@ -10,8 +10,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from stead.api.problems import Trouble, trouble
-from stead.controller.view import Asked, Caller, Operation, Seen, Service, Taken, Unfit
-from stead.controller.view.leases import Lease
+from stead.application import Asked, Caller, Operation, Seen, Service, Taken, Unfit
+from stead.application.leases import Lease
 
 PATIENCE = 15.0
 """Seconds for which an answer waits for the end of what was asked for."""

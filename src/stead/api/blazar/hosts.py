@@ -27,10 +27,10 @@ from stead.api.blazar.wishes import NUMBER, TRUTHS
 from stead.api.identity import Who
 from stead.api.problems import Trouble, trouble
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Missing, Seen, Service, Unfit
-from stead.controller.view.leases import Host
-from stead.controller.view.names import SEGMENT
-from stead.controller.view.storable import storable
+from stead.application import Missing, Seen, Service, Unfit
+from stead.application.leases import Host
+from stead.application.names import SEGMENT
+from stead.application.storable import storable
 
 PAGE = 1000
 SAID_HERE = frozenset(BlazarHost.model_fields) - set(OF_ITS_OWN)

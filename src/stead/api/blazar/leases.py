@@ -23,11 +23,11 @@ from stead.api.blazar.models import (
 from stead.api.blazar.shown import shown_lease
 from stead.api.identity import Who
 from stead.api.problems import Trouble
-from stead.api.requests import Key
+from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
-from stead.controller.view import Asked, Seen
-from stead.controller.view.leases import Lease, Reserved
-from stead.controller.view.names import SEGMENT
+from stead.application import Asked, Seen
+from stead.application.leases import Lease, Reserved
+from stead.application.names import SEGMENT
 
 PAGE = 1000
 SECOND = timedelta(seconds=1)

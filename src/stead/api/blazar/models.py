@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from stead.controller.terms import MOST_HOSTS, MOST_RESERVATIONS
-from stead.controller.view.names import Name
-from stead.controller.view.storable import storable
+from stead.application import MOST_HOSTS, MOST_RESERVATIONS
+from stead.application.names import Name
+from stead.application.storable import storable
 
 Date = Annotated[str, StringConstraints(max_length=40), Field(examples=["2030-01-31 12:00"])]
 Text = Annotated[str, StringConstraints(max_length=10_000)]

@@ -16,7 +16,7 @@ from stead.api.blazar.models import (
     BlazarReservation,
 )
 from stead.api.blazar.wishes import expression
-from stead.controller.view.leases import Calendar, Host, Lease
+from stead.application.leases import Calendar, Host, Lease
 
 PHYSICAL = "physical:host"
 OF_ITS_OWN = ("hypervisor_type", "hypervisor_version", "vcpus", "cpu_info", "memory_mb", "local_gb")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stead.api.blazar.dates import wrong
-from stead.controller.view.storable import storable
+from stead.application.storable import storable
 
 LONGEST = 10_000
 TRUTHS = {"True": "true", "False": "false"}

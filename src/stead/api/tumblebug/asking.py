@@ -10,14 +10,14 @@ from pydantic import AfterValidator
 
 from stead.api.identity import Who
 from stead.api.problems import Trouble, trouble
-from stead.api.requests import Key
+from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done
 from stead.api.tumblebug.shown import text
 from stead.api.tumblebug.words import Id, VmId, action_name, spelled, vm_at
-from stead.controller.view import Asked, Caller, Refusal, Resource, Seen, Service, Taken, Unfit
-from stead.controller.view.storable import storable
+from stead.application import Asked, Caller, Refusal, Resource, Seen, Service, Taken, Unfit
+from stead.application.storable import storable
 
 FORCED = "forced through the tumblebug interface"
 """The reason of whoever forces and gives none: the dialect has no word for it."""

@@ -8,7 +8,7 @@ from fastapi import Depends, Query, Request, Response
 
 from stead.api.identity import COOKIE, Who
 from stead.api.problems import Trouble
-from stead.api.requests import Key
+from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.asking import (
     DeleteOption,

@@ -21,7 +21,7 @@ from stead.api.tumblebug.models import (
 )
 from stead.api.tumblebug.shown import brief, described, info, status, subgroup, subgroups, vms
 from stead.api.tumblebug.words import Id, VmId, vm_at
-from stead.controller.view import Picture, Seen, Standing
+from stead.application import Picture, Seen, Standing
 
 MCI, SUBGROUP = "mci", "subgroup"
 

@@ -15,14 +15,14 @@ from fastapi import Query, Response
 
 from stead.api.identity import Who
 from stead.api.problems import FieldError, Trouble
-from stead.api.requests import Key
+from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.asking import ask, let_in
 from stead.api.tumblebug.looking import standing_of
 from stead.api.tumblebug.models import Done, MadeMci, MciRequest, ScaleRequest, SubGroupRequest
 from stead.api.tumblebug.shown import status
 from stead.api.tumblebug.words import Id
-from stead.controller.view import Asked, Unfit
+from stead.application import Asked, Unfit
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""

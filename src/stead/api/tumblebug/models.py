@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from stead.controller.view.names import Name
-from stead.controller.view.storable import storable
+from stead.application.names import Name
+from stead.application.storable import storable
 
 
 class Said(BaseModel):

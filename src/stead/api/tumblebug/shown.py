@@ -8,7 +8,7 @@ from typing import Any
 from stead.access.policies import labels_of
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.words import targets, vm_id
-from stead.controller.view import Picture, Resource, Seen, Standing
+from stead.application import Picture, Resource, Seen, Standing
 
 EMPTY = "Empty"
 BARE = ("Preparing", "Prepared", "Creating", "Failed")

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Path
 
 from stead.api.problems import FieldError, Trouble
-from stead.controller.view import Resource, Running, Seen
-from stead.controller.view.names import SEGMENT
+from stead.application import Resource, Running, Seen
+from stead.application.names import SEGMENT
 
 Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
 VmId = Annotated[

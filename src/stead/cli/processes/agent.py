@@ -11,10 +11,10 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stead.agent import entry
+from stead.agent import build
 from stead.agent.agent import SiteFailed
-from stead.agent.entry import WrongCell, WrongSettings
-from stead.agent.succession import Succession
+from stead.agent.build import WrongCell, WrongSettings
+from stead.agent.handover import Succession
 from stead.agent.supersession import SiteForgotten, SupersededRun
 from stead.cli.processes import running
 from stead.cli.processes.running import Metrics
@@ -47,10 +47,10 @@ def run(
     taken the place of this one, `SiteForgotten` where the site was forgotten.
     """
     running.expose(metrics, wait=bool(succeeds))
-    config = {lane: entry.lane_config(driver, lane, settings) for lane in lanes}
+    config = {lane: build.lane_config(driver, lane, settings) for lane in lanes}
     succession = Succession(versions, _own_words(), succeeds) if versions is not None else None
     try:
-        running.run(_until_told(entry.run(nats, cell, name, config, identity, succession, domain, leaf)))
+        running.run(_until_told(build.run(nats, cell, name, config, identity, succession, domain, leaf)))
     except BaseExceptionGroup as group:
         forgotten = group.subgroup(SiteForgotten)
         if forgotten is not None:

@@ -9,12 +9,12 @@ import threading
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+from stead.build import engine
 from stead.cli.processes import running
 from stead.cli.processes.place import Place
 from stead.cli.processes.running import Metrics
-from stead.controller.engine import engine
 from stead.lifecycle.files.times import seconds
-from stead.telemetry import exposing
+from stead.telemetry import exposition
 
 POLITE = 5
 """By how much what carries on lets those go first who answer."""
@@ -40,8 +40,8 @@ async def _controller(place: Place) -> None:
     options = {**place.options(), "webhooks": place.webhooks, "kept": float(seconds(place.kept))}
     async with AsyncExitStack() as stack:
         e = await stack.enter_async_context(engine(place.database, place.nats, place.cell, **options))
-        if exposing.SOCKET in os.environ:
-            await stack.enter_async_context(exposing.serve_socket(Path(os.environ[exposing.SOCKET])))
+        if exposition.SOCKET in os.environ:
+            await stack.enter_async_context(exposition.serve_socket(Path(os.environ[exposition.SOCKET])))
         work = asyncio.create_task(e.controller.run())
         for word in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(word, work.cancel)

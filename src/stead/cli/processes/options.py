@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.times import period
+from stead.cli.durations import period
 
 Retention = Annotated[
     str,

@@ -12,7 +12,7 @@ from typing import Any
 
 import uvloop
 
-from stead.telemetry import exposing
+from stead.telemetry import exposition
 
 WITH_PARENT = "STEAD_WITH_PARENT"
 """In the environment of a process that ends with the one that has started it."""
@@ -41,10 +41,10 @@ def expose(metrics: Metrics | None, *, wait: bool = False) -> None:
     Whoever is to replace an agent may `wait`: until then the port is that one's.
     """
     if metrics is not None and wait:
-        threading.Thread(target=exposing.serve_when_free, args=(metrics.host, metrics.port), daemon=True).start()
+        threading.Thread(target=exposition.serve_when_free, args=(metrics.host, metrics.port), daemon=True).start()
     elif metrics is not None:
         try:
-            exposing.serve(metrics.host, metrics.port)
+            exposition.serve(metrics.host, metrics.port)
         except OSError as error:
             says = f"metrics cannot be told at {metrics.host}:{metrics.port}: {error.strerror or error}"
             raise PortTaken(says) from None

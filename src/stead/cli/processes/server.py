@@ -16,15 +16,15 @@ from tempfile import TemporaryDirectory
 import uvicorn
 
 from stead.api import create_app
-from stead.api.connections import Guarded, raise_limit
+from stead.api.connection_limits import Guarded, raise_limit
 from stead.api.limits import Limits
 from stead.api.rates import said
+from stead.application import Service
+from stead.build import Entry, door
 from stead.cli.processes import running
 from stead.cli.processes.https import HttpsCertificate
 from stead.cli.processes.place import Place
-from stead.controller.engine import Entry, door
-from stead.controller.view import Service
-from stead.telemetry import exposing
+from stead.telemetry import exposition
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +82,8 @@ async def _server(place: Place, listening: Listening, entry: Entry) -> None:
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:
             socket = Path(folder) / "socket"  # its path may have about a hundred characters
-            config = listening.config(replace(service, beside=partial(exposing.asked_at, socket)))
-            told = {**place.addresses(), exposing.SOCKET: str(socket)}
+            config = listening.config(replace(service, beside=partial(exposition.asked_at, socket)))
+            told = {**place.addresses(), exposition.SOCKET: str(socket)}
             config.load()
             tasks = [asyncio.create_task(_beside(command, told))]
             if listening.certificate is not None and config.ssl is not None:

@@ -3,7 +3,7 @@
 Revision ID: 0006
 """
 
-from stead.store.migrating import run_files
+from stead.store.migration_runner import run_files
 
 revision = "0006"
 down_revision = "0005"

@@ -3,7 +3,7 @@
 Revision ID: 0016
 """
 
-from stead.store.migrating import run_files
+from stead.store.migration_runner import run_files
 
 revision = "0016"
 down_revision = "0015"

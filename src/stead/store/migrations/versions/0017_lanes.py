@@ -3,7 +3,7 @@
 Revision ID: 0017
 """
 
-from stead.store.migrating import run_files
+from stead.store.migration_runner import run_files
 
 revision = "0017"
 down_revision = "0016"

@@ -4,7 +4,7 @@ are booked take machines of their lease alone.
 Revision ID: 0020
 """
 
-from stead.store.migrating import run_files
+from stead.store.migration_runner import run_files
 
 revision = "0020"
 down_revision = "0019"

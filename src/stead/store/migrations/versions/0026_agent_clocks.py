@@ -3,7 +3,7 @@
 Revision ID: 0026
 """
 
-from stead.store.migrating import run_files
+from stead.store.migration_runner import run_files
 
 revision = "0026"
 down_revision = "0025"

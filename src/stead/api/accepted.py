@@ -1,0 +1,50 @@
+"""How it is answered that a change was let in: 202 with its operation, or 200 where there was nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Response
+
+from stead.application import Taken
+from stead.schema import Model
+
+
+@dataclass(frozen=True, slots=True)
+class OperationName(Model):
+    """An operation, by which to find it."""
+
+    id: str
+    action: str
+    kind: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Model):
+    """A change was let in, and will be carried to a settled end."""
+
+    operation: OperationName | None
+    """Null where there was nothing to do."""
+    joined: bool
+    """The operation was running already."""
+    idle: bool
+    """There was nothing to do."""
+    repeated: bool
+    """The same request was let in before, under the same key."""
+    queued: bool
+    """It waits its turn."""
+    position: int | None
+    """While it waits: its place in its queue; 1 is the next."""
+
+
+def accepted(taken: Taken, response: Response) -> Accepted:
+    """The answer; the response says where to follow it."""
+    name = None
+    if taken.operation:
+        name = OperationName(id=taken.operation, action=taken.action, kind=taken.kind, path=taken.path)
+        response.headers["Location"] = f"/v1/operations/{taken.operation}"
+    else:
+        response.status_code = 200
+    queued = taken.position is not None
+    return Accepted(name, taken.joined, taken.idle, taken.repeated, queued, taken.position)

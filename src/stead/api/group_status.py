@@ -1,0 +1,31 @@
+"""How groups stand: one answer for all members of an infrastructure or a subgroup, however many they are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from stead.api.identity import Who
+from stead.api.problems import Trouble
+from stead.api.resources import Where
+from stead.api.routing import ServiceDep, router
+from stead.application import Standing
+
+routes = router("resources")
+
+
+@routes.get("/v1/status/{path:path}")
+async def read_status(
+    service: ServiceDep,
+    caller: Who,
+    path: Where,
+    refresh: Annotated[
+        bool, Query(description="Look first at whatever may have changed by itself; otherwise no provider is asked.")
+    ] = False,
+) -> Standing:
+    """How an infrastructure or a subgroup stands: all of one moment, and as new as the last change."""
+    found = await service.seen(caller).standing(f"/{path}", refresh=refresh)
+    if found is None:
+        raise Trouble("not-found", f"there is no group at /{path}")
+    return found

@@ -1,0 +1,74 @@
+"""The journal as it grows, for any number of followers: one look for all, and only while somebody follows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+
+from stead.application import AWAY, Line, View
+
+log = logging.getLogger(__name__)
+
+PAGE = 500
+
+
+class Feed:
+    """Knows how far the journal has come, and wakes those who wait for more."""
+
+    def __init__(self, view: View, every: float = 0.2) -> None:
+        self._view = view
+        self._every = every
+        self._end = 0
+        self._grown = asyncio.Condition()
+        self._followers = 0
+        self._looking: asyncio.Task[None] | None = None
+
+    async def follow(self, after: int, path: str | None, quiet: float) -> AsyncIterator[tuple[list[Line], int]]:
+        """New lines, with the position up to which all were given; without lines after so many quiet seconds."""
+        async with self._listening():
+            while True:
+                end = self._end
+                lines, full = await self._view.journal(after, path, PAGE)
+                # Whatever was numbered by then is in the page, unless the page is full.
+                after = max(after, end if not full else 0, lines[-1].position if lines else 0)
+                if lines:
+                    yield lines, after
+                elif not await self._beyond(after, quiet):
+                    yield [], after
+
+    @contextlib.asynccontextmanager
+    async def _listening(self) -> AsyncIterator[None]:
+        self._followers += 1
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+        try:
+            yield
+        finally:
+            self._followers -= 1
+            if not self._followers and self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
+
+    async def _beyond(self, position: int, patience: float) -> bool:
+        """Wait until the journal goes on after a position; whether it did."""
+        try:
+            async with asyncio.timeout(patience), self._grown:
+                await self._grown.wait_for(lambda: self._end > position)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _look(self) -> None:
+        while True:
+            try:
+                end = await self._view.end()
+            except AWAY as error:
+                log.warning("the journal cannot be read: %r", error)
+            else:
+                if end > self._end:
+                    async with self._grown:
+                        self._end = end
+                        self._grown.notify_all()
+            await asyncio.sleep(self._every)

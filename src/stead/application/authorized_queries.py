@@ -1,0 +1,375 @@
+"""What one caller sees: what there is, without what is not there for them.
+
+Of a group or a namespace that somebody may see, they see the numbers of all that is in it; the things in it they see
+one by one, each if it is for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import attrgetter
+from time import time
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from stead import __version__
+from stead.access.authorization import THE_CELL, Record
+from stead.access.caller import Caller
+from stead.access.lane_use import lanes_on
+from stead.access.policies import EXAMINE, NAMESPACE, VIEW, Thing, labels_of
+from stead.application.concealment import Concealment
+from stead.application.drift import truth
+from stead.application.group_status import MEMBER, Picture, Standing, picture, standing
+from stead.application.history import past
+from stead.application.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
+from stead.application.logs import Log, Silent, written
+from stead.application.models import (
+    Claim,
+    Lane,
+    Line,
+    Operation,
+    OperationMember,
+    Orphan,
+    Page,
+    Past,
+    Queue,
+    Resource,
+    Truth,
+)
+from stead.application.overview import Overview, overview
+from stead.application.stuck import Stuck, stuck
+from stead.application.systems import SYSTEM, System, shown
+from stead.application.timeline import Timeline, timeline
+from stead.application.tree import TreeNode, tree
+from stead.controller.health.doctor import Doctor, Examination
+from stead.lifecycle.decision import Outcome
+from stead.store.quotas import Quota, is_namespace
+
+if TYPE_CHECKING:
+    from stead.application.commands import Service
+
+PATH, KIND = attrgetter("path"), attrgetter("kind")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The read side of the engine for one caller."""
+
+    service: Service
+    caller: Caller
+
+    def _sees(self, found: Resource) -> bool:
+        lanes = lanes_on(found.kind, found.lane, found.spec)
+        return self.service.permission.sees(self.caller, Thing(found.path, found.kind, labels_of(found.spec), lanes))
+
+    async def _sees_path(self, path: str, kind: str = "") -> bool:
+        """Whether something is there for the caller, whatever is there."""
+        get = (lambda _: kind) if kind else None
+        return bool(await self.service.permission.visible(self.caller, [path], str, get))
+
+    async def _within(self) -> list[str] | None:
+        """The namespaces that the caller sees; None for whoever sees the cell."""
+        permission = self.service.permission
+        if permission.sees(self.caller, THE_CELL):
+            return None
+        found = await self.service.view.store.namespaces()
+        return await permission.visible(self.caller, found, str, lambda _: NAMESPACE)
+
+    async def namespaces(self) -> list[str]:
+        """The namespaces in which there is something, or was, each as the path it begins with."""
+        found = await self.service.view.store.namespaces()
+        self.caller.judged = True
+        return await self.service.permission.visible(self.caller, found, str, lambda _: NAMESPACE)
+
+    async def _below(self, path: str) -> str:
+        """Where to look: whoever sees one namespace alone looks for everything there."""
+        within = await self._within() if path == "/" else None
+        return within[0] if within is not None and len(within) == 1 else path
+
+    @property
+    def concealment(self) -> Concealment:
+        """What hidden work is left out."""
+        return Concealment(self.service.permission, self.caller)
+
+    async def _visible[T](self, page: Page[T], kind: bool = True) -> Page[T]:
+        """A page without what is not for the caller; it goes on where it would have."""
+        items = await self.service.permission.visible(self.caller, page.items, PATH, KIND if kind else None)
+        return replace(page, items=tuple(items))
+
+    # Resources
+
+    async def resource(self, path: str) -> Resource | None:
+        """A resource as it is."""
+        found = await self.service.view.resource(path)
+        self.caller.judged = True  # of what is not there, everybody may know as much
+        return self.concealment.resource(found) if found is not None and self._sees(found) else None
+
+    async def resources(self, kind: str | None, below: str, after: str, limit: int) -> Page[Resource]:
+        """Resources below a path, in order of path. A page may have fewer than asked for, and still go on."""
+        below = await self._below(below)
+        page = await self._visible(await self.service.view.resources(kind, below, after, limit))
+        return replace(page, items=tuple(map(self.concealment.resource, page.items)))
+
+    async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
+        """What there is at some paths, in their order; without members."""
+        self.caller.judged = True
+        there = await self.service.view.resources_at(paths)
+        return [self.concealment.resource(found) for found in there if self._sees(found)]
+
+    async def errors(self, paths: Sequence[str]) -> dict[str, str]:
+        """By path, the last error that was told of each; of what the caller has seen."""
+        return await self.service.view.errors(paths)
+
+    async def past(self, path: str, at: datetime) -> Past | None:
+        """A resource as it was at some time."""
+        found = await past(self.service.view, path, at)
+        self.caller.judged = True
+        if found is None:
+            return None
+        row = await self.service.view.store.read(path)
+        lanes = lanes_on(found.kind, row.lane if row is not None else "", found.spec)
+        thing = Thing(found.path, found.kind, labels_of(found.spec), lanes)
+        return self.concealment.past(found) if self.service.permission.sees(self.caller, thing) else None
+
+    async def logs(self, path: str, lines: int, since: str) -> Log | Silent | None:
+        """The last that a resource wrote, asked of its agent; or why nobody can say."""
+        found = await self.resource(path)
+        return None if found is None else await written(self.service.view, self.service.looks, path, lines, since)
+
+    async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
+        """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
+        looks, observed = self.service.looks, None
+        if refresh and looks is not None and await self._sees_path(path):
+            observed = await looks.observed(path, MEMBER)
+        found = await standing(self.service.view, path)
+        self.caller.judged = True
+        if found is None or not self._sees(found.resource):
+            return None
+        found = replace(found, observed=observed)
+        if found.worst is not None and not await self._sees_path(found.worst.path):
+            return replace(found, worst=None)
+        return found
+
+    async def picture(self, path: str, limit: int, groups: str = "") -> Picture | None:
+        """A group with so many of its members, and with the groups of a kind in it, all of one moment."""
+        found = await picture(self.service.view, path, limit, groups)
+        self.caller.judged = True
+        if found is None or not self._sees(found.standing.resource):
+            return None
+        members = await self.service.permission.visible(self.caller, found.members, PATH, KIND)
+        inner = await self.service.permission.visible(self.caller, found.groups, PATH, KIND)
+        return replace(found, members=tuple(members), groups=tuple(inner))
+
+    async def truth(self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True) -> Page[Truth]:
+        """Belief beside what a look shows now; from the store alone where it need not be fresh."""
+        below = await self._below(below)
+        looks = self.service.looks if fresh else None
+        if looks is not None and not await self._sees_path(below):
+            looks = None  # nobody is sent to look at what the caller may not see
+        page = await self._visible(await truth(self.service.view, looks, kind, below, after, limit))
+        return replace(page, items=self.concealment.truths(page.items))
+
+    # Operations, claims, queues
+
+    async def operation(self, id: UUID) -> Operation | None:
+        """An operation that waits, is under way or has ended."""
+        found = await self.service.view.operation(id)
+        self.caller.judged = True
+        if found is None:
+            return None
+        theirs = await self.service.permission.visible(self.caller, [found], PATH, KIND, _of_operation)
+        return self.concealment.operation(found) if theirs else None
+
+    async def operations(self, below: str, running: bool | None, before: int | None, limit: int) -> Page[Operation]:
+        """Operations on a path and below it, the latest first; those under way in order of path."""
+        below = await self._below(below)
+        page = await self.service.view.operations(below, running, before, limit)
+        items = await self.service.permission.visible(self.caller, page.items, PATH, KIND, _of_operation)
+        return replace(page, items=self.concealment.operations(items))
+
+    async def members(self, id: UUID, after: str, limit: int) -> Page[OperationMember]:
+        """Members of an operation on a group that did not do what it asked of them, each with why."""
+        page = await self.service.view.members(id, after, limit)
+        items = await self.service.permission.visible(self.caller, page.items, PATH, record=_last_known)
+        return replace(page, items=tuple(items))
+
+    async def timeline(self, id: UUID, skip: int, limit: int) -> Timeline | None:
+        """What an operation did and when."""
+        found = await self.operation(id)
+        if found is None:
+            return None
+        shown = await timeline(self.service.view, found, skip, limit)
+        items = await self.service.permission.visible(self.caller, shown.items, PATH, KIND, _last_known)
+        errors = await self.service.permission.visible(self.caller, shown.errors, PATH, record=_last_known)
+        return replace(shown, items=tuple(items), errors=tuple(errors))
+
+    async def claims(self, below: str, limit: int) -> Page[Claim]:
+        """Claims on a path and below it, in order of path."""
+        below = await self._below(below)
+        page = await self._visible(await self.service.view.claims(below, limit), kind=False)
+        return replace(page, items=self.concealment.claims(page.items))
+
+    async def queues(self, below: str, after: str, limit: int) -> Page[Queue]:
+        """Queues of a path and of all below it, in order of path."""
+        below = await self._below(below)
+        return await self._visible(await self.service.view.queues(below, after, limit), kind=False)
+
+    async def queue(self, path: str) -> Queue | None:
+        """The queue of an object."""
+        return await self.service.view.queue(path) if await self._sees_path(path) else None
+
+    async def queued(self, path: str, limit: int) -> Page[Operation]:
+        """Operations that wait in the queue of an object, the next one first."""
+        page = await self._visible(await self.service.view.queued(path, limit))
+        return replace(page, items=self.concealment.operations(page.items))
+
+    async def quotas(self, path: str) -> list[Quota] | None:
+        """How much something has, and may have."""
+        store = self.service.view.store
+        there = await self._sees_path(path) and (is_namespace(path) or await store.states([path]))
+        return await store.quotas(path) if there else None
+
+    async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
+        """What does not come to its end, and what was settled since a time though nobody had reported."""
+        below = await self._below(below)
+        page = await self._visible(await stuck(self.service.view, below, since, after, limit))
+        return replace(page, items=self.concealment.stuck(page.items))
+
+    # Leases and hosts. Which hosts there are and when each is free is for everybody who may ask at all; whose a lease
+    # is, for those who see it.
+
+    async def lease(self, path: str) -> Lease | None:
+        """A lease whole."""
+        found = await self.resource(path)
+        if found is None or found.kind != "lease":
+            return None
+        shown = await leases(self.service.view, [found], notices=True)
+        return shown[0] if shown else None
+
+    async def system(self, path: str) -> System | None:
+        """A system whole."""
+        found = await self.resource(path)
+        row = await self.service.view.store.read(path) if found is not None and found.kind == SYSTEM else None
+        return await shown(self.service.view.store, row) if row is not None else None
+
+    async def lease_of(self, id: UUID) -> Lease | None:
+        """The lease that has an id."""
+        self.caller.judged = True
+        row = (await self.service.view.store.owners([str(id)])).get(str(id))
+        return await self.lease(row.path) if row is not None else None
+
+    async def leases(self, below: str, after: str, limit: int) -> Page[Lease]:
+        """Leases in order of path."""
+        page = await self.resources("lease", below, after, limit)
+        return Page(tuple(await leases(self.service.view, page.items)), page.next, page.more)
+
+    async def hosts(self, after: str, limit: int) -> Page[Host]:
+        """Hosts in order of name."""
+        self.caller.judged = True
+        found = [host_of(record) for record in await self.service.view.store.hosts(after, limit)]
+        more = len(found) == limit
+        return Page(tuple(found), found[-1].name if more else None, more)
+
+    async def host(self, name: str) -> Host | None:
+        """A host."""
+        self.caller.judged = True
+        record = await self.service.view.store.host(name)
+        return host_of(record) if record is not None else None
+
+    async def calendar(
+        self, start: datetime, end: datetime, after: str, limit: int, host: str | None = None
+    ) -> Calendar:
+        """Hosts by time, or one of them, without whose they are where that is not for the caller."""
+        found = await calendar(self.service.view.store, start, end, after, limit, host)
+        paths = sorted({booked.lease for booked in found.booked})
+        seen = set(await self.service.permission.visible(self.caller, paths, str, lambda _: "lease"))
+        self.caller.judged = True
+        booked = (one if one.lease in seen else replace(one, lease="", status="") for one in found.booked)
+        return replace(found, booked=tuple(booked))
+
+    async def lateness(self, seconds: float) -> Lateness:
+        """How late the moments of leases came in the last so many seconds."""
+        self.caller.judged = True
+        return Lateness(**await self.service.view.store.late_events(time() - seconds))
+
+    # The journal
+
+    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], int, bool]:
+        """Lines from after a position on; up to where that is, and whether the page was full."""
+        below = await self._below(path or "/")
+        lines, full = await self.service.view.journal(after, None if below == "/" else below, limit)
+        return await self.lines(lines), lines[-1].position if lines else 0, full
+
+    async def lines(self, lines: Sequence[Line]) -> list[Line]:
+        """Those of some lines that are for the caller."""
+        seen = await self.service.permission.visible(self.caller, lines, PATH, KIND, _of_line)
+        return self.concealment.lines(seen)
+
+    async def still(self) -> bool:
+        """Whether the caller is still who they were: a stream outlives what it was opened with otherwise."""
+        access = self.service.access
+        return access is None or await access.still(self.caller)
+
+    async def end(self) -> int:
+        """The last position of the journal there is."""
+        return await self.service.view.end()
+
+    # The cell
+
+    async def lanes(self, after: str, limit: int) -> Page[Lane]:
+        """Lanes in order of name: those that somebody has served, and those that orders stand on."""
+        self.service.permission.require(self.caller, VIEW)
+        return await self.service.view.lanes(after, limit)
+
+    async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
+        """What was found at providers at least twice, and nobody owns: the oldest first."""
+        self.service.permission.require(self.caller, VIEW)
+        return await self.service.view.orphans(lane, limit)
+
+    async def overview(self) -> Overview:
+        """The cell at a glance, as far as it is for the caller."""
+        within = await self._within()
+        shown = await overview(self.service.view, within)
+        trouble = await self.service.permission.visible(self.caller, shown.trouble, PATH, KIND)
+        shown = replace(shown, trouble=tuple(trouble))
+        return shown if within is None else shown.without_cell()
+
+    async def examination(self) -> Examination:
+        """The cell examined, for admins."""
+        self.service.permission.require(self.caller, EXAMINE)
+
+        async def late() -> list[str]:
+            found = await stuck(self.service.view, "/", self.service.view.store.clock.now(), None, 50)
+            return [item.path for item in found.items]
+
+        service = self.service
+        expires = None if service.identities is None else service.identities.expires
+        doctor = Doctor(service.view.store, service.bus, service.beside, late, expires)
+        return Examination(self.service.view.store.clock.now(), __version__, tuple(await doctor.examine()))
+
+    async def metrics(self) -> str:
+        """What the process and its controller count, with the cell in numbers."""
+        self.service.permission.require(self.caller, VIEW)
+        return await self.service.metrics()
+
+    async def tree(self, below: str, after: str | None, limit: int) -> Page[TreeNode]:
+        """What lies directly below a path, the worst first."""
+        page = await tree(self.service.view, below, after, limit)
+        items = await self.service.permission.visible(self.caller, page.items, PATH, lambda node: node.kind or "")
+        return replace(page, items=tuple(items))
+
+
+def _of_operation(operation: Operation) -> Record:
+    said = operation.request.get("spec")
+    return Record(operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REFUSED)
+
+
+def _of_line(line: Line) -> Record:
+    specs = [said for word in ("spec", "next_spec") if (said := line.change.get(word))]
+    return Record(line.at, specs, rejected=line.refused > 0)
+
+
+def _last_known(_: object) -> Record:
+    return Record()

@@ -1,0 +1,88 @@
+"""Belief beside what a look shows now: both are shown, and nothing is applied.
+
+What differs is not mended here. Looks from time to time find it as well, and then it is believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from stead.application.models import Page, Truth
+from stead.application.queries import View
+from stead.bus.messages import StateLine
+from stead.controller.observation.observer import Looks, Unsure
+from stead.lifecycle.decide.observe import judged
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.observation import PROBE
+from stead.lifecycle.rows import StateClass
+from stead.store import Row, Store
+from stead.store.recovery import Hold
+
+PATIENCE = 10.0
+"""Seconds for an answer, since somebody waits for the page."""
+
+
+async def truth(view: View, looks: Looks | None, kind: str | None, below: str, after: str, limit: int) -> Page[Truth]:
+    """Resources at a path and below it, in order of path; without looks, nobody is asked."""
+    paths = await _paths(view.store, kind, below, after, limit + 1)
+    rows = await view.store.read_many(paths[:limit])
+    seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
+    hold = await view.store.hold()
+    items = {
+        path: _beside(view.kinds[row.kind], row, seen.get(path, Unsure.UNASKED), hold) for path, row in rows.items()
+    }
+    changed = await _changed(view.store, rows, [path for path, item in items.items() if item.agrees is False])
+    items |= {path: replace(items[path], agrees=None, why=Unsure.MOVING) for path in changed}
+    more = len(paths) > limit
+    shown = tuple(items[path] for path in paths[:limit] if path in items)
+    return Page(shown, paths[limit - 1] if more else None, more)
+
+
+async def _paths(store: Store, kind: str | None, below: str, after: str, limit: int) -> list[str]:
+    own = await store.read(below) if below != "/" and not after else None
+    first = [below] if own is not None and kind in (None, own.kind) else []
+    return [*first, *await store.paths(kind, below.rstrip("/") + "/", after, limit)]
+
+
+def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure, hold: Hold) -> Truth:
+    snap = row.snapshot
+    state = lifecycle.state(snap.state)
+    seen, why = (None, sight) if isinstance(sight, Unsure) else (sight.seen, None)
+    if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.MOVING:
+        why = Unsure.MOVING
+    elif isinstance(sight, StateLine):
+        seen = judged(snap, sight.seen, row.brief.revision_of(sight.revision))
+        why = None if state.seen else Unsure.UNSAID
+    agrees = None if why else seen == state.seen
+    return Truth(
+        path=row.path,
+        kind=row.kind,
+        lane=row.lane,
+        believed=snap.state,
+        expects=state.seen,
+        seen=seen,
+        agrees=agrees,
+        why=why,
+        seen_at=row.seen_at,
+        would=_would(lifecycle, row, seen or "", hold, agrees=agrees),
+    )
+
+
+def _would(lifecycle: Lifecycle, row: Row, seen: str, hold: Hold, *, agrees: bool | None) -> str:
+    """What comes next: the order that waits for the release, what is in progress, or what is put on record."""
+    snap = row.snapshot
+    op = snap.hidden or snap.operation
+    if op is not None:
+        work = snap.work
+        if work is None or work.taken or work.verb == PROBE or not hold.covers(row.path):
+            return op.action
+        return work.verb
+    target = lifecycle.drifted(snap.state, seen) if agrees is False else ""
+    return f"record {target}" if target else ""
+
+
+async def _changed(store: Store, rows: Mapping[str, Row], paths: Collection[str]) -> list[str]:
+    """Those that are no longer what they were before they were observed: what was seen says nothing of them."""
+    now = await store.read_many(list(paths)) if paths else {}
+    return [path for path in paths if path not in now or now[path].version != rows[path].version]

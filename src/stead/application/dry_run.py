@@ -1,0 +1,426 @@
+"""What would happen if somebody asked: the same `decide` as for the real thing, and nothing is written.
+
+To *explain* is to say whether an action would be let in, and if not, what would help. To *rehearse* is to say what it
+would do, members of a group included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from stead.access.caller import Caller
+from stead.application.explanation import (
+    Explanation,
+    Holder,
+    Part,
+    PlannedClaim,
+    PlannedMove,
+    PlannedOrder,
+    PlannedTimer,
+    Rehearsal,
+    Remedy,
+    holder_of,
+)
+from stead.application.models import Asked, Missing
+from stead.application.queries import View, aims_at
+from stead.controller.admission.admission import may_be_new
+from stead.controller.admission.queue_rules import lines_up, may_wait, queue_of
+from stead.controller.execution import preconditions
+from stead.controller.execution.placement import found_for
+from stead.controller.groups.member_classes import Classes, by_class, member_classes
+from stead.lifecycle.decide import Group, GroupDecision, decide
+from stead.lifecycle.decide.draft import acts_as
+from stead.lifecycle.decide.group import as_class
+from stead.lifecycle.decide.request import UNDO, begins, offered
+from stead.lifecycle.decision import Code, Decision, Order, Reason, Refusal
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import OnConflict, Request
+from stead.lifecycle.observation import PROBE
+from stead.lifecycle.rows import BACK, Action, Actor, StateClass, Trigger
+from stead.lifecycle.snapshot import OnFailure, OnPartial, Snapshot
+from stead.lifecycle.table import observations
+from stead.store import Row
+from stead.store.commit import claimed
+
+
+def request_of(asked: Asked, caller: Caller) -> Request:
+    """The event that stands for what is asked."""
+    return Request(
+        action=asked.action,
+        actor=Actor(caller.actor),
+        force=asked.force,
+        reason=asked.reason,
+        hold=asked.hold,
+        on_failure=OnFailure(asked.on_failure),
+        on_partial=OnPartial(asked.on_partial),
+        on_conflict=OnConflict(asked.on_conflict),
+        revision=1,
+        by=caller.name,
+    )
+
+
+def placed(refusal: Refusal, path: str) -> Refusal:
+    """A refusal whose holder has a path: where `decide` names none, it is the resource's own operation."""
+    holder = refusal.holder
+    return refusal if holder is None or holder.path else replace(refusal, holder=replace(holder, path=path))
+
+
+def with_path(reasons: Sequence[Reason], path: str) -> tuple[Reason, ...]:
+    """Reasons of another resource than the one in the request, each with the path of that resource."""
+    return tuple(replace(reason, says=f"{path}: {reason.says}") for reason in reasons)
+
+
+async def find(view: View, asked: Asked) -> Row | Missing:
+    """The resource that is asked about, or the one that would be made."""
+    row = await view.store.read(asked.path)
+    if row is not None and not await succeeds(view, asked, row):
+        if asked.kind not in ("", row.kind):
+            return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
+        return row
+    lifecycle = view.kinds.get(asked.kind)
+    if lifecycle is None:
+        return Missing(f"there is no kind {asked.kind}" if asked.kind else f"there is nothing at {asked.path}")
+    action = lifecycle.action(asked.action)
+    if action is not None and (
+        lifecycle.initial.name not in action.starts or not may_be_new(lifecycle, asked.action)
+    ):
+        return Missing(f"there is no {asked.kind} {asked.path}")
+    snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await view.holders(asked.path)), None))
+    return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
+
+
+async def succeeds(view: View, asked: Asked, row: Row) -> bool:
+    """Whether what is asked for would be made in the place of what is gone for good."""
+    made = preconditions.makes(view.kinds, asked.kind, asked.action)
+    return made and await preconditions.is_free(view.store, view.kinds, row.brief)
+
+
+async def _set_in(view: View, row: Row, request: Request, asked: Asked) -> Row:
+    """The same with what lies around it, as far as that matters for what is asked."""
+    rows = {row.path: row}
+    found = await found_for(view.store, view.kinds[row.kind], row, request.action, asked.spec, asked.lane, asked.path)
+    await preconditions.set_in(view.store, view.kinds, rows, [(row.path, request, {**asked.spec, **found})])
+    return rows[row.path]
+
+
+async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Missing:
+    """Whether an action would be let in."""
+    row = await find(view, asked)
+    if isinstance(row, Missing):
+        return row
+    request = request_of(asked, caller)
+    row = await _set_in(view, row, request, asked)
+    lifecycle, snap = view.kinds[row.kind], row.snapshot
+    standing = await standing_of(view, row)
+    answer = await _decided(view, standing, request, asked)
+    refusal = answer if isinstance(answer, Refusal) else None
+    decision = None if isinstance(answer, Refusal) else answer[0]
+    return Explanation(
+        path=row.path,
+        kind=row.kind,
+        action=asked.action,
+        state=snap.state,
+        allowed=refusal is None,
+        joins=decision is not None and decision.joined,
+        idle=decision is not None and _idle(decision),
+        waits=decision is not None and decision.queued,
+        reasons=refusal.reasons if refusal else (),
+        holder=holder_of(refusal.holder) if refusal is not None and refusal.holder is not None else None,
+        holders=await _holders(view, (row.around or {}).get("place", row.path), refusal) if refusal else (),
+        allowed_actions=(),
+        retry_after=refusal.retry_after if refusal else None,
+        remedies=(_remedies(standing, request, refusal) or _nothing(lifecycle, snap, request)) if refusal else (),
+    )
+
+
+async def begins_now(view: View, standing: Standing, asked: Asked, caller: Caller) -> bool:
+    """Whether a request for an action would be accepted and begin something."""
+    request = offered(asked.action, Actor(caller.actor))
+    row = await _set_in(view, standing.row, request, asked)
+    group = standing.group and replace(standing.group, snapshot=row.snapshot)
+    answer = _said(replace(standing, row=row, group=group), request)
+    return begins(answer if isinstance(answer, Refusal) else answer[0])
+
+
+def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
+    """An explanation for somebody who may not ask, whatever else speaks for it or against it."""
+    remedy = Remedy("permission", "have somebody give you a role or a policy, or ask somebody who may")
+    return rejected(found, (*refusal.reasons, *found.reasons), (remedy, *found.remedies))
+
+
+def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
+    """An explanation for a request that names a lane which is not for its namespace, or which no agent has served."""
+    if refusal.code is Code.LANE_NOT_SERVED:
+        remedy = Remedy("lane", "name a lane that an agent serves, run an agent for it, or say that one comes later")
+    else:
+        remedy = Remedy("lane", "have an admin allow the lane to the namespace, or name one that it may use")
+    return rejected(found, (*found.reasons, *refusal.reasons), (*found.remedies, remedy))
+
+
+def as_of_disk(disk: Explanation, machine: Explanation) -> Explanation:
+    """An explanation of a disk's action that its machine carries out: whether the machine accepts it, and why not."""
+    reasons, actions = with_path(machine.reasons, machine.path), disk.allowed_actions
+    found = replace(machine, path=disk.path, kind=disk.kind, action=disk.action, state=disk.state)
+    return replace(found, allowed_actions=actions, reasons=reasons)
+
+
+def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Remedy, ...]) -> Explanation:
+    """The same, rejected for these reasons."""
+    return replace(found, allowed=False, joins=False, idle=False, waits=False, reasons=reasons, remedies=remedies)
+
+
+async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...]:
+    """Everybody who is in the way: whoever has claims, or the resource's own operation."""
+    if refusal.holder is None:
+        return ()
+    found = await view.holders(path) if refusal.code is Code.HELD else []
+    return tuple(map(holder_of, found or [refusal.holder]))
+
+
+async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:
+    """What an action would do."""
+    row = await find(view, asked)
+    if isinstance(row, Missing):
+        return row
+    request = request_of(asked, caller)
+    row = await _set_in(view, row, request, asked)
+    standing = await standing_of(view, row)
+    answer = await _decided(view, standing, request, asked)
+    if isinstance(answer, Refusal):
+        return answer
+    decision, group = answer
+    lifecycle = view.kinds[row.kind]
+    orders = Counter({(order.verb, row.lane): 1 for order in decision.orders})
+    if group is not None:
+        for (cls, where), count in standing.classes.items():
+            orders.update({(order.verb, where): count for order in _orders(group, cls)})
+    action = lifecycle.action(asked.action)
+    goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
+    places = claimed(row.path, row.around)
+    return Rehearsal(
+        path=row.path,
+        kind=row.kind,
+        action=asked.action,
+        state=row.snapshot.state,
+        joins=decision.joined,
+        idle=_idle(decision),
+        waits=decision.queued,
+        moves=tuple(PlannedMove(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
+        claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims for place in places),
+        orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
+        timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
+        calls=_calls(view, lifecycle, decision, action) if goes else tuple(order.verb for order in decision.orders),
+        way=_way(lifecycle, row.snapshot, asked.action) if goes else (row.snapshot.state,),
+        fails=action.fails if goes and action else "",
+        members=tuple(_parts(group)) if group is not None else (),
+    )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that a decision looks at: read once, however many actions are asked about."""
+
+    row: Row
+    lifecycle: Lifecycle
+    group: Group | None
+    """With the members, where it has any kind of them."""
+    classes: Classes
+
+
+async def standing_of(view: View, row: Row) -> Standing:
+    """A resource with its members, by class."""
+    lifecycle = view.kinds[row.kind]
+    member = view.kinds.get(lifecycle.members)
+    if member is None:
+        return Standing(row, lifecycle, None, Counter())
+    classes = await _classes(view, lifecycle, row.path)
+    return Standing(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
+
+
+type Said = tuple[Decision, GroupDecision | None]
+
+
+def _said(standing: Standing, request: Request) -> Said | Refusal:
+    """What `decide` says, of a group by the classes of its members."""
+    if standing.group is None:
+        answer = decide(standing.lifecycle, standing.row.snapshot, request)
+        return answer if isinstance(answer, Refusal) else (answer, None)
+    grouped = decide(standing.lifecycle, standing.group, request)
+    return grouped if isinstance(grouped, Refusal) else (grouped.parent, grouped)
+
+
+async def _decided(view: View, standing: Standing, request: Request, asked: Asked) -> Said | Refusal:
+    """What `decide` says, and whether others wait before it."""
+    row = standing.row
+    answer = _said(standing, request)
+    if isinstance(answer, Refusal):
+        return placed(answer, row.path)
+    turn = await _turn(view, row, request, asked, answer[0])
+    return answer if turn is None else turn if isinstance(turn, Refusal) else (turn, None)
+
+
+async def _turn(
+    view: View, row: Row, request: Request, asked: Asked, decision: Decision
+) -> Decision | Refusal | None:
+    """That it would wait its turn, or that its queue takes nothing more; None where it would not wait."""
+    lifecycle = view.kinds[row.kind]
+    if not may_wait(lifecycle, request) or decision.joined or _idle(decision):
+        return None
+    path = queue_of(lifecycle, row.path, asked.spec, row)
+    queue = await view.queue(path)
+    behind = lines_up(lifecycle, request) and (
+        (queue is not None and queue.waiting > 0) or await view.store.queue_busy(path, row.path)
+    )
+    if not (decision.queued or behind):
+        return None
+    if queue is not None and queue.stopping:
+        return Refusal((Reason(Code.STOPPING, f"the queue of {path} takes nothing more"),), row.snapshot.state)
+    return Decision(after=row.snapshot, queued=True)
+
+
+async def _classes(view: View, group: Lifecycle, below: str) -> Classes:
+    classes: Classes = Counter()
+    for (snapshot, lane), count in (await member_classes(view.store, group, below)).items():
+        known = as_class(snapshot)
+        classes[replace(known, blocked=snapshot.blocked) if snapshot.blocked else known, lane] += count
+    return classes
+
+
+def _orders(group: GroupDecision, cls: Snapshot) -> tuple[Order, ...]:
+    return group.acting[cls].orders if cls in group.acting else ()
+
+
+def _parts(group: GroupDecision) -> Iterator[Part]:
+    for cls, decision in group.acting.items():
+        target = decision.after.state if decision.moves else ""
+        yield Part(cls.state, group.counts[cls], "joins" if decision.joined else "acts", target)
+    for cls in group.reached:
+        yield Part(cls.state, group.counts[cls], "nothing")
+    for cls, refusal in group.skipped.items():
+        yield Part(cls.state, group.counts[cls], "skipped", reasons=refusal.reasons)
+
+
+def _calls(view: View, lifecycle: Lifecycle, decision: Decision, action: Action | None) -> tuple[str, ...]:
+    """What providers would be asked for: by a group's members, or with looks before it and after it."""
+    member = view.kinds.get(lifecycle.members)
+    asks = member.action(decision.members) if member is not None else None
+    if asks is not None:
+        return asks.verbs
+    op = decision.after.hidden or decision.after.operation
+    orders = tuple(order.verb for order in decision.orders)
+    if action is None or action.steers or action.observes or op is None:
+        return orders
+    first = (PROBE,) if orders[:1] == (PROBE,) else ()
+    last = (PROBE,) if op.forced and observations(lifecycle) else ()
+    return (*first, *action.verbs, *last)
+
+
+def _idle(decision: Decision) -> bool:
+    return bool(decision.ended) and not decision.moves and decision.after.operation is None
+
+
+def _way(lifecycle: Lifecycle, snap: Snapshot, action: str) -> tuple[str, ...]:
+    known = lifecycle.action(action)
+    through = known.through if known is not None else ()
+    end = aims_at(lifecycle, action, snap.state)
+    return (snap.state, *through) + ((end,) if through or end != snap.state else ())
+
+
+# What would help
+
+
+def _remedies(standing: Standing, req: Request, refusal: Refusal) -> tuple[Remedy, ...]:
+    """What would let it in; force only where that would."""
+    forced = _said(standing, replace(req, force=True, reason="offered"))
+    force = () if req.force or isinstance(forced, Refusal) else (Remedy("force", "force it, with a reason"),)
+    return (*_by_reason(standing.lifecycle, standing.row.snapshot, req, refusal), *force)
+
+
+def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+    """What would help, for each reason that speaks against it."""
+    for code in dict.fromkeys(reason.code for reason in refusal.reasons):
+        match code:
+            case Code.UNKNOWN_ACTION:
+                known = ", ".join(action.name for action in lc.actions)
+                yield Remedy("ask", f"{lc.kind} knows {known}", tuple(action.name for action in lc.actions))
+            case Code.NOT_THE_ACTOR:
+                action = lc.action(req.action)
+                who = " or ".join(action.by if action is not None else ()) or "nobody by request"
+                yield Remedy("actor", f"{req.action} is for {who}")
+            case Code.NOT_FORCEABLE:
+                yield Remedy("force", "ask for it without force")
+            case Code.NEEDS_REASON:
+                yield Remedy("reason", "say why it is to be forced" if req.force else "say why, with a reason")
+            case Code.NOT_EMPTY:
+                yield Remedy("empty", f"remove the {snap.children} below it first")
+            case Code.QUOTA:
+                yield Remedy("quota", "destroy something there, or have an admin raise the quota")
+            case Code.PARENT:
+                above = dict(snap.above)
+                for need in lc.needs:
+                    concerns = not need.only or req.action in need.only
+                    if concerns and above.get(need.kind, need.states[0]) not in need.states:
+                        yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
+            case Code.MOVING | Code.HELD:
+                yield from _after_holder(lc, snap, req, refusal)
+            case Code.WRONG_STATE:
+                yield from _from_here(lc, snap, req, snap.state)
+            case Code.STOPPING:
+                yield Remedy("wait", "wait until its queue is empty: after that there is a new one")
+            case Code.NO_MEMBER:
+                yield Remedy("wait", "some member has to be in a state in which it can follow")
+
+
+def _nothing(lc: Lifecycle, snap: Snapshot, req: Request) -> tuple[Remedy, ...]:
+    """That there is no way is worth saying, too."""
+    action = lc.action(req.action)
+    starts = " or ".join(action.starts) if action is not None else "no state"
+    says = f"{req.action} starts in {starts}, and no request of {req.actor} leads there from {snap.state}"
+    return (Remedy("nothing", says),)
+
+
+def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+    holder = refusal.holder
+    if holder is not None:
+        yield Remedy("wait", f"wait until {holder.action} on {holder.path} has ended", operation=holder.operation)
+    op = snap.operation
+    if op is not None:
+        yield from _asking(lc, aims_at(lc, op.action, op.origin), req)
+
+
+def _from_here(lc: Lifecycle, snap: Snapshot, req: Request, state: str) -> Iterator[Remedy]:
+    if lc.state(state).cls is StateClass.MOVING and snap.operation is not None:
+        op = snap.operation
+        yield Remedy("wait", f"wait until {op.action} has ended", operation=op.id)
+        state = aims_at(lc, op.action, op.origin)
+    yield from _asking(lc, state, req)
+
+
+def _asking(lc: Lifecycle, state: str, req: Request) -> Iterator[Remedy]:
+    """The shortest way by requests to a state in which the action can start; none where it starts right there."""
+    ways: deque[tuple[str, tuple[str, ...]]] = deque([(state, ())])
+    known = {state}
+    while ways:
+        here, asked = ways.popleft()
+        able = [a for a in lc.actions if here in a.starts and any(acts_as(req.actor, by) for by in a.by)]
+        if asked and any(a.name == req.action for a in able):
+            yield Remedy("ask", f"first {', then '.join(asked)}: {req.action} starts in {here}", asked)
+            return
+        if not asked and any(a.name == req.action for a in able):
+            return
+        steps = [(a.name, here if a.ends == BACK else a.ends) for a in able if not a.steers]
+        for name, there in [*steps, *_undoing(lc, here, req)]:
+            if there not in known:
+                known.add(there)
+                ways.append((there, (*asked, name)))
+
+
+def _undoing(lc: Lifecycle, here: str, req: Request) -> Iterator[tuple[str, str]]:
+    """The way out of an error that is kept for a person: undo, where that leads to a state that is known before."""
+    if lc.action(UNDO) is None and acts_as(req.actor, Actor.USER):
+        for failed in lc.actions:
+            if failed.fails == here:
+                yield from ((UNDO, row.target) for row in lc.rows(here, Trigger.UNDONE, failed.name))

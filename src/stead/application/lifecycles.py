@@ -1,0 +1,180 @@
+"""Lifecycles as they are shown: their rows, how well each state is, and what lint says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from stead.application.health import bad_states
+from stead.application.models import StateClassName
+from stead.catalog import FAMILIES
+from stead.catalog.explored import EXPLORED
+from stead.controller.kinds.kinds import RegisteredLifecycle
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.lint import lint
+from stead.lifecycle.rows import State, StateClass
+from stead.schema import Model
+
+YOURS = "yours"
+"""The family of kinds that are not built in."""
+FAMILY_OF: Mapping[str, str] = {kind: family for family, kinds in FAMILIES.items() for kind in kinds}
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleState(Model):
+    """A state."""
+
+    name: str
+    state_class: StateClassName
+    says: str
+    bad: bool
+    """A failure leads there, or the outcome is unknown."""
+    deadline: int | None
+    """Seconds that a moving state may last before the object is probed."""
+    awaits: str | None
+    """Whose word a moving state waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleAction(Model):
+    """An action that can be requested, and how it goes."""
+
+    name: str
+    says: str
+    starts: tuple[str, ...]
+    through: tuple[str, ...]
+    ends: str
+    """Where success leads; `(back)` for where it began."""
+    fails: str
+    """Where failure leads; empty where it cannot fail."""
+    by: tuple[str, ...]
+    """Actors who may ask."""
+    undo: str
+    forceable: bool
+    respec: bool
+    """It brings a new spec."""
+    steers: str
+    """Not an operation of its own: a word to the running operation of this action."""
+    observes: bool
+    """It observes the object, and changes nothing at the provider."""
+    needs_reason: bool
+    """A request has to say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleMove(Model):
+    """One edge."""
+
+    source: str
+    trigger: str
+    on: str
+    actor: str
+    target: str
+    forced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleFinding(Model):
+    """A hole in a lifecycle, and how to mend it."""
+
+    rule: str
+    where: str
+    says: str
+    mend: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExploredSize(Model):
+    """How much there was to see when it was explored in full; nothing of it was as it must not be."""
+
+    worlds: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleName(Model):
+    """A lifecycle in brief."""
+
+    kind: str
+    family: str
+    says: str
+    parent: str
+    """The kind above it in the tree."""
+    members: str
+    """Of a group: the kind of its members."""
+    version: int | None
+    """Of a kind that was registered; null where it is built in."""
+    states: int
+    actions: int
+    moves: int
+    findings: int
+
+
+@dataclass(frozen=True, slots=True)
+class WholeLifecycle(Model):
+    """A lifecycle whole."""
+
+    kind: str
+    family: str
+    says: str
+    parent: str
+    members: str
+    states: tuple[LifecycleState, ...]
+    """The first is where an object begins."""
+    actions: tuple[LifecycleAction, ...]
+    moves: tuple[LifecycleMove, ...]
+    """Every one there is."""
+    findings: tuple[LifecycleFinding, ...]
+    explored: ExploredSize | None
+    """How much there was to see when it was explored in full."""
+    registered: RegisteredLifecycle | None = None
+    """Null where it is built in."""
+
+
+def shown_lifecycle(lifecycle: Lifecycle, registered: RegisteredLifecycle | None = None) -> WholeLifecycle:
+    """A lifecycle, with how it came where it is not built in."""
+    shown = _shown(lifecycle)
+    if registered is None:
+        return shown
+    size = ExploredSize(registered.explored["worlds"], registered.explored["steps"])
+    return replace(shown, family=YOURS, explored=size, registered=registered)
+
+
+@lru_cache(maxsize=100)
+def _shown(lifecycle: Lifecycle) -> WholeLifecycle:
+    """A lifecycle, looked through once."""
+    bad, size = bad_states(lifecycle), EXPLORED.get(lifecycle.kind)
+    return WholeLifecycle(
+        kind=lifecycle.kind,
+        family=FAMILY_OF.get(lifecycle.kind, ""),
+        says=lifecycle.says,
+        parent=lifecycle.parent,
+        members=lifecycle.members,
+        states=tuple(_state(state, bad) for state in lifecycle.states),
+        actions=tuple(map(LifecycleAction.of, lifecycle.actions)),
+        moves=tuple(map(LifecycleMove.of, lifecycle.table)),
+        findings=tuple(map(LifecycleFinding.of, lint(lifecycle))),
+        explored=None if size is None else ExploredSize(*size),
+    )
+
+
+def _state(state: State, bad: frozenset[str]) -> LifecycleState:
+    awaits = state.awaits if state.cls is StateClass.MOVING else None
+    return LifecycleState(state.name, state.cls, state.says, state.name in bad, state.deadline, awaits)
+
+
+def name_of(whole: WholeLifecycle) -> LifecycleName:
+    """A lifecycle in brief."""
+    return LifecycleName(
+        kind=whole.kind,
+        family=whole.family,
+        says=whole.says,
+        parent=whole.parent,
+        members=whole.members,
+        version=whole.registered.version if whole.registered is not None else None,
+        states=len(whole.states),
+        actions=len(whole.actions),
+        moves=len(whole.moves),
+        findings=len(whole.findings),
+    )

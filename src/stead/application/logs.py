@@ -1,0 +1,51 @@
+"""What something wrote at the place where it is: asked of whoever serves its lane, and kept nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stead.application.queries import View
+from stead.controller.observation.observer import Looks, Unsure
+from stead.schema import Model
+
+PATIENCE = 10.0
+"""Seconds for an answer, since somebody waits for it."""
+
+
+@dataclass(frozen=True)
+class Log(Model):
+    """The end of what a resource wrote."""
+
+    path: str
+    lines: tuple[str, ...]
+    """The oldest first."""
+    position: str
+    """For `since`, to go on from here."""
+    omitted: int = 0
+    """Older lines among those requested that have no room in the answer."""
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Nobody can say what it wrote."""
+
+    says: str
+    away: bool = False
+    """Because nobody answers now; another time somebody may."""
+
+
+async def written(view: View, looks: Looks | None, path: str, lines: int, since: str) -> Log | Silent | None:
+    """The last lines, or those of them after a position; None where there is no such resource."""
+    row = await view.store.read(path)
+    if row is None:
+        return None
+    told = Unsure.UNASKED if looks is None else await looks.logs(row, lines, since, PATIENCE)
+    if told is Unsure.NO_AGENT:
+        return Silent(f"nobody who serves the lane {row.lane} answers: its agent is away", away=True)
+    if isinstance(told, Unsure):
+        return Silent(f"a {row.kind} has no place of its own where it could write anything")
+    if not told.known:
+        return Silent(f"on the lane {row.lane} nobody keeps what is written")
+    if told.why:
+        return Silent(told.why, away=True)
+    return Log(path, tuple(told.lines), told.position, told.omitted)

@@ -1,0 +1,64 @@
+"""What a caller could ask of a resource now: each action is decided on as if the caller had asked for it.
+
+An interface offers an action only if a request for it would be accepted and begin something: not if it would join
+what is in progress, wait its turn, or find nothing to do. So the same rules apply as to a request: the state, claims,
+ancestors, quotas, members of a group, policies and lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from stead.access.authorization import asked_thing
+from stead.access.caller import Caller
+from stead.application.dry_run import begins_now, standing_of
+from stead.application.models import Asked
+from stead.application.validation import fitted, lane_of
+from stead.lifecycle.decide.request import UNDO
+from stead.lifecycle.decision import Refusal
+from stead.store import Row
+
+if TYPE_CHECKING:
+    from stead.application.commands import Service
+
+
+async def offers(service: Service, row: Row, caller: Caller, place: str = "") -> tuple[str, ...]:
+    """The actions that a request of the caller would begin now, in the order of the lifecycle.
+
+    What runs beside others is decided on for the place below the resource, where one is given.
+    """
+    lifecycle = service.kinds[row.kind]
+    names = [action.name for action in lifecycle.actions]
+    if lifecycle.action(UNDO) is None:
+        names.append(UNDO)
+    standing = await standing_of(service.view, row)
+    found = []
+    for name in names:
+        known = lifecycle.action(name)
+        spec = {"path": place} if place and known is not None and known.beside else {}
+        asked = Asked(row.path, name, row.kind, spec)
+        thing = asked_thing(row.path, row.kind, {}, row, name, lane_of(asked))
+        may = service.permission.acting(caller, name, thing)
+        if isinstance(may, Refusal) or not await begins_now(service.view, standing, asked, may):
+            continue
+        fit = await fitted(service.view.store, service.kinds, asked)
+        if await service.compound.forbidden(caller, fit if isinstance(fit, Asked) else asked, row) is not None:
+            continue
+        if await service.lanes_refused(asked, caller, row) is None:
+            found.append(name)
+    return tuple(found)
+
+
+async def with_offers(service: Service, refusal: Refusal, asked: Asked, caller: Caller) -> Refusal:
+    """A rejection, with what the caller could ask for instead."""
+    row = await service.view.store.read(asked.path)
+    if row is None:
+        return refusal
+    return replace(refusal, allowed=await offers(service, row, caller, place_in(asked)))
+
+
+def place_in(asked: Asked) -> str:
+    """The place below a resource that a request names, of what runs beside others."""
+    place = asked.spec.get("path", "")
+    return place if isinstance(place, str) else ""

@@ -1,0 +1,173 @@
+"""The cell at a glance: how many of what are where, what goes on, what is in trouble and why.
+
+All of it comes from sums and from the heads of indexes, so it costs the same however many resources there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from stead.application.health import Health
+from stead.application.models import StateClassName
+from stead.application.queries import THERE, View
+from stead.lifecycle.rows import StateClass
+from stead.schema import Model, one_of
+
+MOST = 10_000
+"""Beyond which operations are not counted."""
+TROUBLES = 20
+"""How many in trouble are named."""
+LOOKED_AT = 1000
+"""How many that are worked on are looked at to find those that take long."""
+LONG = 0.5
+"""Of its deadline: what takes longer is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindCount(Model):
+    """Resources of one kind in one state."""
+
+    kind: str
+    state: str
+    state_class: StateClassName
+    health: Annotated[str, one_of(Health)]
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Troubled(Model):
+    """An unhealthy resource."""
+
+    path: str
+    kind: str
+    state: str
+    state_class: StateClassName
+    since: datetime
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledLane(Model):
+    """A lane on which a provider has refused calls because there were too many."""
+
+    lane: str
+    calls: int
+    """Ever."""
+    at: datetime
+    """When it last did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview(Model):
+    """The cell at a glance. It costs the same however many resources there are.
+
+    A caller who may view some namespaces and not the cell gets the numbers of those, and null for the cell's own."""
+
+    at: datetime
+    position: int
+    """Of the journal, before all this was read."""
+    counts: tuple[KindCount, ...]
+    """All resources by kind and state, a moment ago at most."""
+    classes: Mapping[str, int]
+    """All resources by class of state."""
+    under_way: int
+    """Operations; counted up to 10,000."""
+    waiting: int
+    """Operations that wait their turn; counted up to 10,000."""
+    trouble: tuple[Troubled, ...]
+    """At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
+    has been moving for more than half of its deadline, the longest first.
+    """
+    more_trouble: bool
+    """There are others."""
+    calls_made: int | None
+    """To providers, by group operations that are under way or ended in the last hour, and by observations in it."""
+    calls_saved: int | None
+    """How many more it would have been with one for each member, those observations included that were not needed."""
+    moves: tuple[int, ...] | None
+    """In each of the last 60 seconds, the oldest first."""
+    agents_there: int | None
+    """Agents that were heard of in the last 30 seconds."""
+    agents_away: int | None
+    throttled: tuple[ThrottledLane, ...]
+    """In the last hour, the latest first."""
+
+    def without_cell(self) -> Overview:
+        """For somebody who sees namespaces, and not the cell itself."""
+        cell = dict.fromkeys(("calls_made", "calls_saved", "moves", "agents_there", "agents_away"))
+        return replace(self, **cell, throttled=())  # type: ignore[arg-type]
+
+
+async def overview(view: View, within: list[str] | None = None) -> Overview:
+    """The cell as it is now, or some of its namespaces."""
+    position = await view.end()
+    counts = [
+        KindCount(kind, state, view.kinds[kind].state(state).cls, view.healths.of(kind, state), members)
+        for kind, state, members in await view.store.cell_counts(within)
+        if kind in view.kinds and view.kinds[kind].has_state(state)
+    ]
+    there = [count for count in counts if count.state_class != StateClass.ABSENT]
+    classes: Counter[str] = Counter()
+    for count in there:
+        classes[count.state_class] += count.members
+    numbers = await view.store.overview(MOST, THERE, within)
+    trouble = await _trouble(view, within)
+    return Overview(
+        at=view.store.clock.now(),
+        position=position,
+        counts=tuple(there),
+        classes={str(c): classes[c] for c in StateClass if c is not StateClass.ABSENT},
+        under_way=numbers["under_way"],
+        waiting=numbers["waiting"],
+        trouble=tuple(trouble[:TROUBLES]),
+        more_trouble=len(trouble) > TROUBLES,
+        calls_made=numbers["made"],
+        calls_saved=numbers["members"] - numbers["made"],
+        moves=await view.pulse.last(),
+        agents_there=numbers["there"],
+        agents_away=numbers["away"],
+        throttled=tuple(
+            ThrottledLane(lane, calls, datetime.fromisoformat(at)) for lane, calls, at in numbers["throttled"]
+        ),
+    )
+
+
+async def _trouble(view: View, within: list[str] | None) -> list[Troubled]:
+    """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
+    records = [
+        r
+        for r in await view.store.bad(TROUBLES + 1, within)
+        if view.healths.of(r["kind"], r["state"]) is Health.TROUBLE
+    ]
+    errors = await view.errors([record["path"] for record in records])
+    found = [_bad(view, record, errors.get(record["path"], "")) for record in records]
+    found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
+    if len(found) <= TROUBLES:
+        found += _slow(view, await view.store.working(LOOKED_AT, within), view.store.clock())
+    return found
+
+
+def _bad(view: View, record: Mapping[str, Any], error: str) -> Troubled:
+    state = view.kinds[record["kind"]].state(record["state"])
+    return Troubled(record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.says)
+
+
+def _slow(view: View, records: list[Mapping[str, Any]], now: float) -> list[Troubled]:
+    """Those past half of their deadline, the longest first."""
+    found: list[tuple[float, Troubled]] = []
+    for record in records:
+        state = view.kinds[record["kind"]].state(record["state"]) if record["kind"] in view.kinds else None
+        if state is None or not state.deadline:
+            continue
+        lasted = state.deadline - (record["deadline"] - now)
+        if lasted < state.deadline * LONG:
+            continue
+        why = f"{state.name} for {lasted:.0f} s of at most {state.deadline}"
+        why += f": {record['says']}" if record["says"] else ""
+        since = datetime.fromtimestamp(now - lasted, UTC)
+        found.append((-lasted, Troubled(record["path"], record["kind"], state.name, state.cls, since, why)))
+    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].path))[:TROUBLES]]

@@ -1,0 +1,237 @@
+"""Policies that follow demand, as an interface sees them: put in force, told the demand, looked at, taken away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from stead.access.caller import Caller
+from stead.access.lane_use import LaneUse, not_allowed
+from stead.access.policies import DEMAND, NAMESPACE, SCALING, Thing, labels_of
+from stead.application.commands import Service
+from stead.application.compound import AT_ONCE
+from stead.application.models import Missing, Page, Unfit
+from stead.application.scaling_policy import ScalingPolicy
+from stead.catalog import scaling
+from stead.catalog.edge import lane_of
+from stead.catalog.scaling import Told
+from stead.controller.admission.limits import exceeded
+from stead.lifecycle.decision import Refusal
+from stead.schema import Model
+from stead.store import scaling as records
+from stead.store.scaling import ALL
+
+
+@dataclass(frozen=True)
+class KnownDemand(Model):
+    """The latest figure of demand."""
+
+    place: str | None
+    """Null for that of all places together."""
+    value: float
+    at: datetime
+    told_by: str = ""
+
+
+@dataclass(frozen=True)
+class ScalingAct(Model):
+    """What a policy did last at a place."""
+
+    place: str
+    action: str
+    at: datetime
+    operation: str | None
+    ended_at: datetime | None
+    failed: bool
+    """It ended otherwise than it was to; the place is left alone for a while."""
+
+
+@dataclass(frozen=True)
+class ScaledInstance(Model):
+    """An instance that counts."""
+
+    path: str
+    state: str
+    own: bool
+    """The policy made it, and may delete it."""
+
+
+@dataclass(frozen=True)
+class Scaling(Model):
+    """A policy in force, what it found last, and what it did."""
+
+    namespace: str
+    name: str
+    policy: ScalingPolicy
+    changed_by: str
+    changed_at: datetime
+    code: str
+    """What it came to: `acts`, `rests`, or what holds it back."""
+    says: str
+    """The same in a sentence, with the figures."""
+    judged_at: datetime | None
+    """When that was."""
+    demand: tuple[KnownDemand, ...]
+    acts: tuple[ScalingAct, ...]
+    instances: tuple[ScaledInstance, ...]
+    """The instances under the policy's name; left out in a list of policies."""
+
+
+@dataclass(frozen=True)
+class Followers:
+    """What callers do with policies that follow demand."""
+
+    service: Service
+
+    async def put(
+        self, namespace: str, name: str, text: Mapping[str, Any], caller: Caller
+    ) -> Scaling | Unfit | Refusal | Missing:
+        """Put a policy in force. It may do no more than whoever puts it could have asked for."""
+        if missing := self._may(caller, SCALING, namespace, name):
+            return missing
+        policy = scaling.read(text)
+        found = [(f"body.{where}", says) for where, says in scaling.wrong(policy, namespace)]
+        found += [(f"body.{where}", says) for where, says in exceeded("", policy.spec)]
+        if found:
+            (field, says), *more = found
+            return Unfit(field, says, tuple(more))
+        async for action, thing in self._deeds(namespace, name, policy):
+            may = self.service.permission.acting(caller, action, thing)
+            if isinstance(may, Refusal):
+                return may
+        used = LaneUse(frozenset(map(lane_of, policy.places))).written(f"/{namespace}")
+        if refused := await self.service.view.store.refused_lanes(used):
+            return not_allowed(refused)
+        figures = [ALL] if policy.demand is Told.TOTAL else policy.places
+        kept = scaling.written(policy)
+        await self.service.view.store.put_scaling(namespace, name, kept, policy.places, figures, caller.name)
+        return await self.read(namespace, name, caller)
+
+    async def _deeds(self, namespace: str, name: str, policy: scaling.Policy) -> AsyncIterator[tuple[str, Thing]]:
+        """All that a policy may ask for: every instance that it may make and delete, and those that it has made."""
+        access = self.service.access
+        reads = access.policies.forbidding(("create", "delete")) if access is not None else None
+        most = min(policy.maximum, policy.maximum_at_place) if reads is not None and "path" in reads.attributes else 1
+        maker = scaling.principal(namespace, name)
+        labels = labels_of(scaling.spec_of(policy, maker))
+        for place in policy.places:
+            for number in range(1, most + 1):
+                where = place.replace("*", str(number)) if scaling.is_series(place) else place
+                thing = Thing(f"{where}/{policy.name}-{number}", policy.kind, labels, (lane_of(place),))
+                yield "create", thing
+                yield "delete", thing
+                if number % AT_ONCE == 0:
+                    await asyncio.sleep(0)
+        for row in await self.service.view.store.scaled(policy.places, policy.name):
+            if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:
+                yield "delete", Thing(row["path"], policy.kind, labels_of(row["spec"]), (lane_of(row["path"]),))
+
+    async def read(self, namespace: str, name: str, caller: Caller) -> Scaling | Missing:
+        """A policy as it stands."""
+        seen = self.service.permission.sees(caller, _place(namespace))
+        kept = await self.service.view.store.scaling(namespace, name) if seen else None
+        if kept is None:
+            return _missing(namespace, name)
+        policy = scaling.read(kept.policy)
+        rows = await self.service.view.store.scaled(policy.places, policy.name)
+        maker = scaling.principal(namespace, name)
+        instances = [
+            ScaledInstance(row["path"], row["state"], scaling.made_by(row["spec"]) == maker)
+            for row in sorted(rows, key=lambda row: str(row["path"]))
+            if row["kind"] == policy.kind and scaling.is_instance(policy, row["path"].rpartition("/")[2])
+        ]
+        return _shown(kept, instances)
+
+    async def all(self, namespace: str | None, after: tuple[str, str], limit: int, caller: Caller) -> Page[Scaling]:
+        """Policies in order of namespace and name, without their instances."""
+        kept = await self.service.view.store.scalings(namespace, after, limit)
+        theirs = await self.service.permission.visible(
+            caller, kept, lambda one: f"/{one.namespace}", lambda _: NAMESPACE
+        )
+        last = f"{kept[-1].namespace}/{kept[-1].name}" if len(kept) == limit else None
+        return Page(tuple(_shown(one, ()) for one in theirs), next=last)
+
+    async def remove(self, namespace: str, name: str, caller: Caller) -> Missing | None:
+        """Take a policy away; what it made stays."""
+        if missing := self._may(caller, SCALING, namespace, name):
+            return missing
+        gone = await self.service.view.store.remove_scaling(namespace, name)
+        return None if gone else _missing(namespace, name)
+
+    async def tell(
+        self, namespace: str, name: str, figures: Sequence[tuple[str, float, datetime | None]], caller: Caller
+    ) -> int | Unfit | Missing:
+        """Tell the demand; how many figures were news, and not older than what is known."""
+        if missing := self._may(caller, DEMAND, namespace, name):
+            return missing
+        store = self.service.view.store
+        now = store.clock()
+        kept = await store.scaling(namespace, name)
+        if kept is None:
+            return _missing(namespace, name)
+        policy = scaling.read(kept.policy)
+        allowed = [ALL] if policy.demand is Told.TOTAL else policy.places
+        for n, (place, _, _) in enumerate(figures):
+            if place not in allowed:
+                says = (
+                    "it follows one figure for all places" if policy.demand is Told.TOTAL else "it has no such place"
+                )
+                return Unfit(f"body.figures.{n}.place", f"{says}: {place or 'a place is to be named'}")
+        if len({place for place, _, _ in figures}) < len(figures):
+            return Unfit("body.figures", "a place is there twice")
+        told = [(place, value, at.timestamp() if at is not None else now) for place, value, at in figures]
+        return await store.tell_demand(namespace, name, told, now, caller.name)
+
+    def _may(self, caller: Caller, action: str, namespace: str, name: str) -> Missing | None:
+        """Raises where they may not; that it is not there, where they may not even see the namespace."""
+        permission, place = self.service.permission, _place(namespace)
+        if not permission.judge(caller, action, place).allowed and not permission.sees(caller, place):
+            return _missing(namespace, name)
+        permission.require(caller, action, place)
+        return None
+
+
+def _place(namespace: str) -> Thing:
+    return Thing(f"/{namespace}", NAMESPACE)
+
+
+def _missing(namespace: str, name: str) -> Missing:
+    return Missing(f"there is no scaling policy {namespace}/{name}")
+
+
+def _time(at: Any) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(float(at), UTC)
+
+
+def _shown(kept: records.Scaling, instances: Sequence[ScaledInstance]) -> Scaling:
+    demand = [
+        KnownDemand(place or None, said["value"], datetime.fromtimestamp(float(said["at"]), UTC), said["told_by"])
+        for place, said in sorted(kept.demand.items())
+    ]
+    acts = [
+        ScalingAct(
+            act["place"],
+            "create" if act["more"] else "delete",
+            datetime.fromtimestamp(act["at"], UTC),
+            act["operation"] or None,
+            _time(act["ended"]),
+            act["failed"],
+        )
+        for act in sorted(kept.acts, key=lambda act: float(act["at"]), reverse=True)
+    ]
+    return Scaling(
+        namespace=kept.namespace,
+        name=kept.name,
+        policy=ScalingPolicy(**kept.policy),
+        changed_by=kept.changed_by,
+        changed_at=kept.changed_at,
+        code=str(kept.verdict.get("code", "new")),
+        says=str(kept.verdict.get("says", "nobody has looked at it yet")),
+        judged_at=_time(kept.verdict.get("at")),
+        demand=tuple(demand),
+        acts=tuple(acts),
+        instances=tuple(instances),
+    )

@@ -1,0 +1,382 @@
+"""What does not come to its end as it should, or did so only because an agent observed it: with why, and what to do.
+
+First what is under way: longer than 99 of 100 took, longer than it may, or being observed since no report came.
+Then what was settled lately though nobody had reported. All of it comes from indexes of what is under way and of what
+was looked at, so what is at rest costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from stead.access.lane_use import named
+from stead.application.elapsed import Lasting
+from stead.application.leases import waits_for
+from stead.application.models import Page
+from stead.application.queries import THERE, View
+from stead.lifecycle.decision import Outcome
+from stead.lifecycle.rows import Actor, Awaits, Trigger
+from stead.lifecycle.snapshot import Operation, Phase
+from stead.schema import Model, one_of
+from stead.store import Row
+
+GRACE = 10.0
+"""Seconds for which a timer may be late: a controller looks for them twice a second."""
+LINES = 20
+"""Lines of the journal that are read for each."""
+WELL = (Outcome.DONE, Outcome.DISPLACED)
+
+
+CODES = ("no-agent", "late", "overdue", "probing", "fencing", "unattended", "blocked", "unknown", "settled")
+
+
+@dataclass(frozen=True, slots=True)
+class StuckLook(Model):
+    """An observation of the object."""
+
+    at: datetime
+    seen: str
+    """What was seen: a settled state's word, `absent` or `broken`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StuckWhy(Model):
+    """Why something is listed."""
+
+    code: Annotated[str, one_of(CODES)]
+    """`no-agent`: no agent serves its lane now. `late`: it lasts longer than 99 of 100 did. `overdue`: longer than it
+    may. `probing`: it is being observed, since no report came. `fencing`: the agent that had its order is waited out
+    before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
+    given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
+    done. `settled`: it was settled to what was seen."""
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class StuckStep(Model):
+    """What one may do about it."""
+
+    what: Annotated[str, one_of(("wait", "agent", "cancel", "retry", "ask"))]
+    """`wait`, `agent`, `cancel`, `retry` or `ask`."""
+    says: str
+    operation: str = ""
+    """With `cancel` and `retry`: which."""
+    actions: tuple[str, ...] = ()
+    """With `ask`: which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck(Model):
+    """Something that does not come to its end as it should, or has come to one without a report."""
+
+    path: str
+    kind: str
+    state: str
+    lane: str
+    operation: str
+    action: str
+    by: str
+    phase: str | None
+    """What the operation does; null where it is over."""
+    outcome: str | None
+    """How it ended for this resource; null while it is under way."""
+    since: datetime
+    """Since when it is where it is; of what was settled, when that was."""
+    lasts: Lasting | None
+    """For how long it may and usually does last; null where it is over."""
+    why: tuple[StuckWhy, ...]
+    probed: tuple[StuckLook, ...]
+    """What was seen, as the journal has it."""
+    misses: int
+    """Looks in a row that did not find it."""
+    decided: str
+    """What was made of it; empty while that is open."""
+    steps: tuple[StuckStep, ...]
+
+
+async def stuck(view: View, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
+    """A page of what is stuck, and of what was settled since a time though nobody had reported."""
+    place: list[Any] = json.loads(after) if after is not None else ["now", None, 0]
+    section = place.pop(0)
+    items: list[Stuck] = []
+    if section == "now":
+        first = (_time(place[0]) or datetime.fromtimestamp(0, UTC), place[1])
+        if place[0] is None:
+            items = await _waiting_leases(view, below, limit - 1)
+            items += await _lost_sites(view, below, limit - 1 - len(items))
+        room = limit - len(items)
+        records = await view.store.stuck(below, first, room + 1, _declared(view), GRACE, THERE)
+        items += await _under_way(view, [record["path"] for record in records[:room]])
+        if len(records) > room:
+            last = records[room - 1]
+            return Page(tuple(items), json.dumps(["now", last["changed_at"].isoformat(), last["id"]]), True)
+        place = [None, 0]
+    room = limit - len(items)
+    latest = (_time(place[0]) or datetime.max.replace(tzinfo=UTC), place[1])
+    records = await view.store.healed(below, since, latest, room + 1)
+    items += await _settled(view, records[:room])
+    if len(records) <= room:
+        return Page(tuple(items))
+    last_place = [records[room - 1]["at"].isoformat(), records[room - 1]["id"]] if room else place
+    return Page(tuple(items), json.dumps(["then", *last_place]), True)
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _declared(view: View) -> list[tuple[str, str, float]]:
+    return [(k.kind, s.name, float(s.deadline)) for k in view.kinds.values() for s in k.states if s.deadline]
+
+
+async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
+    """Leases whose time has come, and whose hosts another lease still has."""
+    found = await view.store.awaited(view.usual.clock(), below, limit=limit)
+    return [
+        Stuck(
+            path=one["lease"],
+            kind="lease",
+            state=one["state"],
+            lane="",
+            operation="",
+            action="start",
+            by=Actor.CLOCK,
+            phase=None,
+            outcome=None,
+            since=one["at"],
+            lasts=None,
+            why=(StuckWhy("blocked", waits_for(one["hosts"])),),
+            probed=(),
+            misses=0,
+            decided="",
+            steps=(StuckStep("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
+        )
+        for one in found
+    ]
+
+
+async def _lost_sites(view: View, below: str, limit: int) -> list[Stuck]:
+    """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress or can be."""
+    return [
+        Stuck(
+            path=one["path"],
+            kind="cloudlet",
+            state=one["state"],
+            lane=one["lane"],
+            operation="",
+            action="upgrade",
+            by=Actor.CONTROLLER,
+            phase=None,
+            outcome=None,
+            since=one["at"],
+            lasts=None,
+            why=(StuckWhy("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
+            probed=(),
+            misses=0,
+            decided="",
+            steps=(StuckStep("agent", _leads_out(one["path"].removeprefix("/"))),),
+        )
+        for one in await view.store.lost_sites(below, limit)
+    ]
+
+
+def _leads_out(site: str) -> str:
+    return (
+        f"start the agent at the site, then stead cloudlet resolve {site} --reason TEXT; "
+        f"if the agent will not come back: stead cloudlet forget {site} --reason TEXT"
+    )
+
+
+# What is under way
+
+
+async def _under_way(view: View, paths: Sequence[str]) -> list[Stuck]:
+    rows = await view.store.read_many(paths)
+    lasts = await view.usual.of(rows.values())
+    acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
+    known = {path: (op, lasts[path, op.id]) for path, op in acting.items() if op is not None and op.id}
+    lines = await view.store.last_lines([(path, op.id, last.since) for path, (op, last) in known.items()], LINES)
+    absent = await _absent(view, {path: _waits_on(rows[path]) for path in known})
+    found = [_moving(view, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
+    return [each for each in found if each.why]  # some have gone on since
+
+
+def _waits_on(row: Row) -> set[str]:
+    """The lanes whose agents have to do something before it goes on."""
+    if row.snapshot.work is not None:
+        return {row.lane} - {""}
+    return named(row.kind, row.spec) if row.snapshot.state == "Preparing" else set()
+
+
+async def _absent(view: View, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """By path, what is to be said of each lane that no agent serves now."""
+    lanes = sorted(set().union(*waits.values()))
+    there = await view.store.lanes_there(lanes, THERE) if lanes else set()
+    ever = await view.store.served(lanes) if set(lanes) - there else set()
+    return {
+        path: tuple(
+            f"no agent serves the lane {lane} now" if lane in ever else f"no agent has ever served the lane {lane}"
+            for lane in sorted(needed - there)
+        )
+        for path, needed in waits.items()
+    }
+
+
+def _moving(
+    view: View,
+    row: Row,
+    op: Operation,
+    lasts: Lasting,
+    lines: Sequence[Mapping[str, Any]],
+    absent: Sequence[str],
+) -> Stuck:
+    now = view.usual.clock()
+    return Stuck(
+        path=row.path,
+        kind=row.kind,
+        state=row.snapshot.state,
+        lane=row.lane,
+        operation=op.id,
+        action=op.action,
+        by=op.by,
+        phase=op.phase,
+        outcome=None,
+        since=lasts.since,
+        lasts=lasts,
+        why=(*(StuckWhy("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
+        probed=_looks(lines),
+        misses=row.snapshot.misses,
+        decided="",
+        steps=tuple(_ways(view, row, op, lasts, absent)),
+    )
+
+
+def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[StuckWhy]:
+    state, lasted = row.snapshot.state, span(now - lasts.since.timestamp())
+    if lasts.overdue and lasts.declared is not None:
+        yield StuckWhy(
+            "overdue", f"{state} for {lasted}, and {op.action} is to last {span(lasts.declared)} there at most"
+        )
+    if lasts.late and lasts.p99 is not None and lasts.usual is not None:
+        usual = f"usually {span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
+        yield StuckWhy("late", f"{op.action} lasts {lasted}: {usual}")
+    if op.phase is Phase.FENCING:
+        yield StuckWhy(
+            "fencing", "waiting until the agent that had its order can no longer act; then the object is observed"
+        )
+    elif op.phase is Phase.PROBING:
+        work, misses = row.snapshot.work, row.snapshot.misses
+        missed = f", {misses} in a row did not find it" if misses else ""
+        asked = (
+            "an agent looks at it" if work is not None and work.taken else "nobody has taken the order to look at it"
+        )
+        yield StuckWhy("probing", f"{asked if work is not None else 'it is looked at again soon'}{missed}")
+    due = min((row.timers or {}).values(), default=now)
+    if due < now - GRACE:
+        yield StuckWhy("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
+
+
+def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[str]) -> Iterator[StuckStep]:
+    work = row.snapshot.work
+    if absent:
+        yield StuckStep("agent", f"{'; '.join(absent)}: start its agent, or cancel the operation (stead lane list)")
+    elif work is not None and not work.taken:
+        yield StuckStep(
+            "agent", f"no agent has taken its order: who serves {row.lane or 'its lane'}? (stead lane list)"
+        )
+    if lasts.deadline is not None:
+        what = "the look is given up" if op.phase is Phase.PROBING else "it is looked at"
+        if view.kinds[row.kind].state(row.snapshot.state).awaits is Awaits.CHILDREN and op.phase is Phase.ACTING:
+            what = "its members are counted anew"
+        yield StuckStep("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
+    if not op.cancelled:
+        yield StuckStep(
+            "cancel", "cancel it: Stead waits until the agent can no longer act, then observes the object", op.id
+        )
+
+
+# What was settled though nobody had reported
+
+
+async def _settled(view: View, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
+    asked = [(record["path"], str(record["operation"]), record["created_at"]) for record in records]
+    lines = await view.store.last_lines(asked, LINES)
+    rows = await view.store.read_many([path for path, _, _ in asked])
+    return [_healed(view, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
+
+
+def _healed(view: View, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
+    operation = str(record["operation"])
+    unknown = record["trigger"] == Trigger.SILENT or record["outcome"] == Outcome.UNKNOWN
+    return Stuck(
+        path=record["path"],
+        kind=record["kind"],
+        state=row.snapshot.state if row is not None else record["target"],
+        lane=row.lane if row is not None else "",
+        operation=operation,
+        action=record["action"],
+        by=record["principal"],
+        phase=None,
+        outcome=record["outcome"],
+        since=record["at"],
+        lasts=None,
+        why=(StuckWhy("unknown" if unknown else "settled", _reason(record, lines)),),
+        probed=_looks(lines),
+        misses=0,
+        decided=_decision(record, lines),
+        steps=tuple(_after(view, record, row, operation)),
+    )
+
+
+def _reason(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """Why it had to be settled: what was waited for, and what was heard."""
+    came = [line for line in lines if line["target"] == record["source"] and line["at"] < record["at"]]
+    waited = f" after {span((record['at'] - came[-1]['at']).total_seconds())}" if came else ""
+    if record["trigger"] == Trigger.SILENT:
+        error = record["change"].get("error", "")
+        return f"no report came{waited}, and no agent could observe it{f': {error}' if error else ''}"
+    return f"no report came{waited}; an agent observed {record['word']}"
+
+
+def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> str:
+    """What was made of it."""
+    ended = f"; for it, {record['action']} ended {record['outcome']}" if record["outcome"] else ""
+    origin = lines[0]["source"] if lines else ""
+    if record["source"] == record["target"]:
+        return f"left in {record['target']}{ended}"
+    back = "returned to" if record["target"] == origin else "settled to"
+    return f"{back} {record['target']}, from {record['source']}{ended}"
+
+
+def _after(view: View, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[StuckStep]:
+    ended = record["ended"] and record["asked"] == record["path"]
+    if ended and record["outcome"] not in WELL:
+        yield StuckStep("retry", f"ask for {record['action']} once more", operation)
+    kind = view.kinds.get(record["kind"])
+    if row is None or kind is None or row.snapshot.operation is not None:
+        return
+    able = [a for a in kind.actions if row.snapshot.state in a.starts and {Actor.USER, Actor.ADMIN} & set(a.by)]
+    names = tuple(action.name for action in able if not action.steers)
+    if names:
+        yield StuckStep("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
+
+
+def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[StuckLook, ...]:
+    return tuple(StuckLook(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
+
+
+def span(seconds: float) -> str:
+    """So many seconds, as one says it: to a tenth below ten, then to the second, then to the minute."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f}s"
+    whole = round(seconds)
+    if whole < 120:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 120:
+        return f"{minutes}m{rest}s" if rest and minutes < 10 else f"{minutes}m"
+    return f"{minutes // 60}h{minutes % 60}m" if minutes % 60 else f"{minutes // 60}h"

@@ -1,0 +1,217 @@
+"""Systems as they are shown: the tree of services and jobs, what runs on it, and what a deploy would do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from stead.application.models import Asked, Missing, Unfit
+from stead.catalog import tree
+from stead.catalog.tree import Change
+from stead.controller.admission.limits import exceeded
+from stead.controller.groups.deploys import lanes_in, planned
+from stead.lifecycle.claims import ancestors, below
+from stead.lifecycle.files.decoded import NAME, Wrong
+from stead.schema import Model
+from stead.store import Row, Store
+
+SYSTEM = "system"
+DEPLOY, TEARDOWN = "deploy", "teardown"
+FIELDS = ("path", "definition", "mark")
+"""What a deploy brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPart(Model):
+    """A service or a job."""
+
+    path: str
+    kind: str
+    """`service` or `job`."""
+    state: str
+    lane: str
+    count: int
+    """Copies that are to run."""
+    up: int | None
+    """Copies that were observed running; null before the first observation."""
+    operation: str | None
+    """What is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningDeploy(Model):
+    """A deploy or a teardown that is under way."""
+
+    id: UUID
+    action: str
+    place: str
+    """Where it works; no other operation does there, above it or below it."""
+    by: str
+    since: datetime
+    total: int
+    """Services and jobs that follow, as far as they were asked."""
+    remaining: int
+    failed: int
+    asked: bool
+    """All that are to follow have been asked."""
+    cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class System(Model):
+    """A system whole."""
+
+    path: str
+    state: str
+    operation: str | None
+    """What is under way on the system itself."""
+    lanes: tuple[str, ...]
+    """Where its services run."""
+    parts: tuple[SystemPart, ...]
+    running: tuple[RunningDeploy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemChange(Model):
+    """What becomes of a service or a job."""
+
+    path: str
+    kind: str
+    action: str
+    """What is asked of it."""
+    how: str
+    """`added`, `changed`, `scaled`, `restarted` or `removed`."""
+    lane: str
+    fields: tuple[str, ...]
+    """What is not as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan(Model):
+    """What a deploy would do with things as they are."""
+
+    path: str
+    place: str
+    mark: str
+    """A deploy that brings it in its spec is let in only while this is so."""
+    changes: tuple[SystemChange, ...]
+
+
+async def shown(store: Store, row: Row) -> System:
+    """A system with all that is in it."""
+    running = await store.running_beside(row.path)
+    parts = await store.tree(row.path)
+    operation = row.snapshot.operation
+    return System(
+        path=row.path,
+        state=row.snapshot.state,
+        operation=operation.id if operation is not None else None,
+        lanes=tuple(row.spec.get("lanes", ())),
+        parts=tuple(map(_part, parts)),
+        running=tuple(map(_beside, running)),
+    )
+
+
+async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | Unfit:
+    """What a deploy would do; the mark is read first, so that it is never newer than the plan."""
+    place = below(row.path, str(asked.spec.get("path", "/")))
+    mark = await store.mark(place)
+    changes = await _changes(store, row, place, asked)
+    if isinstance(changes, Unfit):
+        return changes
+    return SystemPlan(row.path, place, mark, tuple(map(SystemChange.of, changes)))
+
+
+async def _changes(store: Store, row: Row, place: str, asked: Asked) -> list[Change] | Unfit:
+    try:
+        return list(await planned(store, row, place, asked.spec.get("definition", {})))
+    except Wrong as wrong:
+        return _unfit(wrong, row.path)
+
+
+async def fit(store: Store, asked: Asked) -> Asked | Unfit | Missing:
+    """A deploy that makes sense: a place, and a definition that can be there."""
+    unknown = [name for name in asked.spec if name not in FIELDS]
+    if unknown:
+        return Unfit(f"spec.{unknown[0]}", f"a deploy brings {', '.join(FIELDS)}, and nothing else")
+    path, definition = asked.spec.get("path", "/"), asked.spec.get("definition")
+    if not isinstance(path, str) or any(not tree.is_name(name) for name in path.strip("/").split("/") if path != "/"):
+        return Unfit("spec.path", "a place is said like /data/db: names of a-z, 0-9 and dashes between slashes")
+    if not isinstance(definition, Mapping):
+        return Unfit("spec.definition", "say what is to be there; {} where nothing is")
+    if not isinstance(asked.spec.get("mark", ""), str):
+        return Unfit("spec.mark", "it is the one that a plan has")
+    row = await store.read(asked.path)
+    if row is None or row.kind != SYSTEM:
+        return Missing(f"there is no system {asked.path}")
+    place = below(asked.path, path)
+    above = [each for each in ancestors(place) if each.startswith(f"{asked.path}/")]
+    inside = [each for each, (kind, _) in (await store.states(above)).items() if kind in ("service", "job")]
+    if inside:
+        return Unfit("spec.path", f"{inside[0]} is no branch: nothing can be below it")
+    changes = await _changes(store, row, place, asked)
+    if isinstance(changes, Unfit):
+        return changes
+    for change in changes:
+        for field, says in exceeded(change.path, change.spec):
+            return Unfit("spec.definition", f"{change.path.removeprefix(asked.path)}: {field}: {says}")
+    spec = {**asked.spec, "path": f"/{path.strip('/')}"}
+    return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(changes))))
+
+
+def founded(asked: Asked) -> Asked | Unfit:
+    """A system that can be set up: it lies in a namespace, and says on which lanes its services run."""
+    names = asked.path.split("/")[1:]
+    if len(names) != 2 or not tree.is_name(names[1]):
+        return Unfit("path", f"a system lies right below its namespace, as in /shop/web, with a name like {NAME}")
+    lanes = asked.spec.get("lanes", [])
+    if not isinstance(lanes, list) or not all(isinstance(lane, str) and lane for lane in lanes):
+        return Unfit("spec.lanes", "lanes are a list of names")
+    unknown = [name for name in asked.spec if name not in ("lanes", "labels")]
+    if unknown:
+        return Unfit(f"spec.{unknown[0]}", "a system has lanes and labels; what runs in it is deployed")
+    return asked
+
+
+def _unfit(wrong: Wrong, system: str) -> Unfit:
+    """What is wrong with a definition, each with its place in it; what is wrong with what is there, with its path."""
+    said = []
+    for problem in wrong.problems:
+        at = [str(step) for step in problem.path]
+        where = ["spec", "path"] if at and at[0].startswith("/") else ["spec", "definition", *at]
+        says = f"{at[0].removeprefix(system)}: {problem.says}" if at and at[0].startswith("/") else problem.says
+        said.append((".".join(where), says))
+    (field, says), *more = said
+    return Unfit(field, says, tuple(more))
+
+
+def _part(record: Mapping[str, Any]) -> SystemPart:
+    facts = record["facts"] or {}
+    up = facts.get("up")
+    return SystemPart(
+        path=record["path"],
+        kind=record["kind"],
+        state=record["state"],
+        lane=record["lane"],
+        count=int(record["spec"].get("count", 1)),
+        up=up if isinstance(up, int) else None,
+        operation=str(record["operation"]) if record["operation"] else None,
+    )
+
+
+def _beside(record: Mapping[str, Any]) -> RunningDeploy:
+    return RunningDeploy(
+        id=record["id"],
+        action=record["action"],
+        place=record["place"],
+        by=record["principal"],
+        since=record["created_at"],
+        total=record["total"],
+        remaining=record["remaining"],
+        failed=record["failed"],
+        asked=record["expanded"],
+        cancelled=record["cancelled"],
+    )

@@ -1,0 +1,39 @@
+"""A rehearsed change, on paper."""
+
+from __future__ import annotations
+
+from stead.cli.listing import printable
+from stead.cli.output import ListFormat, data, heading, line, table
+from stead.cli.server_commands import plain
+from stead.client import Rehearsal
+from stead.lifecycle.files.times import duration
+
+
+def show(plan: Rehearsal, output: ListFormat) -> None:
+    """Write what a change would do."""
+    if output is ListFormat.NAME:
+        line(plan.path)
+    elif output in (ListFormat.JSON, ListFormat.YAML):
+        data(plain(plan), output)
+    else:
+        _tables(plan)
+
+
+def _tables(plan: Rehearsal) -> None:
+    heading(f"{plan.action} of {plan.path}, nothing was done")
+    if plan.joins or plan.idle or plan.waits:
+        told = "it would join what is under way" if plan.joins else "it would wait its turn"
+        line("there would be nothing to do" if plan.idle else told)
+        return
+    fails = f", or {plan.fails} if it fails" if plan.fails else ""
+    line(f"{' -> '.join(plan.way)}{fails}")
+    rows = [("move", f"{m.source} -> {m.target}", f"{m.trigger} {m.word} by {m.actor}") for m in plan.moves]
+    rows += [("claim", c.path, f"{c.change}, {c.mode}") for c in plan.claims]
+    rows += [("order", o.verb, f"on lane {o.lane}, {o.members} member{'s' * (o.members != 1)}") for o in plan.orders]
+    rows += [("call", verb, "to the provider") for verb in plan.calls[len(plan.orders) :]]
+    rows += [("timer", t.name, duration(t.after)) for t in plan.timers]
+    for part in plan.members:
+        why = f": {part.reasons[0].says}" if part.reasons else ""
+        rows.append(("members", f"{part.members} in {part.state}", f"{part.does}{why}"))
+    line()
+    table(("WHAT", "WHICH", "HOW"), [[printable(cell) for cell in row] for row in rows])

@@ -1,0 +1,1 @@
+"""Requests are accepted or rejected here, before anything changes."""

@@ -1,0 +1,100 @@
+"""What lets requests in: all that a process needs which answers callers, and nothing that would keep it busy.
+
+Whatever takes long (asking a hundred thousand members, hearing what agents report, preparing) is a controller's,
+which may well be another process: it is poked after every commit, and finds by itself whatever it was not told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from stead.bus import Bus, BusError
+from stead.bus.messages import Poke
+from stead.controller.admission.admission import Admission
+from stead.controller.admission.queues import Queues
+from stead.controller.dispatch.publisher import Carrier
+from stead.controller.dispatch.slots import Grants
+from stead.controller.execution.background_tasks import Errands
+from stead.controller.execution.executor import Mover
+from stead.controller.kinds.kinds import Kinds
+from stead.controller.observation.observer import Looks
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.store import Store
+from stead.store.commit import Written
+
+log = logging.getLogger(__name__)
+
+SOON = 0.03
+"""Seconds after a commit in which its lines of the journal get their positions, beside whatever else commits."""
+
+LONG = 8.0
+"""Seconds between two words to nobody, after which no further one is said."""
+
+
+class Door:
+    """Decides, writes, and sends what is ordered."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        kinds: Mapping[str, Lifecycle],
+        clock: Callable[[], float] | None = None,
+        pace: Pace = DEFAULT,
+    ) -> None:
+        """Time is the database's, unless another clock is given."""
+        self.store = store
+        self.bus = bus
+        self.pace = pace
+        self.kinds = Kinds(kinds, store, pace)
+        self.mover = Mover(store, self.kinds, clock or store.clock)
+        carrier = Carrier(self.mover, bus)
+        self.grants = Grants(self.mover, carrier)
+        self.mover.follow(carrier)
+        self.mover.follow(self.grants)
+        self.admission = Admission(self.mover)
+        self.queues = Queues(self.admission)
+        self.mover.follow(self.queues)
+        self.looks = Looks(self.mover, bus, pace)
+
+
+class Pokes:
+    """Tells a controller that there is something to do."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+        self.errands = Errands("what was let in")
+        self._soon = False
+
+    async def __call__(self, written: Written) -> None:
+        """After a commit: at once where somebody is to begin something, soon where it is only to be numbered."""
+        if written.expanding or written.recount or written.steps or written.gone:
+            self.errands.begin(
+                self._until_heard(Poke(written.expanding, written.recount, written.steps, written.gone))
+            )
+        elif not self._soon:
+            self._soon = True
+            asyncio.get_running_loop().call_later(SOON, lambda: asyncio.ensure_future(self._number()))
+
+    async def _until_heard(self, poke: Poke) -> None:
+        """Where no controller listens yet, one may in a moment; whoever comes later finds it by the timers."""
+        pause = SOON
+        while pause < LONG:
+            try:
+                await self.bus.poke(poke, heard=True)
+            except BusError as error:
+                log.debug("nobody was told: %s", error)
+                await asyncio.sleep(pause)
+                pause *= 2
+            else:
+                return
+
+    async def _number(self) -> None:
+        self._soon = False
+        try:
+            await self.bus.poke(Poke())
+        except BusError as error:
+            log.debug("nobody was told, and will find it: %s", error)

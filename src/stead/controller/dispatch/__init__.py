@@ -1,0 +1,1 @@
+"""Orders on their way to agents: slots, publishing, custody."""

@@ -1,0 +1,1 @@
+"""The one way in which a state changes: read, decide, commit."""

@@ -1,0 +1,56 @@
+"""What the journal says where nothing moves: who said what, for a line whose state stays as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.events import (
+    Cancel,
+    Children,
+    Connected,
+    Disconnected,
+    Due,
+    Event,
+    FullState,
+    Report,
+    Request,
+)
+from stead.lifecycle.rows import Actor, Trigger
+from stead.lifecycle.snapshot import Snapshot
+from stead.store.decision_template import Note
+
+CANCEL = "cancel"
+
+
+def why(lifecycle: Lifecycle, request: Request) -> dict[str, Any] | None:
+    """What the journal keeps of the reason for a request that had to give one."""
+    action = lifecycle.action(request.action)
+    if request.force:
+        return {"force": True, "reason": request.reason}
+    return {"reason": request.reason} if action is not None and action.needs_reason else None
+
+
+def note_of(snapshot: Snapshot, event: Event) -> Note | None:
+    """What was said; None of what nobody will want to know."""
+    op = snapshot.hidden or snapshot.operation
+    action = op.action if op is not None else ""
+    match event:
+        case Request():
+            return Note(Trigger.REQUEST, event.action, event.actor)
+        case Cancel():
+            meant = next((o for o in (snapshot.operation, op) if o is not None and o.id == event.operation), None)
+            return Note(CANCEL, meant.action if meant else "", event.actor, event.operation)
+        case Report():
+            return Note(event.kind, event.seen or action, event.actor)
+        case FullState():
+            return Note(Trigger.SEEN, event.seen, Actor.AGENT)
+        case Due():
+            return Note(Trigger.SILENT, action, Actor.CLOCK)
+        case Children():
+            return Note(Trigger.CHILDREN, action, Actor.CONTROLLER)
+        case Connected():
+            return Note(Trigger.CONNECTED, action, Actor.AGENT)
+        case Disconnected():
+            return Note(Trigger.DISCONNECTED, action, Actor.AGENT)
+    return None

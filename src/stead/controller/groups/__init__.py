@@ -1,0 +1,1 @@
+"""Operations on groups: their members, counts, and expansion into operations of members."""

@@ -1,0 +1,1 @@
+"""The kinds that are in force: built-in lifecycles, and those that operators register."""

@@ -1,0 +1,1 @@
+"""What agents observe and report: presence, inventory, reports, and objects without a record."""

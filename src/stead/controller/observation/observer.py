@@ -1,0 +1,234 @@
+"""What is really there: asked of whoever serves a lane, told by agents, and brought to what is believed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from itertools import batched
+
+from stead.bus import Bus, BusError, NoAnswer
+from stead.bus.messages import Logs, LogsReply, Look, LookReply, StateLine, Survey
+from stead.controller.dispatch.publisher import member_of
+from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.lifecycle.events import Report
+from stead.lifecycle.pace import DEFAULT, Pace
+from stead.lifecycle.rows import State, StateClass, Trigger
+from stead.schema import Model
+from stead.store import Row
+from stead.store.decision_template import look_after
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 100
+"""Members in one question, which is one call to a provider."""
+
+PATIENCE = 30.0
+"""Seconds for an answer."""
+
+PAGE = 1000
+"""Members that are looked at together, when somebody wants to know what is there now."""
+
+
+class Unsure(StrEnum):
+    """Why it is unknown whether a resource is as recorded, in one word."""
+
+    MOVING = "moving"
+    """It is on its way, here or at the provider, or has changed while it was observed."""
+    UNASKED = "unasked"
+    """Nobody was asked, or there is no lane to ask on."""
+    NO_AGENT = "no-agent"
+    """Nobody who serves its lane answered in time."""
+    NO_PROVIDER = "no-provider"
+    """An agent was there, and could not ask the provider."""
+    UNSAID = "unsaid"
+    """Its state says nothing of what is at the provider."""
+    STILL = "still"
+    """It changes seldom, and was observed not long ago."""
+    FINAL = "final"
+    """It cannot change by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandingUnobserved(Model):
+    """Members in one state that a refresh has not observed, and why."""
+
+    state: str
+    why: Unsure
+    """`still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
+    operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
+    on no lane."""
+    members: int
+    oldest: datetime | None
+    """When the one was observed whose observation is the oldest; null where one never was."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandingObserved(Model):
+    """What a refresh has observed, and what it has not."""
+
+    members: int
+    """Members that were observed just now."""
+    calls: int
+    """Calls to providers."""
+    saved: int
+    """Calls that were not needed."""
+    left: tuple[StandingUnobserved, ...]
+    """Members that were not observed, by state and reason."""
+
+
+@dataclass(slots=True)
+class _Refresh:
+    """How far a refresh has come."""
+
+    seen: list[str] = field(default_factory=list)
+    unseen: dict[str, Unsure] = field(default_factory=dict)
+    calls: int = 0
+
+
+class Looks:
+    """Looks at resources, and applies what was seen."""
+
+    def __init__(self, mover: Mover, bus: Bus, pace: Pace = DEFAULT) -> None:
+        self.mover = mover
+        self.bus = bus
+        self.pace = pace
+
+    async def ask(self, rows: Iterable[Row]) -> list[StateLine]:
+        """What there is of them, to be applied, as far as somebody could say.
+
+        Nobody is asked about what somebody works on: the end of an order changes no fence, and what is seen now may
+        be over when it is applied.
+        """
+        seen = await self.look(row for row in rows if not row.snapshot.taken)
+        return [line for line in seen.values() if isinstance(line, StateLine)]
+
+    async def look(self, rows: Iterable[Row], patience: float = PATIENCE) -> dict[str, StateLine | Unsure]:
+        """What there is of each, or why nobody can say: one question for each lane and so many members."""
+        lanes: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            lanes[row.lane].append(row)
+        seen: dict[str, StateLine | Unsure] = {row.path: Unsure.UNASKED for row in lanes.pop("", [])}
+        questions = [
+            Look(lane, [member_of(r) for r in part]) for lane, r in lanes.items() for part in batched(r, AT_ONCE)
+        ]
+        for answer in await asyncio.gather(*(self._ask(question, patience) for question in questions)):
+            seen |= answer
+        return seen
+
+    async def _ask(self, question: Look, patience: float) -> dict[str, StateLine | Unsure]:
+        paths = [member.path for member in question.members]
+        try:
+            reply = await self.bus.look(question, patience)
+            if reply.epoch and await self._superseded(reply, question.lane):
+                raise NoAnswer(f"{reply.agent} is superseded")
+        except BusError as error:
+            log.debug("nobody looks: %s", error)
+            return dict.fromkeys(paths, Unsure.NO_AGENT)
+        missing = Unsure.NO_PROVIDER if reply.why else Unsure.MOVING
+        lines = {line.path: line for line in reply.objects}
+        return {path: lines.get(path, missing) for path in paths}
+
+    async def _superseded(self, reply: LookReply, lane: str) -> bool:
+        """Whether a newer run of the agent that answered serves the lane."""
+        newer = await self.mover.store.superseded([(reply.agent, reply.epoch)])
+        return any(lane in lanes for lanes in newer.values())
+
+    async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | Unsure:
+        """What a resource wrote, where it is; or why nobody can say."""
+        if not row.lane:
+            return Unsure.UNASKED
+        try:
+            return await self.bus.logs(Logs(row.lane, member_of(row), lines, since), patience)
+        except BusError as error:
+            log.debug("nobody tells logs: %s", error)
+            return Unsure.NO_AGENT
+
+    async def survey(self, lane: str) -> bool:
+        """Have whoever serves a lane tell all that it has, in its own time; whether somebody will."""
+        try:
+            await self.bus.survey(Survey(lane))
+        except BusError as error:
+            log.debug("%s is not surveyed: %s", lane, error)
+            return False
+        return True
+
+    async def refresh(self, below: str) -> int:
+        """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""
+        return len((await self._refresh(below)).seen)
+
+    async def observed(self, below: str, kind: str) -> StandingObserved:
+        """The same, with what was not observed of a kind and why."""
+        done = await self._refresh(below)
+        store, lifecycle = self.mover.store, self.mover.kinds[kind]
+        found = await store.unobserved(kind, below, done.seen, done.unseen)
+        left = tuple(
+            StandingUnobserved(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
+            for r in found
+        )
+        members = sum(each.members for each in left if each.why in (Unsure.STILL, Unsure.FINAL)) + len(done.seen)
+        await store.note_observations(done.calls, members)
+        return StandingObserved(len(done.seen), done.calls, members - done.calls, left)
+
+    async def _refresh(self, below: str) -> _Refresh:
+        done, after = _Refresh(), ""
+        still = sorted({s.name for kind in self.mover.kinds.values() for s in kind.states if s.still})
+        while True:
+            paths = await self.mover.store.refreshable(below, after, PAGE, still, self.pace.still)
+            rows = (await self.mover.store.read_many(paths)).values()
+            free = [row for row in rows if not row.snapshot.taken]
+            seen = await self.look(free)
+            lines = [line for line in seen.values() if isinstance(line, StateLine)]
+            await self.apply(told_of(lines))
+            done.seen += [line.path for line in lines]
+            done.unseen |= {path: line for path, line in seen.items() if isinstance(line, Unsure)}
+            done.calls += calls_for(row for row in free if isinstance(seen[row.path], StateLine))
+            if len(paths) < PAGE:
+                return done
+            after = paths[-1]
+
+    async def apply(self, told: Sequence[Told]) -> list[Answer]:
+        """Bring what was seen to what is believed."""
+        answers = await self.mover.move(told)
+        as_believed: defaultdict[int, list[str]] = defaultdict(list)
+        for answer in answers:
+            if isinstance(answer, Moved) and not answer.wrote:
+                brief = answer.brief
+                as_believed[look_after(self.mover.kinds[brief.kind], brief.state)].append(brief.path)
+        for pause, paths in as_believed.items():
+            await self.mover.store.saw(paths, pause)
+        return answers
+
+
+def calls_for(rows: Iterable[Row]) -> int:
+    """How many calls it takes to look at some resources."""
+    lanes = Counter(row.lane for row in rows)
+    return sum(-(-members // AT_ONCE) for members in lanes.values())
+
+
+def _why(state: State, told: str | None) -> Unsure:
+    """Why something in a state was not observed: as a look told, or since it was not looked at."""
+    if told:
+        return Unsure(told)
+    if state.cls is StateClass.MOVING:
+        return Unsure.MOVING
+    if state.cls is StateClass.FINAL:
+        return Unsure.FINAL
+    return Unsure.STILL if state.still else Unsure.UNASKED
+
+
+def told_of(seen: Iterable[StateLine]) -> list[Told]:
+    """What was seen of resources at rest, to be brought to what is believed."""
+    return [
+        Told(
+            line.path,
+            Report(Trigger.SEEN, line.fence, seen=line.seen, revision=line.revision),
+            facts=line.facts or None,
+            detail={"look": True},
+        )
+        for line in seen
+    ]

@@ -1,0 +1,36 @@
+"""Looks at what is settled, from time to time: what has changed by itself is found and believed."""
+
+from __future__ import annotations
+
+from stead.controller.observation.observer import Looks, calls_for, told_of
+from stead.store import Row
+from stead.store.decision_template import look_after
+
+BATCH = 500
+
+PATIENCE = 60.0
+"""Seconds after which what nobody could look at comes up again."""
+
+
+class Drift:
+    """Finds what is due for a look; several controllers share the work."""
+
+    def __init__(self, looks: Looks) -> None:
+        self.looks = looks
+
+    async def __call__(self) -> int:
+        """Look at what is due; how many were seen."""
+        store = self.looks.mover.store
+        rows = await store.read_many(await store.due_looks(BATCH, min(PATIENCE, self.looks.pace.look)))
+        settled = [row for row in rows.values() if row.snapshot.operation is None and row.snapshot.hidden is None]
+        seen = await self.looks.ask(settled)
+        told = told_of(seen)
+        await self.looks.apply(told)
+        looked = [rows[line.path] for line in seen]
+        if looked:
+            await store.note_observations(calls_for(looked), sum(self._stands_for(row) for row in looked))
+        return len(told)
+
+    def _stands_for(self, row: Row) -> int:
+        """How many looks this one is in the place of: what changes seldom is looked at less often."""
+        return max(1, look_after(self.looks.mover.kinds[row.kind], row.snapshot.state) // self.looks.pace.look)

@@ -1,0 +1,44 @@
+"""A group that nothing is done to goes where its members are: where most of them are, or where the worst of them is.
+
+Members change one by one, some by themselves; whoever numbers the journal hears of it. What they amount to is read
+from counts that are of the same moment as the group, so nothing here sees a member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from stead.controller.execution.executor import Mover, Told
+from stead.controller.groups.counts import amounts
+from stead.controller.kinds.kinds import Made
+from stead.lifecycle.claims import ROOT, ancestors
+from stead.lifecycle.decide.children import followed
+from stead.lifecycle.definition import Lifecycle
+from stead.lifecycle.rows import Fold
+
+FOLLOWS = (Fold.DOMINANT, Fold.WORST)
+
+
+class Following:
+    """Brings groups to where their members are."""
+
+    def __init__(self, mover: Mover) -> None:
+        self.mover = mover
+        self.groups = Made(mover.kinds, _follow)
+
+    async def __call__(self, parents: Sequence[str]) -> int:
+        """Groups at these paths, and those that they are in; how many were brought somewhere."""
+        kinds = self.mover.kinds
+        paths = {path for parent in parents for path in (*ancestors(parent), parent)} - {ROOT}
+        told = []
+        for record in await self.mover.store.resting_groups(sorted(paths), self.groups()):
+            event = amounts(kinds[record["kind"]], record["counts"])
+            if followed(kinds[record["kind"]], record["state"], event) != record["state"]:
+                told.append(Told(record["path"], event, principal="controller"))
+        await self.mover.move(told)
+        return len(told)
+
+
+def _follow(kinds: Mapping[str, Lifecycle]) -> dict[str, str]:
+    """By kind of group, the kind of its members."""
+    return {kind.kind: kind.members for kind in kinds.values() if kind.fold in FOLLOWS}

@@ -1,0 +1,157 @@
+"""What the clock does to leases, and what is done where hosts fail.
+
+A moment that has come is asked for as anybody asks: the lease moves, and its events with it, in one transaction. So a
+moment comes once, whoever sees it first and whoever dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from stead.controller.admission.admission import Accepted, Admission
+from stead.controller.admission.request import Wish
+from stead.controller.execution.executor import Mover, Told
+from stead.controller.execution.steps import CONTROLLER
+from stead.lifecycle.decision import Refusal
+from stead.lifecycle.events import Cancel, OnConflict, Request
+from stead.lifecycle.rows import HOUR, Actor
+
+log = logging.getLogger(__name__)
+
+BATCH = 100
+"""Leases that are looked at in one go."""
+AGAIN = 2.0
+"""Seconds before another tries what could not be done."""
+RETAKE = 10.0
+"""Seconds before hosts that could not be taken back are asked for once more; later, longer."""
+POST = 10.0
+"""Seconds that a webhook has to answer."""
+TRIES = 20
+"""How often a webhook is tried: over about half a day."""
+
+ACTIONS = {"start_lease": "start", "end_lease": "terminate"}
+
+
+class Events:
+    """Starts leases, ends them, and tells of their end before it comes."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.mover = admission.mover
+
+    async def __call__(self) -> int:
+        """See to all that is due; how much that was."""
+        now = self.mover.clock()
+        due = await self.mover.store.due_events(now, BATCH, AGAIN)
+        async with asyncio.TaskGroup() as group:
+            for lease, kind in due:
+                action = ACTIONS.get(kind)
+                group.create_task(
+                    _ask(self.admission, lease, action, Actor.CLOCK, "")
+                    if action is not None
+                    else self._told(lease, now)
+                )
+        return len(due) + await self._cancel_expired(now)
+
+    async def _cancel_expired(self, now: float) -> int:
+        """Cancel what hands hosts over after the end of their lease, which fails; its end takes them back."""
+        expired = await self.mover.store.expired(now, BATCH)
+        await self.mover.move(
+            [Told(path, Cancel(str(operation), Actor.ADMIN), principal=Actor.CLOCK) for path, operation in expired]
+        )
+        return len(expired)
+
+    async def _told(self, lease: str, now: float) -> None:
+        await self.mover.store.tell_end(lease, now)
+
+
+class Retakes:
+    """Ends leases once more whose hosts could not be taken back: others may wait for them."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.mover = admission.mover
+
+    async def __call__(self) -> int:
+        """Ask again for what is due; how much that was."""
+        due = await self.mover.store.due_retakes(self.mover.clock(), BATCH, RETAKE)
+        for lease in due:
+            await _ask(self.admission, lease, "terminate", Actor.CLOCK, "")
+        return len(due)
+
+
+class Hosts:
+    """Finds other hosts for leases whose hosts failed."""
+
+    def __init__(self, admission: Admission) -> None:
+        self.admission = admission
+        self.mover = admission.mover
+
+    async def __call__(self) -> int:
+        """Note what is missing, and have it mended where it can be."""
+        now = self.mover.clock()
+        flagged = await self.mover.store.flag_reservations(now)
+        leases = await self.mover.store.due_mends(now, BATCH, AGAIN)
+        for lease in leases:
+            await _ask(self.admission, lease, "update", Actor.CONTROLLER, "a host of it failed, or works again")
+        return len(flagged) + len(leases)
+
+
+class Notices:
+    """Brings what is to be told of leases to where it is to go, and nowhere else."""
+
+    def __init__(self, mover: Mover, allowed: Sequence[str]) -> None:
+        """`allowed`: beginnings of addresses. Owners of leases say where to, and must not reach just anything."""
+        self.mover = mover
+        self.allowed = tuple(allowed)
+        self._client: httpx.AsyncClient | None = None
+
+    async def __call__(self) -> int:
+        """Try what is due; how much that was."""
+        due = await self.mover.store.due_notices(self.mover.clock(), BATCH, 2 * POST)
+        await asyncio.gather(*(self._bring(notice) for notice in due))
+        return len(due)
+
+    async def _bring(self, notice: Mapping[str, Any]) -> None:
+        error = await self._post(notice)
+        if error:
+            log.info("the webhook of %s: %s", notice["lease"], error)
+        now = self.mover.clock()
+        ended = not error or notice["tries"] >= TRIES or not self._may(notice["url"])
+        again = None if ended else now + min(2 ** notice["tries"], HOUR)
+        await self.mover.store.end_notice(notice["id"], now, error, again)
+
+    def _may(self, url: str) -> bool:
+        """Whether it leads to where it seems to: no name before the host's, and no way up again."""
+        try:
+            whole = urlsplit(url)
+        except ValueError:
+            return False
+        up = {".", ".."} & set(unquote(whole.path).replace("\\", "/").split("/"))
+        return url.startswith(self.allowed) and "@" not in whole.netloc and "\\" not in whole.netloc and not up
+
+    async def _post(self, notice: Mapping[str, Any]) -> str:
+        """What went wrong, if something did."""
+        if not self._may(notice["url"]):
+            return "this cell lets webhooks go nowhere like that"
+        self._client = self._client or httpx.AsyncClient(timeout=POST, follow_redirects=False)
+        try:
+            says = {"kind": notice["event"], **notice["says"]}
+            answer = await self._client.post(notice["url"], json=says, headers={"x-stead-notice": str(notice["id"])})
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            return f"it cannot be reached: {type(error).__name__}"
+        return "" if answer.is_success else f"it answered {answer.status_code}"
+
+
+async def _ask(admission: Admission, lease: str, action: str, actor: Actor, reason: str) -> None:
+    request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
+    answer = await admission.ask(Wish("lease", lease, request, CONTROLLER if actor is Actor.CONTROLLER else actor))
+    if not isinstance(answer, Accepted):
+        says = answer.reasons[0].says if isinstance(answer, Refusal) else answer.what
+        log.info("%s of %s waits: %s", action, lease, says)

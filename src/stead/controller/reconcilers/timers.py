@@ -1,0 +1,93 @@
+"""Timers that are due are brought to their resources, by whichever controller sees them first.
+
+Two controllers may see the same timer; the second finds that it no longer runs. A timer that was due while nobody
+was there is simply late.
+
+A timer that changes nothing is put off. Otherwise it would be due for ever, and many of them would hide all others.
+It is tried again later where its action is rejected, or where its change cannot be written. Where it does not run at
+all, as after an upgrade that changed the kind's lifecycle, the resource gets the timers that it is to have.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from uuid import uuid4
+
+from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.execution.faults import at_fault
+from stead.lifecycle.events import Cancel, Due
+from stead.lifecycle.rows import Actor
+from stead.lifecycle.timers import pending
+from stead.store import Brief, Conflict
+from stead.store.decision_template import WAITING, Begin
+from stead.store.summary import snapshot_of
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+RETRY = 10.0
+"""Seconds until a timer that changed nothing is tried again."""
+
+CLOCK = "clock"
+"""The principal that a timer acts as."""
+
+
+class Clock:
+    """Finds what is due."""
+
+    def __init__(self, mover: Mover) -> None:
+        self.mover = mover
+
+    def told(self, brief: Brief, timer: str) -> Told:
+        """A timer that is due, with the operation that it begins, if it is the kind that begins one."""
+        if timer == WAITING:  # there was no room for its order in all that time
+            return Told(brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK)
+        expires = self.mover.kinds[brief.kind].state(brief.state).expires
+        if timer != "expiry" or expires is None:
+            return Told(brief.path, Due(timer), principal=CLOCK)
+        operation = uuid4()
+        begin = Begin(operation, expires.action, CLOCK)
+        return Told(brief.path, Due(timer, str(operation)), principal=CLOCK, begin=begin)
+
+    async def tick(self) -> int:
+        """Fire what is due now; how many timers changed something."""
+        now = self.mover.clock()
+        timers = []
+        for brief in await self.mover.store.due(now, BATCH):
+            due = sorted((at, name) for name, at in brief.armed().items() if at <= now)
+            if due:
+                timers.append((brief, due[0][1]))
+        answers = await self._fire(timers)
+        idle = [timer for timer, answer in zip(timers, answers, strict=True) if _changed_nothing(answer)]
+        if idle:
+            await self.mover.store.set_timers([(brief, self._repaired(brief, name, now)) for brief, name in idle])
+        return sum(isinstance(answer, Moved) and answer.wrote for answer in answers)
+
+    async def _fire(self, timers: Sequence[tuple[Brief, str]]) -> list[Answer]:
+        """What became of timers. One whose change cannot be applied is logged, and holds up no other."""
+        try:
+            return await self.mover.move([self.told(brief, name) for brief, name in timers])
+        except Exception as error:
+            if not at_fault(error):
+                raise
+            if len(timers) > 1:
+                half = len(timers) // 2
+                return await self._fire(timers[:half]) + await self._fire(timers[half:])
+            brief, name = timers[0]
+            log.exception("timer.failed path=%s kind=%s state=%s timer=%s", brief.path, brief.kind, brief.state, name)
+            return [None]
+
+    def _repaired(self, brief: Brief, name: str, now: float) -> dict[str, float]:
+        """The timers that a resource is to have, after one of them changed nothing."""
+        timers = brief.armed()
+        lifecycle = self.mover.kinds.get(brief.kind)
+        runs = None if lifecycle is None else pending(lifecycle, snapshot_of(brief.likeness))
+        if runs is None or name in runs or name == WAITING:
+            return timers | {name: now + RETRY}
+        del timers[name]
+        return {other: now + running.after for other, running in runs.items()} | timers
+
+
+def _changed_nothing(answer: Answer) -> bool:
+    return not isinstance(answer, Conflict) and not (isinstance(answer, Moved) and answer.wrote)

@@ -1,0 +1,1 @@
+"""Steps of lifecycles that the controller itself carries out, one file each."""

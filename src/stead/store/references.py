@@ -1,0 +1,49 @@
+"""Who uses what: claims of resources on what they share with others, and what is left when nobody uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from stead.lifecycle.snapshot import Holder
+from stead.store.resource_row import holder_of
+from stead.store.store import Store
+
+
+class Gone(Exception):
+    """The operation that wanted to use something is over."""
+
+
+class Uses:
+    """The statements about uses."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def use(self, who: str, operation: UUID, paths: Sequence[str]) -> Holder | None:
+        """A resource uses others from now on, all of them or none: then whoever is in the way is the answer."""
+        (record,) = await self._store.fetch("use_paths", who, operation, list(paths))
+        held = record["held"]
+        if held is not None and held["action"] == "gone":
+            raise Gone
+        return holder_of(held, who)
+
+    async def free(self, who: str, nothing: Sequence[str]) -> list[str]:
+        """A resource of which nothing is left uses nothing any more; what nobody uses now.
+
+        `nothing`: the states in which there is nothing at the provider.
+        """
+        return [r["path"] for r in await self._store.fetch("free_uses", who, list(nothing))]
+
+    async def made_for(self, who: str, kinds: Sequence[str]) -> list[str]:
+        """What was made for a resource to use, whether it came to that or not."""
+        return [r["path"] for r in await self._store.fetch("made_for", who, list(kinds))]
+
+    async def idle(self, resting: Sequence[str], limit: int) -> list[str]:
+        """Users that are gone, or rest in one of these states, and may be done with what they use."""
+        return [r["path"] for r in await self._store.fetch("idle_users", list(resting), limit)]
+
+    async def unused(self, kinds: Sequence[str], resting: Sequence[str], least: float, limit: int) -> list[str]:
+        """What was made for others' use, and that nobody has used for so many seconds."""
+        rows = await self._store.fetch("unused", list(kinds), list(resting), least, limit)
+        return [r["path"] for r in rows]

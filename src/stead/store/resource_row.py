@@ -1,0 +1,102 @@
+"""A resource as it was read, with the snapshot that decisions are made on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from stead.lifecycle.snapshot import Holder, Snapshot
+from stead.store.summary import Brief, brief_of, named, snapshot_of
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One resource. `id` and `version` are 0 where there is none yet."""
+
+    path: str
+    kind: str
+    snapshot: Snapshot
+    lane: str
+    token: UUID
+    spec: Mapping[str, Any]
+    id: int = 0
+    version: int = 0
+    facts: Mapping[str, Any] | None = None
+    next_spec: Mapping[str, Any] | None = None
+    order_id: int = 0
+    timers: Mapping[str, float] | None = None
+    seen_at: datetime | None = None
+    changed_at: datetime | None = None
+    created_at: datetime | None = None
+    told: Brief | None = None
+    instead: Mapping[str, int] | None = None
+    """Of one that is new: `id` and `version` of what was at its path before and is gone for good."""
+    around: Mapping[str, Any] | None = None
+    """What has to be so around it when something is written that it was asked."""
+
+    @property
+    def brief(self) -> Brief:
+        """The same in brief."""
+        snap = self.snapshot
+        return self.told or Brief(self.path, self.kind, snap.state, "{}", 0, 0, snap.fence, None, None, False)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a record of it."""
+        return self.id != 0
+
+
+def row_of(record: asyncpg.Record) -> Row:
+    """A row from a record of `read_resources`."""
+    brief = brief_of(record)
+    alike = named(snapshot_of(brief.likeness), str(brief.operation), str(brief.hidden), *_begun(record, "op"))
+    if alike.hidden is not None:
+        by, since = _begun(record, "hidden")
+        alike = replace(alike, hidden=replace(alike.hidden, by=by, since=since))
+    return Row(
+        path=brief.path,
+        kind=brief.kind,
+        snapshot=replace(alike, fence=brief.fence, blocked=holder_of(record["blocked"], brief.path)),
+        lane=record["lane"],
+        token=record["token"],
+        spec=record["spec"],
+        id=brief.id,
+        version=brief.version,
+        facts=brief.known(),
+        next_spec=None if brief.next_spec is None else json.loads(brief.next_spec),
+        order_id=record["order_id"] or 0,
+        timers=brief.armed(),
+        seen_at=record["seen_at"],
+        changed_at=record["changed_at"],
+        created_at=record["created_at"],
+        told=brief,
+    )
+
+
+def holder_of(written: Mapping[str, Any] | None, of: str) -> Holder | None:
+    """Who has a claim in the way of a path, as the database says it."""
+    if written is None:
+        return None
+    return Holder(
+        operation=str(written["operation"]),
+        action=written["action"] or "",
+        path=written["path"],
+        by=written["by"] or "",
+        since=_text(written["since"]),
+        below=written["path"].startswith(f"{of}/") or bool(written.get("beside")),
+    )
+
+
+def _begun(record: asyncpg.Record, which: str) -> tuple[str, str]:
+    """Who asked for an operation of a resource, and when it began, where the statement tells it."""
+    return record.get(f"{which}_by") or "", _text(record.get(f"{which}_since"))
+
+
+def _text(when: datetime | str | None) -> str:
+    return when.isoformat() if isinstance(when, datetime) else when or ""

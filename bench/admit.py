@@ -17,8 +17,8 @@ from bench.statement import PATH, kept, literal
 from stead.access.direct import create_token
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store
@@ -50,11 +50,11 @@ async def statements(dsn: str, vms: int, each: int) -> str:
     """What admission of one action says to the database, as a script."""
     last = path_of(vms - 1)
     async with Store.open(dsn, connections=1) as store:
-        admission = Admission(Mover(store, KINDS, time.time))
+        admission = Admission(TransitionExecutor(store, KINDS, time.time))
         row = await store.read(last)
         assert row is not None
         with kept(store) as calls:
-            answer = await admission.ask(Wish("vm", last, Request("suspend"), "anonymous", read=row))
+            answer = await admission.ask(AdmissionRequest("vm", last, Request("suspend"), "anonymous", read=row))
         assert isinstance(answer, Accepted), answer
         ((templates, _, _, _, extras, at, _, batch),) = calls
     read = statement("read_resources").replace("$1", f"ARRAY[{PATH}]")

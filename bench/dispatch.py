@@ -22,12 +22,12 @@ from stead.bus import Bus
 from stead.bus.codec import encode
 from stead.catalog import KINDS
 from stead.controller.dispatch.publisher import order_of
-from stead.controller.execution.executor import Moved, Told
+from stead.controller.execution.executor import Applied, TransitionInput
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store
-from stead.store.decision_template import Begin
+from stead.store.decision_template import OperationStart
 
 BAR, LANES_BAR = 0.25, 1.5
 
@@ -38,10 +38,10 @@ async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]
     async with Store.open(dsn, connections=1) as store:
         one = Controller(store, Bus("nats://127.0.0.1:1", "none"), KINDS).mover
         one._follow.clear()
-        begin = Begin(uuid4(), "suspend", "ann")
+        begin = OperationStart(uuid4(), "suspend", "ann")
         request = Request("suspend", operation=str(begin.id), by="ann")
-        (asked,) = await one.move([Told(path_of(orders), request, principal="ann", begin=begin)])
-        assert isinstance(asked, Moved), asked
+        (asked,) = await one.move([TransitionInput(path_of(orders), request, principal="ann", begin=begin)])
+        assert isinstance(asked, Applied), asked
     connection = await asyncpg.connect(dsn)
     await connection.execute("DELETE FROM orders")
     await connection.execute("SELECT setval('orders_id_seq', 100000000)")

@@ -11,17 +11,17 @@ import asyncpg
 from bench.figure import Figure, middle
 from bench.ground import LIKE_THE_FIRST, filled, path_of, pgbench, postgres
 from bench.statement import kept, literal
-from stead.bus.codec import Form, encode
+from stead.bus.codec import MessageFormat, encode
 from stead.bus.messages import Report, ReportResult
 from stead.catalog import KINDS
-from stead.controller.execution.executor import Moved, Mover, Told
+from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
 from stead.controller.observation.listener import words
 from stead.dev.engines import Postgres
 from stead.lifecycle.events import Request, Take
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
 from stead.store.commit import Custody
-from stead.store.decision_template import Begin
+from stead.store.decision_template import OperationStart
 from stead.store.statements import statement
 
 BAR = 0.50
@@ -35,14 +35,14 @@ async def taken(server: Postgres, name: str, vms: int) -> tuple[str, Fence]:
     """A database whose VMs are all being suspended, each by an operation of its own."""
     dsn = await filled(server, name, vms, LANES)
     async with Store.open(dsn, connections=1) as store:
-        mover = Mover(store, KINDS, time.time)
+        mover = TransitionExecutor(store, KINDS, time.time)
         first = path_of(0)
-        begin = Begin(uuid4(), "suspend", "ann")
+        begin = OperationStart(uuid4(), "suspend", "ann")
         request = Request("suspend", operation=str(begin.id), by="ann")
-        (asked,) = await mover.move([Told(first, request, principal="ann", begin=begin)])
-        assert isinstance(asked, Moved), asked
-        (took,) = await mover.move([Told(first, Take(asked.fence), custody=Custody("me", 1))])
-        assert isinstance(took, Moved), took
+        (asked,) = await mover.move([TransitionInput(first, request, principal="ann", begin=begin)])
+        assert isinstance(asked, Applied), asked
+        (took,) = await mover.move([TransitionInput(first, Take(asked.fence), custody=Custody("me", 1))])
+        assert isinstance(took, Applied), took
     connection = await asyncpg.connect(dsn)
     await connection.execute("SELECT setval('orders_id_seq', 100000000)")
     await connection.execute(LIKE_THE_FIRST, first, vms, "me", 1)
@@ -61,23 +61,23 @@ def messages(numbers: Sequence[int], fence: Fence) -> list[bytes]:
 
 async def ours(dsn: str, fence: Fence, first: int, count: int) -> float:
     """Reports a second, from bytes to committed."""
-    form = Form(Report)
+    form = MessageFormat(Report)
     said = [messages(range(at, at + BATCH), fence) for at in range(first, first + count, BATCH)]
     async with Store.open(dsn, connections=2) as store:
-        mover = Mover(store, KINDS, time.time)
+        mover = TransitionExecutor(store, KINDS, time.time)
         await mover.move(words([form.decode(data) for data in said[0]]))  # what is prepared once is prepared now
         began = time.perf_counter()
         for batch in said[1:]:
             answers = await mover.move(words([form.decode(data) for data in batch]))
-            assert all(isinstance(answer, Moved) and answer.wrote for answer in answers), answers[0]
+            assert all(isinstance(answer, Applied) and answer.wrote for answer in answers), answers[0]
         return (count - BATCH) / (time.perf_counter() - began)
 
 
 async def script(dsn: str, fence: Fence, spare: int) -> str:
     """The same as statements, for a batch that begins at a number."""
-    form = Form(Report)
+    form = MessageFormat(Report)
     async with Store.open(dsn, connections=1) as store:
-        mover = Mover(store, KINDS, time.time)
+        mover = TransitionExecutor(store, KINDS, time.time)
         with kept(store) as calls:
             await mover.move(words([form.decode(data) for data in messages(range(spare, spare + BATCH), fence)]))
         ((templates, which, _, versions, extras, at, _, batch),) = calls

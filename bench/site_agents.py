@@ -16,7 +16,7 @@ import uvloop
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.drivers.base import Found, Member, Result, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result
 
 NAMESPACE = "bench"
 
@@ -38,11 +38,11 @@ class Well:
         """Done."""
         return [Result(path=member.path, ok=True) for member in members]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """There."""
-        return [Seen(path=member.path, state="Ready", revision=member.revision) for member in members]
+        return [ObservedObject(path=member.path, state="Ready", revision=member.revision) for member in members]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Nothing besides."""
         return []
 

@@ -11,7 +11,7 @@ import uvloop
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.drivers.base import Found, Member, Result, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result
 
 
 class Silent:
@@ -29,12 +29,12 @@ class Silent:
         await asyncio.Event().wait()
         return []
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """Never."""
         await asyncio.Event().wait()
         return []
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Never: nobody is to be told what is there."""
         await asyncio.Event().wait()
         return []

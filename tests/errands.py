@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from stead.controller.execution.background_tasks import Errands
+from stead.controller.execution.background_tasks import BackgroundTasks
 
 
-async def done(*errands: Errands) -> None:
+async def done(*errands: BackgroundTasks) -> None:
     """Nothing of them is under way, nor what they began meanwhile."""
     while tasks := {task for some in errands for task in some.tasks}:
         await asyncio.gather(*tasks)

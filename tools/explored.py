@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from stead.catalog import KINDS
-from stead.cli.exploration import Explored, search_all
+from stead.cli.exploration import ExplorationReport, search_all
 from stead.lifecycle.explore import Bounds
 
 ROOT = Path(__file__).parents[1] / "src" / "stead"
@@ -32,7 +32,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Size(NamedTuple):
+class ExploredSize(NamedTuple):
     """How much there was to see; nothing of it was as it must not be."""
 
     worlds: int
@@ -52,16 +52,16 @@ def digest() -> str:
     return found.hexdigest()
 
 
-def written(results: list[Explored], of: str) -> str:
+def written(results: list[ExplorationReport], of: str) -> str:
     """The record."""
-    rows = [f'    "{r.kind}": Size({r.visited:_}, {r.transitions:_}),' for r in results]
+    rows = [f'    "{r.kind}": ExploredSize({r.visited:_}, {r.transitions:_}),' for r in results]
     return "\n".join([f'{HEAD}DIGEST = "{of}"', "EXPLORED = {", *rows, "}", ""])
 
 
 def main() -> int:
     """Explore every kind; the exit code."""
     of = digest()
-    results: dict[int, Explored] = {}
+    results: dict[int, ExplorationReport] = {}
     for place, result in search_all(list(KINDS.values()), Bounds(), os.cpu_count() or 1):
         results[place] = result
         says = "good" if result.good else result.story or "not complete"

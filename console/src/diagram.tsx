@@ -1,13 +1,13 @@
 /** A lifecycle drawn: states by their class, the way of the actions, where failure leads, and the way that was taken. */
 import dagre from '@dagrejs/dagre';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import type { WholeLifecycle } from './api.ts';
+import type { LifecycleDetail } from './api.ts';
 import { healthOf } from './kinds.ts';
 import { edgesOf, type Edge, type Taken } from './logic/edges.ts';
 import { tone } from './logic/words.ts';
 
 interface Props {
-  of: WholeLifecycle;
+  of: LifecycleDetail;
   /** The state that it is in. */
   current?: string | undefined;
   taken?: Taken | undefined;
@@ -68,7 +68,7 @@ export default function Diagram({ of, current, taken, all = false }: Props) {
   );
 }
 
-function place(of: WholeLifecycle, edges: Edge[]) {
+function place(of: LifecycleDetail, edges: Edge[]) {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: 'LR', nodesep: 18, ranksep: 34, edgesep: 12, ranker: 'network-simplex' });
   graph.setDefaultEdgeLabel(() => ({}));

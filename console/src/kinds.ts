@@ -1,19 +1,19 @@
 /** Lifecycles, each remembered for a while: most change only with the server, and some whenever somebody registers one. */
 import { signal } from '@preact/signals';
-import { get, type Health, type WholeLifecycle } from './api.ts';
+import { get, type Health, type LifecycleDetail } from './api.ts';
 
 /** Milliseconds for which one counts as known. */
 const FRESH = 10_000;
 
-const asked = new Map<string, { at: number; whole: Promise<WholeLifecycle> }>();
+const asked = new Map<string, { at: number; whole: Promise<LifecycleDetail> }>();
 const known = new Map<string, Map<string, Health>>();
 /** Rises when one more is known. */
 export const learnt = signal(0);
 
-export function lifecycle(kind: string): Promise<WholeLifecycle> {
+export function lifecycle(kind: string): Promise<LifecycleDetail> {
   let found = asked.get(kind);
   if (!found || Date.now() - found.at > FRESH) {
-    found = { at: Date.now(), whole: get<WholeLifecycle>(`/v1/lifecycles/${encodeURIComponent(kind)}`) };
+    found = { at: Date.now(), whole: get<LifecycleDetail>(`/v1/lifecycles/${encodeURIComponent(kind)}`) };
     asked.set(kind, found);
     found.whole.then(
       (whole) => {

@@ -1,7 +1,7 @@
 /** One stream of events for all views. A view loads its own data again when an event concerns it, not too often. */
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Away, get, type Line, unknown } from './api.ts';
+import { Away, get, type JournalLine, unknown } from './api.ts';
 import { Ring, pace } from './logic/pace.ts';
 
 const SOONEST = 250;
@@ -12,12 +12,12 @@ const PAUSE = 1000;
 export type Link = 'connecting' | 'live' | 'away';
 export const link = signal<Link>('connecting');
 /** The latest moves, the newest last; never more than a few hundred. */
-export const recent = new Ring<Line>(KEPT);
+export const recent = new Ring<JournalLine>(KEPT);
 /** Rises at most four times a second while something happens. */
 export const beat = signal(0);
 
 interface Listener {
-  hear(line: Line): void;
+  hear(line: JournalLine): void;
   anew(): void;
 }
 const listeners = new Set<Listener>();
@@ -81,7 +81,7 @@ async function resume(): Promise<void> {
 }
 
 function heard(event: MessageEvent<string>): void {
-  const line = JSON.parse(event.data) as Line;
+  const line = JSON.parse(event.data) as JournalLine;
   last = line.position;
   line.change = 'error' in line.change ? { error: line.change['error'] } : {};
   recent.push(line);
@@ -105,7 +105,7 @@ export interface Loaded<T> {
 
 interface Options {
   /** Whether an event makes the data old. */
-  concerns?: (line: Line) => boolean;
+  concerns?: (line: JournalLine) => boolean;
   /** Milliseconds after which it is loaded again though nothing was heard. */
   every?: number;
 }
@@ -187,5 +187,5 @@ export function useLive<T>(key: string, load: () => Promise<T>, options: Options
   return { data: mine.data, error: mine.error, old: mine.data !== null && mine.error !== null, reload: () => keeper.poke(true) };
 }
 
-export const below = (path: string) => (line: Line): boolean =>
+export const below = (path: string) => (line: JournalLine): boolean =>
   line.path === path || line.path.startsWith(path === '/' ? '/' : `${path}/`);

@@ -2,7 +2,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { Away, Problem, type Counts, type Health, type Lasting } from './api.ts';
+import { Away, Problem, type Counts, type Health, type Elapsed } from './api.ts';
 import { health, learnt } from './kinds.ts';
 import type { Loaded } from './live.ts';
 import { ago, clock, lasting, number, tone, worse, type Tone } from './logic/words.ts';
@@ -80,7 +80,7 @@ export function When({ at }: { at: string | null }) {
 }
 
 /** For how long it has been where it is, beside how long that usually takes. */
-export function Lasts({ of }: { of: Lasting | null | undefined }) {
+export function Lasts({ of }: { of: Elapsed | null | undefined }) {
   if (!of) return null;
   const bad = of.overdue ? 'overdue' : of.late ? 'late' : '';
   return <p class="dim" data-testid="lasts" data-late={bad}>{lasting(of, now.value)}{bad && <>: <span class="state trouble">{bad}</span></>}</p>;

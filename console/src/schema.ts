@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `make docs`; do not edit. 4190e0446a5c94f64f8bf933866bc0c97f12d58d83fc4a93c70720703dc53c66
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. efdadc72b2b119e855278386f7bf22744292dfbb4d1deb4a3b066b9186a6ba66
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -28,6 +28,15 @@ export interface components {
             /** @default 0 */
             clock_offset: number;
         };
+        AgentCredentials: {
+            name: string;
+            cell: string;
+            lanes: string[];
+            bus: string[];
+            jwt: string;
+            certificate: string;
+            authority: string;
+        };
         AgentPage: {
             items: components["schemas"]["Agent"][];
             next: string | null;
@@ -47,7 +56,7 @@ export interface components {
             /** Format: date-time */
             at: string;
         };
-        Booked: {
+        Booking: {
             host: string;
             lease: string;
             /** Format: date-time */
@@ -62,7 +71,7 @@ export interface components {
             /** Format: date-time */
             end: string;
             hosts: components["schemas"]["Host"][];
-            booked: components["schemas"]["Booked"][];
+            booked: components["schemas"]["Booking"][];
             next: string | null;
         };
         Claim: {
@@ -74,6 +83,13 @@ export interface components {
             by: string;
             since: string | null;
         };
+        ClaimHolder: {
+            operation: string;
+            action: string;
+            path: string;
+            by: string;
+            since: string | null;
+        };
         ClaimPage: {
             items: components["schemas"]["Claim"][];
             next: string | null;
@@ -82,15 +98,57 @@ export interface components {
         };
         /** @enum {string} */
         Code: "unknown-action" | "not-the-actor" | "not-permitted" | "lane-not-allowed" | "lane-not-served" | "wrong-state" | "moving" | "held" | "parent" | "not-empty" | "quota" | "not-forceable" | "needs-reason" | "no-member" | "stale" | "taken" | "not-due" | "not-expected" | "orphan" | "key-reused" | "changed" | "ended" | "not-cancellable" | "not-retryable" | "not-queued" | "stopping" | "not-found";
-        DemandTaken: {
+        DemandAnswer: {
             news: number;
             late: number;
         };
-        Examination: {
+        DriftReport: {
+            path: string;
+            kind: string;
+            lane: string;
+            believed: string;
+            expects: string;
+            seen: string | null;
+            agrees: boolean | null;
+            why: ("moving" | "unasked" | "no-agent" | "no-provider" | "unsaid") | null;
+            seen_at: string | null;
+            /** @default  */
+            would: string;
+        };
+        DriftReportPage: {
+            items: components["schemas"]["DriftReport"][];
+            next: string | null;
+            /** @default false */
+            more: boolean;
+        };
+        DryRun: {
+            path: string;
+            kind: string;
+            action: string;
+            state: string;
+            joins: boolean;
+            idle: boolean;
+            waits: boolean;
+            moves: components["schemas"]["PlannedTransition"][];
+            claims: components["schemas"]["PlannedClaim"][];
+            orders: components["schemas"]["PlannedOrder"][];
+            timers: components["schemas"]["PlannedTimer"][];
+            calls: string[];
+            way: string[];
+            fails: string;
+            members: components["schemas"]["MemberClass"][];
+        };
+        Elapsed: {
             /** Format: date-time */
-            at: string;
-            version: string;
-            findings: components["schemas"]["Finding"][];
+            since: string;
+            declared: number | null;
+            deadline: string | null;
+            usual: number | null;
+            p99: number | null;
+            moves: number;
+            lane: string;
+            late: boolean;
+            overdue: boolean;
         };
         Explanation: {
             path: string;
@@ -102,8 +160,8 @@ export interface components {
             idle: boolean;
             waits: boolean;
             reasons: components["schemas"]["Reason"][];
-            holder: components["schemas"]["Holder"] | null;
-            holders: components["schemas"]["Holder"][];
+            holder: components["schemas"]["ClaimHolder"] | null;
+            holders: components["schemas"]["ClaimHolder"][];
             allowed_actions: string[];
             retry_after: number | null;
             remedies: components["schemas"]["Remedy"][];
@@ -139,27 +197,60 @@ export interface components {
             /** @default false */
             more: boolean;
         };
-        Head: {
-            position: number;
-            hash: string;
-            after: number;
+        GroupStatus: {
+            resource: components["schemas"]["Resource"];
+            text: string;
+            counts: {
+                [key: string]: number;
+            };
+            settled: boolean;
+            target_action: string;
+            target_status: string;
+            operation: components["schemas"]["Operation"] | null;
+            groups: components["schemas"]["GroupStatusPart"][];
+            lanes: components["schemas"]["GroupStatusPart"][];
+            worst: components["schemas"]["UnhealthyMember"] | null;
+            observed: components["schemas"]["ObservedGroupStatus"] | null;
+        };
+        GroupStatusPart: {
+            name: string;
+            lane: string;
+            text: string;
+            counts: {
+                [key: string]: number;
+            };
+        };
+        HealthReport: {
             /** Format: date-time */
-            began_at: string;
-            end: number;
-            archives: components["schemas"]["Archive"][];
-            before: number | null;
+            at: string;
+            version: string;
+            findings: components["schemas"]["Finding"][];
+        };
+        HistoricalResource: {
+            path: string;
+            kind: string;
+            /** Format: date-time */
+            at: string;
+            state: string;
+            state_class: ("settled" | "moving" | "final" | "absent") | null;
+            since: string | null;
+            spec: {
+                [key: string]: unknown;
+            } | null;
+            next_spec: {
+                [key: string]: unknown;
+            } | null;
+            facts: {
+                [key: string]: unknown;
+            };
+            operation: string | null;
+            principal: string;
+            through: number;
         };
         Hold: {
             since: string | null;
             orders: number;
             released: string[];
-        };
-        Holder: {
-            operation: string;
-            action: string;
-            path: string;
-            by: string;
-            since: string | null;
         };
         Host: {
             name: string;
@@ -179,6 +270,10 @@ export interface components {
             /** @default false */
             more: boolean;
         };
+        InventorySupport: {
+            lane: string;
+            asked: boolean;
+        };
         Invitation: {
             name: string;
             lanes: string[];
@@ -186,17 +281,38 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
-        Joined: {
-            name: string;
-            cell: string;
-            lanes: string[];
-            bus: string[];
-            jwt: string;
-            certificate: string;
-            authority: string;
+        JournalHead: {
+            position: number;
+            hash: string;
+            after: number;
+            /** Format: date-time */
+            began_at: string;
+            end: number;
+            archives: components["schemas"]["Archive"][];
+            before: number | null;
         };
-        Journal: {
-            items: components["schemas"]["Line"][];
+        JournalLine: {
+            position: number;
+            /** Format: date-time */
+            at: string;
+            path: string;
+            kind: string;
+            operation: string | null;
+            principal: string;
+            actor: string;
+            trigger: string;
+            word: string;
+            source: string;
+            target: string;
+            change: {
+                [key: string]: unknown;
+            };
+            refused: number;
+            origin: string | null;
+            request: string | null;
+        };
+        JournalPage: {
+            items: components["schemas"]["JournalLine"][];
             next: number;
             end: number;
             archived: number;
@@ -220,7 +336,7 @@ export interface components {
         };
         Lane: {
             lane: string;
-            agents: components["schemas"]["Serving"][];
+            agents: components["schemas"]["ServingAgent"][];
             limit: number | null;
             regions: number | null;
             in_flight: number;
@@ -268,18 +384,6 @@ export interface components {
             /** @default false */
             more: boolean;
         };
-        Lasting: {
-            /** Format: date-time */
-            since: string;
-            declared: number | null;
-            deadline: string | null;
-            usual: number | null;
-            p99: number | null;
-            moves: number;
-            lane: string;
-            late: boolean;
-            overdue: boolean;
-        };
         Lateness: {
             fired: number;
             median: number;
@@ -300,8 +404,8 @@ export interface components {
             before_end: string | null;
             made_at: string | null;
             changed_at: string | null;
-            reservations: components["schemas"]["Reserved"][];
-            events: components["schemas"]["Moment"][];
+            reservations: components["schemas"]["Reservation"][];
+            events: components["schemas"]["LeaseEvent"][];
             /** @default [] */
             notices: components["schemas"]["Notice"][];
             labels: {
@@ -310,6 +414,18 @@ export interface components {
             /** @default  */
             reason: string;
             readonly degraded: boolean;
+        };
+        LeaseEvent: {
+            /** Format: uuid */
+            id: string;
+            kind: string;
+            /** Format: date-time */
+            at: string;
+            status: string;
+            fired_at: string | null;
+            /** @default  */
+            error: string;
+            readonly late: number | null;
         };
         LeasePage: {
             items: components["schemas"]["Lease"][];
@@ -332,19 +448,24 @@ export interface components {
             observes: boolean;
             needs_reason: boolean;
         };
+        LifecycleDetail: {
+            kind: string;
+            family: string;
+            says: string;
+            parent: string;
+            members: string;
+            states: components["schemas"]["LifecycleState"][];
+            actions: components["schemas"]["LifecycleAction"][];
+            moves: components["schemas"]["LifecycleTransition"][];
+            findings: components["schemas"]["LifecycleFinding"][];
+            explored: components["schemas"]["ExploredSize"] | null;
+            registered: components["schemas"]["RegisteredLifecycle"] | null;
+        };
         LifecycleFinding: {
             rule: string;
             where: string;
             says: string;
             mend: string;
-        };
-        LifecycleMove: {
-            source: string;
-            trigger: string;
-            on: string;
-            actor: string;
-            target: string;
-            forced: boolean;
         };
         LifecycleName: {
             kind: string;
@@ -373,25 +494,13 @@ export interface components {
             deadline: number | null;
             awaits: string | null;
         };
-        Line: {
-            position: number;
-            /** Format: date-time */
-            at: string;
-            path: string;
-            kind: string;
-            operation: string | null;
-            principal: string;
-            actor: string;
-            trigger: string;
-            word: string;
+        LifecycleTransition: {
             source: string;
+            trigger: string;
+            on: string;
+            actor: string;
             target: string;
-            change: {
-                [key: string]: unknown;
-            };
-            refused: number;
-            origin: string | null;
-            request: string | null;
+            forced: boolean;
         };
         Log: {
             path: string;
@@ -406,22 +515,20 @@ export interface components {
             client: string | null;
             scopes: string;
         };
-        Moment: {
-            /** Format: uuid */
-            id: string;
-            kind: string;
-            /** Format: date-time */
-            at: string;
-            status: string;
-            fired_at: string | null;
+        MemberClass: {
+            state: string;
+            members: number;
+            /** @enum {string} */
+            does: "acts" | "joins" | "nothing" | "skipped";
             /** @default  */
-            error: string;
-            readonly late: number | null;
+            target: string;
+            /** @default [] */
+            reasons: components["schemas"]["Reason"][];
         };
         NewToken: {
             name: string;
             token: string;
-            roles: components["schemas"]["RoleAt"][];
+            roles: components["schemas"]["RoleBinding"][];
             /** Format: date-time */
             expires_at: string;
         };
@@ -445,6 +552,12 @@ export interface components {
             tries: number;
             delivered_at: string | null;
             error: string;
+        };
+        ObservedGroupStatus: {
+            members: number;
+            calls: number;
+            saved: number;
+            left: components["schemas"]["UnobservedGroupStatus"][];
         };
         Operation: {
             id: string;
@@ -479,7 +592,7 @@ export interface components {
             /** @default 0 */
             orders: number;
             place: string | null;
-            lasts: components["schemas"]["Lasting"] | null;
+            lasts: components["schemas"]["Elapsed"] | null;
             readonly queued: boolean;
         };
         OperationMember: {
@@ -536,7 +649,7 @@ export interface components {
             };
             under_way: number;
             waiting: number;
-            trouble: components["schemas"]["Troubled"][];
+            trouble: components["schemas"]["UnhealthyResource"][];
             more_trouble: boolean;
             calls_made: number | null;
             calls_saved: number | null;
@@ -545,48 +658,10 @@ export interface components {
             agents_away: number | null;
             throttled: components["schemas"]["ThrottledLane"][];
         };
-        Part: {
-            state: string;
-            members: number;
-            /** @enum {string} */
-            does: "acts" | "joins" | "nothing" | "skipped";
-            /** @default  */
-            target: string;
-            /** @default [] */
-            reasons: components["schemas"]["Reason"][];
-        };
-        Past: {
-            path: string;
-            kind: string;
-            /** Format: date-time */
-            at: string;
-            state: string;
-            state_class: ("settled" | "moving" | "final" | "absent") | null;
-            since: string | null;
-            spec: {
-                [key: string]: unknown;
-            } | null;
-            next_spec: {
-                [key: string]: unknown;
-            } | null;
-            facts: {
-                [key: string]: unknown;
-            };
-            operation: string | null;
-            principal: string;
-            through: number;
-        };
         PlannedClaim: {
             path: string;
             mode: string;
             change: string;
-        };
-        PlannedMove: {
-            source: string;
-            target: string;
-            trigger: string;
-            word: string;
-            actor: string;
         };
         PlannedOrder: {
             verb: string;
@@ -596,6 +671,13 @@ export interface components {
         PlannedTimer: {
             name: string;
             after: number;
+        };
+        PlannedTransition: {
+            source: string;
+            target: string;
+            trigger: string;
+            word: string;
+            actor: string;
         };
         Policy: {
             name: string;
@@ -618,8 +700,8 @@ export interface components {
             request_id: string;
             current_state?: string | null;
             allowed_actions?: string[] | null;
-            holder?: components["schemas"]["Holder"] | null;
-            holders?: components["schemas"]["Holder"][] | null;
+            holder?: components["schemas"]["ClaimHolder"] | null;
+            holders?: components["schemas"]["ClaimHolder"][] | null;
             reasons?: components["schemas"]["Reason"][] | null;
             retry_after?: number | null;
             errors?: components["schemas"]["FieldError"][] | null;
@@ -637,6 +719,16 @@ export interface components {
             running: string | null;
             /** Format: date-time */
             created_at: string;
+        };
+        QueueDetail: {
+            path: string;
+            stopping: boolean;
+            waiting: number;
+            running: string | null;
+            /** Format: date-time */
+            created_at: string;
+            items: components["schemas"]["Operation"][];
+            more: boolean;
         };
         QueuePage: {
             items: components["schemas"]["Queue"][];
@@ -667,23 +759,6 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        Rehearsal: {
-            path: string;
-            kind: string;
-            action: string;
-            state: string;
-            joins: boolean;
-            idle: boolean;
-            waits: boolean;
-            moves: components["schemas"]["PlannedMove"][];
-            claims: components["schemas"]["PlannedClaim"][];
-            orders: components["schemas"]["PlannedOrder"][];
-            timers: components["schemas"]["PlannedTimer"][];
-            calls: string[];
-            way: string[];
-            fails: string;
-            members: components["schemas"]["Part"][];
-        };
         Remedy: {
             /** @enum {string} */
             what: "wait" | "ask" | "force" | "reason" | "parent" | "quota" | "empty" | "actor" | "permission" | "lane" | "nothing";
@@ -693,7 +768,7 @@ export interface components {
             /** @default  */
             operation: string;
         };
-        Reserved: {
+        Reservation: {
             /** Format: uuid */
             id: string;
             path: string;
@@ -726,8 +801,8 @@ export interface components {
             facts: {
                 [key: string]: unknown;
             };
-            operation: components["schemas"]["Running"] | null;
-            hidden: components["schemas"]["Running"] | null;
+            operation: components["schemas"]["RunningOperation"] | null;
+            hidden: components["schemas"]["RunningOperation"] | null;
             timers: {
                 [key: string]: string;
             };
@@ -746,22 +821,9 @@ export interface components {
             position: number;
             specs: boolean;
         };
-        RoleAt: {
+        RoleBinding: {
             role: string;
             namespace: string;
-        };
-        Running: {
-            id: string;
-            action: string;
-            phase: string;
-            origin: string;
-            aims_at: string;
-            attempt: number;
-            by: string;
-            since: string | null;
-            /** @default false */
-            cancelled: boolean;
-            lasts: components["schemas"]["Lasting"] | null;
         };
         RunningDeploy: {
             /** Format: uuid */
@@ -776,6 +838,19 @@ export interface components {
             failed: number;
             asked: boolean;
             cancelled: boolean;
+        };
+        RunningOperation: {
+            id: string;
+            action: string;
+            phase: string;
+            origin: string;
+            aims_at: string;
+            attempt: number;
+            by: string;
+            since: string | null;
+            /** @default false */
+            cancelled: boolean;
+            lasts: components["schemas"]["Elapsed"] | null;
         };
         ScaledInstance: {
             path: string;
@@ -793,10 +868,10 @@ export interface components {
             says: string;
             judged_at: string | null;
             demand: components["schemas"]["KnownDemand"][];
-            acts: components["schemas"]["ScalingAct"][];
+            acts: components["schemas"]["ScalingAction"][];
             instances: components["schemas"]["ScaledInstance"][];
         };
-        ScalingAct: {
+        ScalingAction: {
             place: string;
             action: string;
             /** Format: date-time */
@@ -848,7 +923,7 @@ export interface components {
             /** @default 120 */
             believed_for: number;
         };
-        Serving: {
+        ServingAgent: {
             name: string;
             version: string;
             there: boolean;
@@ -856,41 +931,6 @@ export interface components {
             last_seen: string;
             /** @default  */
             rejected: string;
-        };
-        Standing: {
-            resource: components["schemas"]["Resource"];
-            text: string;
-            counts: {
-                [key: string]: number;
-            };
-            settled: boolean;
-            target_action: string;
-            target_status: string;
-            operation: components["schemas"]["Operation"] | null;
-            groups: components["schemas"]["StandingPart"][];
-            lanes: components["schemas"]["StandingPart"][];
-            worst: components["schemas"]["WorstMember"] | null;
-            observed: components["schemas"]["StandingObserved"] | null;
-        };
-        StandingObserved: {
-            members: number;
-            calls: number;
-            saved: number;
-            left: components["schemas"]["StandingUnobserved"][];
-        };
-        StandingPart: {
-            name: string;
-            lane: string;
-            text: string;
-            counts: {
-                [key: string]: number;
-            };
-        };
-        StandingUnobserved: {
-            state: string;
-            why: components["schemas"]["Unsure"];
-            members: number;
-            oldest: string | null;
         };
         Stuck: {
             path: string;
@@ -904,14 +944,19 @@ export interface components {
             outcome: string | null;
             /** Format: date-time */
             since: string;
-            lasts: components["schemas"]["Lasting"] | null;
-            why: components["schemas"]["StuckWhy"][];
-            probed: components["schemas"]["StuckLook"][];
+            lasts: components["schemas"]["Elapsed"] | null;
+            why: components["schemas"]["StuckCause"][];
+            probed: components["schemas"]["StuckObservation"][];
             misses: number;
             decided: string;
-            steps: components["schemas"]["StuckStep"][];
+            steps: components["schemas"]["SuggestedStep"][];
         };
-        StuckLook: {
+        StuckCause: {
+            /** @enum {string} */
+            code: "no-agent" | "late" | "overdue" | "probing" | "fencing" | "unattended" | "blocked" | "unknown" | "settled";
+            says: string;
+        };
+        StuckObservation: {
             /** Format: date-time */
             at: string;
             seen: string;
@@ -922,7 +967,7 @@ export interface components {
             /** @default false */
             more: boolean;
         };
-        StuckStep: {
+        SuggestedStep: {
             /** @enum {string} */
             what: "wait" | "agent" | "cancel" | "retry" | "ask";
             says: string;
@@ -930,15 +975,6 @@ export interface components {
             operation: string;
             /** @default [] */
             actions: string[];
-        };
-        StuckWhy: {
-            /** @enum {string} */
-            code: "no-agent" | "late" | "overdue" | "probing" | "fencing" | "unattended" | "blocked" | "unknown" | "settled";
-            says: string;
-        };
-        Survey: {
-            lane: string;
-            asked: boolean;
         };
         System: {
             path: string;
@@ -1011,7 +1047,7 @@ export interface components {
         Token: {
             id: string;
             name: string;
-            roles: components["schemas"]["RoleAt"][];
+            roles: components["schemas"]["RoleBinding"][];
             created_by: string;
             /** Format: date-time */
             created_at: string;
@@ -1047,7 +1083,14 @@ export interface components {
             /** @default false */
             more: boolean;
         };
-        Troubled: {
+        UnhealthyMember: {
+            path: string;
+            state: string;
+            /** Format: date-time */
+            since: string;
+            says: string;
+        };
+        UnhealthyResource: {
             path: string;
             kind: string;
             state: string;
@@ -1057,63 +1100,20 @@ export interface components {
             since: string;
             why: string;
         };
-        Truth: {
-            path: string;
-            kind: string;
-            lane: string;
-            believed: string;
-            expects: string;
-            seen: string | null;
-            agrees: boolean | null;
-            why: ("moving" | "unasked" | "no-agent" | "no-provider" | "unsaid") | null;
-            seen_at: string | null;
-            /** @default  */
-            would: string;
-        };
-        TruthPage: {
-            items: components["schemas"]["Truth"][];
-            next: string | null;
-            /** @default false */
-            more: boolean;
-        };
         /** @enum {string} */
-        Unsure: "moving" | "unasked" | "no-agent" | "no-provider" | "unsaid" | "still" | "final";
+        UnknownReason: "moving" | "unasked" | "no-agent" | "no-provider" | "unsaid" | "still" | "final";
+        UnobservedGroupStatus: {
+            state: string;
+            why: components["schemas"]["UnknownReason"];
+            members: number;
+            oldest: string | null;
+        };
         Whoami: {
             name: string;
             groups: string[];
-            roles: components["schemas"]["RoleAt"][];
+            roles: components["schemas"]["RoleBinding"][];
             open: boolean;
             until: string | null;
-        };
-        WholeLifecycle: {
-            kind: string;
-            family: string;
-            says: string;
-            parent: string;
-            members: string;
-            states: components["schemas"]["LifecycleState"][];
-            actions: components["schemas"]["LifecycleAction"][];
-            moves: components["schemas"]["LifecycleMove"][];
-            findings: components["schemas"]["LifecycleFinding"][];
-            explored: components["schemas"]["ExploredSize"] | null;
-            registered: components["schemas"]["RegisteredLifecycle"] | null;
-        };
-        WholeQueue: {
-            path: string;
-            stopping: boolean;
-            waiting: number;
-            running: string | null;
-            /** Format: date-time */
-            created_at: string;
-            items: components["schemas"]["Operation"][];
-            more: boolean;
-        };
-        WorstMember: {
-            path: string;
-            state: string;
-            /** Format: date-time */
-            since: string;
-            says: string;
         };
     };
     responses: never;
@@ -1124,15 +1124,20 @@ export interface components {
 }
 export type Accepted = components['schemas']['Accepted'];
 export type Agent = components['schemas']['Agent'];
+export type AgentCredentials = components['schemas']['AgentCredentials'];
 export type AgentPage = components['schemas']['AgentPage'];
 export type Archive = components['schemas']['Archive'];
-export type Booked = components['schemas']['Booked'];
+export type Booking = components['schemas']['Booking'];
 export type Calendar = components['schemas']['Calendar'];
 export type Claim = components['schemas']['Claim'];
+export type ClaimHolder = components['schemas']['ClaimHolder'];
 export type ClaimPage = components['schemas']['ClaimPage'];
 export type Code = components['schemas']['Code'];
-export type DemandTaken = components['schemas']['DemandTaken'];
-export type Examination = components['schemas']['Examination'];
+export type DemandAnswer = components['schemas']['DemandAnswer'];
+export type DriftReport = components['schemas']['DriftReport'];
+export type DriftReportPage = components['schemas']['DriftReportPage'];
+export type DryRun = components['schemas']['DryRun'];
+export type Elapsed = components['schemas']['Elapsed'];
 export type Explanation = components['schemas']['Explanation'];
 export type ExploredSize = components['schemas']['ExploredSize'];
 export type FieldError = components['schemas']['FieldError'];
@@ -1140,14 +1145,18 @@ export type Finding = components['schemas']['Finding'];
 export type Grade = components['schemas']['Grade'];
 export type Grant = components['schemas']['Grant'];
 export type GrantPage = components['schemas']['GrantPage'];
-export type Head = components['schemas']['Head'];
+export type GroupStatus = components['schemas']['GroupStatus'];
+export type GroupStatusPart = components['schemas']['GroupStatusPart'];
+export type HealthReport = components['schemas']['HealthReport'];
+export type HistoricalResource = components['schemas']['HistoricalResource'];
 export type Hold = components['schemas']['Hold'];
-export type Holder = components['schemas']['Holder'];
 export type Host = components['schemas']['Host'];
 export type HostPage = components['schemas']['HostPage'];
+export type InventorySupport = components['schemas']['InventorySupport'];
 export type Invitation = components['schemas']['Invitation'];
-export type Joined = components['schemas']['Joined'];
-export type Journal = components['schemas']['Journal'];
+export type JournalHead = components['schemas']['JournalHead'];
+export type JournalLine = components['schemas']['JournalLine'];
+export type JournalPage = components['schemas']['JournalPage'];
 export type KindCount = components['schemas']['KindCount'];
 export type KnownDemand = components['schemas']['KnownDemand'];
 export type Lane = components['schemas']['Lane'];
@@ -1156,24 +1165,25 @@ export type LaneGrant = components['schemas']['LaneGrant'];
 export type LaneGrantPage = components['schemas']['LaneGrantPage'];
 export type LaneLimit = components['schemas']['LaneLimit'];
 export type LanePage = components['schemas']['LanePage'];
-export type Lasting = components['schemas']['Lasting'];
 export type Lateness = components['schemas']['Lateness'];
 export type Lease = components['schemas']['Lease'];
+export type LeaseEvent = components['schemas']['LeaseEvent'];
 export type LeasePage = components['schemas']['LeasePage'];
 export type LifecycleAction = components['schemas']['LifecycleAction'];
+export type LifecycleDetail = components['schemas']['LifecycleDetail'];
 export type LifecycleFinding = components['schemas']['LifecycleFinding'];
-export type LifecycleMove = components['schemas']['LifecycleMove'];
 export type LifecycleName = components['schemas']['LifecycleName'];
 export type LifecycleNamePage = components['schemas']['LifecycleNamePage'];
 export type LifecycleState = components['schemas']['LifecycleState'];
-export type Line = components['schemas']['Line'];
+export type LifecycleTransition = components['schemas']['LifecycleTransition'];
 export type Log = components['schemas']['Log'];
 export type Login = components['schemas']['Login'];
-export type Moment = components['schemas']['Moment'];
+export type MemberClass = components['schemas']['MemberClass'];
 export type NewToken = components['schemas']['NewToken'];
 export type NextArchive = components['schemas']['NextArchive'];
 export type NextArchives = components['schemas']['NextArchives'];
 export type Notice = components['schemas']['Notice'];
+export type ObservedGroupStatus = components['schemas']['ObservedGroupStatus'];
 export type Operation = components['schemas']['Operation'];
 export type OperationMember = components['schemas']['OperationMember'];
 export type OperationMemberPage = components['schemas']['OperationMemberPage'];
@@ -1182,46 +1192,39 @@ export type OperationPage = components['schemas']['OperationPage'];
 export type Orphan = components['schemas']['Orphan'];
 export type OrphanPage = components['schemas']['OrphanPage'];
 export type Overview = components['schemas']['Overview'];
-export type Part = components['schemas']['Part'];
-export type Past = components['schemas']['Past'];
 export type PlannedClaim = components['schemas']['PlannedClaim'];
-export type PlannedMove = components['schemas']['PlannedMove'];
 export type PlannedOrder = components['schemas']['PlannedOrder'];
 export type PlannedTimer = components['schemas']['PlannedTimer'];
+export type PlannedTransition = components['schemas']['PlannedTransition'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyPage = components['schemas']['PolicyPage'];
 export type Problem = components['schemas']['Problem'];
 export type ProviderLimits = components['schemas']['ProviderLimits'];
 export type Queue = components['schemas']['Queue'];
+export type QueueDetail = components['schemas']['QueueDetail'];
 export type QueuePage = components['schemas']['QueuePage'];
 export type Quota = components['schemas']['Quota'];
 export type Quotas = components['schemas']['Quotas'];
 export type Reason = components['schemas']['Reason'];
 export type RegisteredLifecycle = components['schemas']['RegisteredLifecycle'];
-export type Rehearsal = components['schemas']['Rehearsal'];
 export type Remedy = components['schemas']['Remedy'];
-export type Reserved = components['schemas']['Reserved'];
+export type Reservation = components['schemas']['Reservation'];
 export type Resource = components['schemas']['Resource'];
 export type ResourcePage = components['schemas']['ResourcePage'];
-export type RoleAt = components['schemas']['RoleAt'];
-export type Running = components['schemas']['Running'];
+export type RoleBinding = components['schemas']['RoleBinding'];
 export type RunningDeploy = components['schemas']['RunningDeploy'];
+export type RunningOperation = components['schemas']['RunningOperation'];
 export type ScaledInstance = components['schemas']['ScaledInstance'];
 export type Scaling = components['schemas']['Scaling'];
-export type ScalingAct = components['schemas']['ScalingAct'];
+export type ScalingAction = components['schemas']['ScalingAction'];
 export type ScalingPage = components['schemas']['ScalingPage'];
 export type ScalingPolicy = components['schemas']['ScalingPolicy'];
-export type Serving = components['schemas']['Serving'];
-export type Standing = components['schemas']['Standing'];
-export type StandingObserved = components['schemas']['StandingObserved'];
-export type StandingPart = components['schemas']['StandingPart'];
-export type StandingUnobserved = components['schemas']['StandingUnobserved'];
+export type ServingAgent = components['schemas']['ServingAgent'];
 export type Stuck = components['schemas']['Stuck'];
-export type StuckLook = components['schemas']['StuckLook'];
+export type StuckCause = components['schemas']['StuckCause'];
+export type StuckObservation = components['schemas']['StuckObservation'];
 export type StuckPage = components['schemas']['StuckPage'];
-export type StuckStep = components['schemas']['StuckStep'];
-export type StuckWhy = components['schemas']['StuckWhy'];
-export type Survey = components['schemas']['Survey'];
+export type SuggestedStep = components['schemas']['SuggestedStep'];
 export type System = components['schemas']['System'];
 export type SystemChange = components['schemas']['SystemChange'];
 export type SystemPart = components['schemas']['SystemPart'];
@@ -1235,13 +1238,10 @@ export type Token = components['schemas']['Token'];
 export type TokenPage = components['schemas']['TokenPage'];
 export type TreeNode = components['schemas']['TreeNode'];
 export type TreeNodePage = components['schemas']['TreeNodePage'];
-export type Troubled = components['schemas']['Troubled'];
-export type Truth = components['schemas']['Truth'];
-export type TruthPage = components['schemas']['TruthPage'];
-export type Unsure = components['schemas']['Unsure'];
+export type UnhealthyMember = components['schemas']['UnhealthyMember'];
+export type UnhealthyResource = components['schemas']['UnhealthyResource'];
+export type UnknownReason = components['schemas']['UnknownReason'];
+export type UnobservedGroupStatus = components['schemas']['UnobservedGroupStatus'];
 export type Whoami = components['schemas']['Whoami'];
-export type WholeLifecycle = components['schemas']['WholeLifecycle'];
-export type WholeQueue = components['schemas']['WholeQueue'];
-export type WorstMember = components['schemas']['WorstMember'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from stead.origin import nowhere
 
 
-class Together[T, R]:
+class Batcher[T, R]:
     """Calls a function of many for each of them."""
 
     def __init__(

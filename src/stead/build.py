@@ -9,30 +9,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stead.access.access import Access
-from stead.access.oidc import Issuer, Oidc
-from stead.application import Service, View
+from stead.access.oidc import Issuer, OidcVerifier
+from stead.application import Application, Queries
 from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
-from stead.controller.admission.frontend import Door, Pokes
+from stead.controller.admission.frontend import ControllerNotifier, RequestFrontend
 from stead.controller.admission.served_lanes import ServedLanes
 from stead.controller.health.connections import watched
 from stead.controller.health.readiness import BusReadiness
-from stead.controller.kinds.kinds import EVERY, Made, actions_of, live
-from stead.controller.observation.agent_identities import LIFETIME, Identities
-from stead.controller.reconcilers import Healer, told
+from stead.controller.kinds.kinds import EVERY, CompiledKind, actions_of, live
+from stead.controller.observation.agent_identities import LIFETIME, AgentIdentities
+from stead.controller.reconcilers import Reconciler, told
 from stead.controller.reconcilers.partitions import KEPT
 from stead.controller.runtime import Controller
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.pki.identity import Identity
 from stead.store import Store
-from stead.store.migrate import CannotMigrate, migrate
+from stead.store.migrate import MigrationFailed, migrate
 
-__all__ = ["CannotMigrate", "Engine", "Entry", "Place", "access_of", "door", "engine"]
+__all__ = ["Authenticator", "BusAddress", "Engine", "MigrationFailed", "access_of", "door", "engine"]
 
 
 @dataclass(frozen=True)
-class Place:
+class BusAddress:
     """Where the bus of a cell is, and as whom one speaks there."""
 
     nats: str
@@ -52,11 +52,11 @@ class Engine:
     """What runs, and what is asked."""
 
     controller: Controller
-    service: Service
+    service: Application
 
 
 @dataclass(frozen=True)
-class Entry:
+class Authenticator:
     """How a server makes sure who asks."""
 
     issuer: Issuer | None = None
@@ -88,7 +88,7 @@ async def engine(
     Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
     Webhooks of leases go to addresses that begin like one of `webhooks`. What has ended is kept for so many seconds.
     """
-    place = Place(nats, cell, identity, lifetime, leaves, replicas)
+    place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
     async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
         controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks, kept=kept)
         await controller.kinds.fresh()
@@ -101,24 +101,24 @@ async def door(
     nats: str,
     cell: str,
     *,
-    entry: Entry | None = None,
+    entry: Authenticator | None = None,
     connections: int = 10,
     pace: Pace = DEFAULT,
     identity: Path | None = None,
     lifetime: float = LIFETIME,
     leaves: bool = False,
     replicas: int = 1,
-) -> AsyncIterator[Service]:
+) -> AsyncIterator[Application]:
     """The service alone: what it lets in is carried on by controllers in other processes.
 
     Without an entry, nobody is asked who they are.
     """
-    place = Place(nats, cell, identity, lifetime, leaves, replicas)
+    place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
     async with _ground(dsn, place, "door", connections) as (store, bus, identities):
-        opened = Door(store, bus, KINDS, pace=pace)
-        opened.mover.follow(Pokes(bus))
+        opened = RequestFrontend(store, bus, KINDS, pace=pace)
+        opened.mover.follow(ControllerNotifier(bus))
         await opened.kinds.fresh()
-        reading = asyncio.create_task(Healer("kinds", EVERY, opened.kinds.heal, told).run())
+        reading = asyncio.create_task(Reconciler("kinds", EVERY, opened.kinds.heal, told).run())
         try:
             yield _service(opened, identities, entry)
         finally:
@@ -127,8 +127,8 @@ async def door(
 
 @asynccontextmanager
 async def _ground(
-    dsn: str, place: Place, name: str, connections: int
-) -> AsyncIterator[tuple[Store, Bus, Identities | None]]:
+    dsn: str, place: BusAddress, name: str, connections: int
+) -> AsyncIterator[tuple[Store, Bus, AgentIdentities | None]]:
     own = Identity(place.identity) if place.identity is not None else None
     await migrate(dsn)
     async with Store.open(dsn, connections=connections) as store:
@@ -136,7 +136,7 @@ async def _ground(
         if own is None:
             bus = Bus(place.nats, place.cell, name=name, replicas=place.replicas)
         else:
-            identities = Identities(store, own, place.lifetime, leaves=place.leaves)
+            identities = AgentIdentities(store, own, place.lifetime, leaves=place.leaves)
             where = own.description
             bus = Bus(where.bus, where.cell, name=name, options=own.options, replicas=place.replicas)
         async with bus:
@@ -146,10 +146,12 @@ async def _ground(
                 yield store, bus, identities
 
 
-def _service(door: Door, identities: Identities | None, entry: Entry | None = None) -> Service:
-    view = View(door.store, door.mover.kinds)
+def _service(
+    door: RequestFrontend, identities: AgentIdentities | None, entry: Authenticator | None = None
+) -> Application:
+    view = Queries(door.store, door.mover.kinds)
     access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
-    return Service(
+    return Application(
         door.admission,
         view,
         {"bus": BusReadiness(door.bus)},
@@ -162,7 +164,9 @@ def _service(door: Door, identities: Identities | None, entry: Entry | None = No
     )
 
 
-def access_of(entry: Entry, store: Store, kinds: Mapping[str, Lifecycle]) -> Access:
+def access_of(entry: Authenticator, store: Store, kinds: Mapping[str, Lifecycle]) -> Access:
     """Who knows callers, and judges them."""
-    oidc = Oidc(entry.issuer) if entry.issuer is not None else None
-    return Access(store, Made(live(kinds, store), actions_of), oidc=oidc, files=entry.policies, open=entry.open)
+    oidc = OidcVerifier(entry.issuer) if entry.issuer is not None else None
+    return Access(
+        store, CompiledKind(live(kinds, store), actions_of), oidc=oidc, files=entry.policies, open=entry.open
+    )

@@ -12,7 +12,7 @@ import httpx
 
 from stead.access.access import Access
 from stead.api.limits import Limits
-from stead.build import Entry
+from stead.build import Authenticator
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import MCI, Cell
 
@@ -94,7 +94,7 @@ def made(web: httpx.Client, path: str, body: dict[str, Any]) -> Any:
 
 
 @contextmanager
-def house(dsn: str, entry: Entry | None = None, limits: Limits | None = None) -> Iterator[House]:
+def house(dsn: str, entry: Authenticator | None = None, limits: Limits | None = None) -> Iterator[House]:
     """A server for as long as the context lasts."""
-    with Cell(dsn, entry or Entry(), limits) as cell:
+    with Cell(dsn, entry or Authenticator(), limits) as cell:
         yield House(cell)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
-from stead.application import Asked, Service
+from stead.application import Application, Asked
 from stead.application.compound import levels
-from stead.build import Entry
+from stead.build import Authenticator
 from stead.catalog import KINDS
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from tests.api.cell import EVENTS, Cell
 from tests.databases import Databases
 from tests.tiers import is_full
@@ -274,7 +274,7 @@ class World:
         access = Access(cell.store, ACTIONS)
         access._looked = float("inf")
         self.access = access
-        self.service = Service(cell.admission, cell.view, access=access)
+        self.service = Application(cell.admission, cell.view, access=access)
 
     async def answer(self, case: Case, texts: dict[str, str]) -> object:
         rows = []
@@ -300,7 +300,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(databases: Databases) -> Iterator[World]:
-    with databases.migrated() as dsn, Cell(dsn, Entry()) as cell:
+    with databases.migrated() as dsn, Cell(dsn, Authenticator()) as cell:
         yield World(cell)
 
 
@@ -324,7 +324,7 @@ def test_compound_action_is_rejected_exactly_where_an_effect_is_forbidden(world:
         if forbids(texts, word, one)
     ]
     answer = world.cell.run(world.answer(case, texts))
-    rejected = isinstance(answer, Refusal) and answer.code is Code.NOT_PERMITTED
+    rejected = isinstance(answer, Rejection) and answer.code is Code.NOT_PERMITTED
     assert rejected == bool(direct or effects), (answer, direct, effects)
 
 

@@ -11,8 +11,8 @@ import pytest
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
-from stead.application import Asked, Service, Taken
-from stead.build import Entry
+from stead.application import AcceptedRequest, Application, Asked
+from stead.build import Authenticator
 from stead.catalog import KINDS
 from tests.api.cell import Cell
 
@@ -40,10 +40,10 @@ def policies(many: int) -> Policies:
 
 @pytest.mark.long
 def test_hundred_policies_and_thousand_grants_cost_an_admission_little(strict: str) -> None:
-    with Cell(strict, Entry()) as cell:
+    with Cell(strict, Authenticator()) as cell:
         access = Access(cell.store, ACTIONS)
         access._looked = float("inf")
-        service = Service(cell.admission, cell.view, access=access)
+        service = Application(cell.admission, cell.view, access=access)
         cell.run(cell._hand.execute("DELETE FROM lane_grants"))
         cell.run(cell.store.allow_lane("sim.a", "shop", "a test", ""))
         number = 0
@@ -59,7 +59,7 @@ def test_hundred_policies_and_thousand_grants_cost_an_admission_little(strict: s
             for _ in range(EACH):
                 number += 1
                 path = f"/shop/m/g/{number}"
-                assert isinstance(await service.ask(Asked(path, "create", "vm", PLACE), ANN), Taken)
+                assert isinstance(await service.ask(Asked(path, "create", "vm", PLACE), ANN), AcceptedRequest)
 
         few, many = policies(1), policies(100)
         costs: dict[bool, list[float]] = {False: [], True: []}

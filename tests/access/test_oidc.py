@@ -23,7 +23,7 @@ import pytest
 from stead.access import oidc
 from stead.access.access import FRESH
 from stead.access.oidc import Issuer as Trusted
-from stead.build import Entry
+from stead.build import Authenticator
 from tests.access.house import VM, House, house
 from tests.access.issuer import CLIENT, Issuer, Key
 
@@ -37,7 +37,7 @@ def issuer() -> Iterator[Issuer]:
 @pytest.fixture
 def trusting(migrated: str, issuer: Issuer) -> Iterator[House]:
     """A server that trusts the issuer; the group `ops` is operator of shop."""
-    with house(migrated, Entry(issuer=Trusted(issuer.url, CLIENT))) as one:
+    with house(migrated, Authenticator(issuer=Trusted(issuer.url, CLIENT))) as one:
         with one.as_("admin") as web:
             given = {"subject": "group:ops", "role": "operator", "namespace": "shop"}
             assert web.put("/v1/grants", params=given).status_code == 204
@@ -144,7 +144,7 @@ def test_an_issuer_that_is_away_is_said_to_be(migrated: str) -> None:
     with Issuer() as gone:
         token = gone.token()
         trusted = Trusted(gone.url, CLIENT)
-    with house(migrated, Entry(issuer=trusted)) as one:
+    with house(migrated, Authenticator(issuer=trusted)) as one:
         said = asked(one, token)
         assert said.status_code == 503
         assert said.json()["code"] == "issuer-away"
@@ -158,7 +158,7 @@ def test_an_issuer_that_says_it_is_another_is_not_believed(trusting: House, issu
 
 def test_an_address_that_nobody_has_verified_is_no_name(migrated: str, issuer: Issuer) -> None:
     trusted = replace(Trusted(issuer.url, CLIENT), name_claim="email")
-    with house(migrated, Entry(issuer=trusted)) as one:
+    with house(migrated, Authenticator(issuer=trusted)) as one:
         assert asked(one, issuer.token(email="ann@example.org")).status_code == 401
         said = asked(one, issuer.token(email="ann@example.org", email_verified=True))
         assert said.json()["name"] == "user:ann@example.org"
@@ -241,6 +241,6 @@ def _path() -> dict[str, str]:
 
 @pytest.mark.parametrize("token", ["\ud800", "a.\udfff.b", "." * 3000])
 async def test_what_is_no_text_at_all_is_no_token(token: str) -> None:
-    verifier = oidc.Oidc(oidc.Issuer("https://issuer.example", "stead"))
-    with pytest.raises(oidc.NotVerified, match="no token"):
+    verifier = oidc.OidcVerifier(oidc.Issuer("https://issuer.example", "stead"))
+    with pytest.raises(oidc.InvalidIdToken, match="no token"):
         await verifier.verify(token)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from stead.build import Entry
+from stead.build import Authenticator
 from tests.access.house import VM, house
 from tests.cli.remote import NOWHERE, command
 
@@ -33,7 +33,7 @@ def test_an_issuer_is_reached_safely(monkeypatch: pytest.MonkeyPatch, issuer: st
 
 
 def test_a_page_of_another_address_is_not_let_in(migrated: str) -> None:
-    with house(migrated, Entry(open=True)) as one, httpx.Client(base_url=one.url, trust_env=False) as web:
+    with house(migrated, Authenticator(open=True)) as one, httpx.Client(base_url=one.url, trust_env=False) as web:
         assert web.get("/v1/whoami").json()["open"] is True
         assert web.post("/v1/resources/shop/a/b/1", json=VM).status_code == 202
         assert web.post("/v1/resources/shop/a/b/2", json=VM, headers={"Origin": one.url}).status_code == 202

@@ -10,14 +10,14 @@ import pytest
 
 from stead.access.access import FRESH
 from stead.access.caller import Caller, anonymous
-from stead.access.policies import NO_POLICY, BadPolicy, Policies, Thing
+from stead.access.policies import NO_POLICY, InvalidPolicy, Policies, PolicyResource
 from stead.catalog import KINDS
 from tests.access.house import VM, House, made
 from tests.cli.remote import NOWHERE, command
 
 ACTIONS = sorted({action.name for kind in KINDS.values() for action in kind.actions})
-WEB = Thing("/shop/web", "mci")
-ROOT = Thing("/", "cell")
+WEB = PolicyResource("/shop/web", "mci")
+ROOT = PolicyResource("/", "cell")
 
 
 def caller(*roles: str, name: str = "user:ann", groups: tuple[str, ...] = ()) -> Caller:
@@ -85,12 +85,12 @@ def test_an_answer_is_remembered_by_what_the_policies_look_at(text: str, name: s
     policies = Policies({name: text}, ACTIONS)
     assert policies.looks_at == looks
     who = caller("admin")
-    other = Thing("/bank/x", "vm")
+    other = PolicyResource("/bank/x", "vm")
     same = {
-        "kind": Thing("/bank/x", "sshkey"),
-        "path": Thing("/shop/x", "vm"),
-        "in": Thing("/shop/x/y", "vm"),
-        "labels": Thing("/bank/x", "vm", {"env": "prod"}),
+        "kind": PolicyResource("/bank/x", "sshkey"),
+        "path": PolicyResource("/shop/x", "vm"),
+        "in": PolicyResource("/shop/x/y", "vm"),
+        "labels": PolicyResource("/bank/x", "vm", {"env": "prod"}),
         "force": other,
     }[name]
     for _ in range(2):  # asked, and remembered
@@ -110,10 +110,10 @@ def test_a_policy_permits_what_no_role_does() -> None:
         ACTIONS,
     )
     helper = caller(groups=("help",))
-    assert policies.judge(helper, "reboot", Thing("/shop/web/g/1", "vm")).allowed
+    assert policies.judge(helper, "reboot", PolicyResource("/shop/web/g/1", "vm")).allowed
     assert not policies.judge(helper, "reboot", WEB).allowed
-    assert policies.judge(helper, "suspend", Thing("/shop/web/g/1", "vm")).says == NO_POLICY
-    assert not policies.judge(caller(name="token:help"), "reboot", Thing("/shop/web/g/1", "vm")).allowed
+    assert policies.judge(helper, "suspend", PolicyResource("/shop/web/g/1", "vm")).says == NO_POLICY
+    assert not policies.judge(caller(name="token:help"), "reboot", PolicyResource("/shop/web/g/1", "vm")).allowed
 
 
 def test_a_program_is_no_person_of_its_name() -> None:
@@ -145,7 +145,7 @@ def test_a_policy_that_cannot_be_evaluated_refuses() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(text: str) -> None:
-    with pytest.raises(BadPolicy, match="mine: "):
+    with pytest.raises(InvalidPolicy, match="mine: "):
         Policies({"mine": text}, ACTIONS)
 
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from stead.access.access import Access
-from stead.application import Service
-from stead.build import Entry, access_of
+from stead.application import Application
+from stead.build import Authenticator, access_of
 from stead.cli.processes.server import Listening
 from tests.access.house import VM, House
 from tests.cli.remote import NOWHERE, command
@@ -25,8 +25,8 @@ type Ask = Callable[..., httpx.Response]
 def ask(empty: House) -> Ask:
     """Send a request as a server behind proxies of 10.0.0.0/24 gets it, from an address."""
     cell = empty.cell
-    access: Access = access_of(Entry(), cell.store, cell.kinds)
-    service = Service(cell.admission, cell.view, access=access)
+    access: Access = access_of(Authenticator(), cell.store, cell.kinds)
+    service = Application(cell.admission, cell.view, access=access)
     config = Listening("0.0.0.0", 0, {"unknown": 0.001, "burst": 2}, proxies=["10.0.0.0/24"]).config(service)
     config.load()
 

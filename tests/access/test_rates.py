@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stead.api.limits import Limits
-from stead.api.rates import Rates
+from stead.api.rates import RateLimits
 from tests.access.house import VM, house
 
 
 def test_caller_of_another_namespace_takes_nothing_of_what_a_namespace_bears(migrated: str) -> None:
-    rates = Rates(changes=0, reads=0, namespace_changes=0.001, namespace_reads=0.001, burst=3000)
+    rates = RateLimits(changes=0, reads=0, namespace_changes=0.001, namespace_reads=0.001, burst=3000)
     with house(migrated, limits=Limits(rates=rates)) as one:
 
         def codes(role: str) -> list[int]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from stead.access.access import FRESH, NotGiven
+from stead.access.access import FRESH, InvalidAccessRequest
 from stead.api.limits import Limits
-from stead.api.rates import Rates
+from stead.api.rates import RateLimits
 from tests.access.house import NOBODY, House, house, made
 from tests.access.house import VM as A_VM
 from tests.cli.remote import command
@@ -107,7 +107,7 @@ def test_what_is_no_token_is_none(furnished: House, shown: str) -> None:
 
 
 def test_valid_token_is_accepted_while_its_address_shows_wrong_ones(migrated: str) -> None:
-    with house(migrated, limits=Limits(rates=Rates(unknown=0.001, burst=2))) as one:
+    with house(migrated, limits=Limits(rates=RateLimits(unknown=0.001, burst=2))) as one:
         wrong = [code(one, f"stead_{n:010}_{'x' * 43}") for n in range(4)]
         assert wrong == [401, 429, 429, 429]
         own = one.tokens["viewer"]
@@ -121,7 +121,7 @@ def test_valid_token_is_accepted_while_its_address_shows_wrong_ones(migrated: st
 
 
 def test_whoever_guesses_waits_and_others_do_not(migrated: str) -> None:
-    with house(migrated, limits=Limits(rates=Rates(unknown=0.2, burst=2))) as one:
+    with house(migrated, limits=Limits(rates=RateLimits(unknown=0.2, burst=2))) as one:
         assert code(one, one.tokens["viewer"]) == 200
         found = [code(one, f"stead_{n:010}_{'x' * 43}") for n in range(8)]
         assert found[0] == 401
@@ -135,7 +135,7 @@ def test_whoever_guesses_waits_and_others_do_not(migrated: str) -> None:
 
 def test_the_same_name_twice_is_refused(empty: House) -> None:
     empty.token("twice", [("viewer", "*")])
-    with pytest.raises(NotGiven, match="there is a token twice"):
+    with pytest.raises(InvalidAccessRequest, match="there is a token twice"):
         empty.token("twice", [("viewer", "*")])
 
 
@@ -151,7 +151,7 @@ def test_the_same_name_twice_is_refused(empty: House) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(furnished: House, roles: list[tuple[str, str]], lasts: timedelta) -> None:
-    with pytest.raises(NotGiven):
+    with pytest.raises(InvalidAccessRequest):
         furnished.token("odd", roles, lasts)
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stead.agent.inventory import Owned, facts_of, line_of, strays
+from stead.agent.inventory import OwnedObjects, facts_of, line_of, strays
 from stead.agent.state_sync import MAX_BYTES, parts
 from stead.bus.codec import FROM_AGENT, encode
 from stead.bus.messages import FullState, OrderMember
 from stead.drivers import guard
-from stead.drivers.base import Found, Member, Permanent, Seen, TryAgain
+from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, TryAgain
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import FIRST
 from tests.drivers.cloud import SimWorld
@@ -28,18 +28,20 @@ ANYTHING = st.recursive(
     max_leaves=6,
 )
 FACTS = st.dictionaries(ANY_TEXT | st.just("id"), ANYTHING, max_size=3)
-FOUND = st.builds(Found, id=ANY_TEXT, token=ANY_TEXT, state=ANY_TEXT, path=ANY_TEXT, facts=FACTS, kind=ANY_TEXT)
-WRONG = st.builds(Found, id=ANYTHING, token=ANYTHING, state=ANYTHING, path=ANYTHING, facts=ANYTHING, kind=ANYTHING)
+FOUND = st.builds(FoundObject, id=ANY_TEXT, token=ANY_TEXT, state=ANY_TEXT, path=ANY_TEXT, facts=FACTS, kind=ANY_TEXT)
+WRONG = st.builds(
+    FoundObject, id=ANYTHING, token=ANYTHING, state=ANYTHING, path=ANYTHING, facts=ANYTHING, kind=ANYTHING
+)
 OWNER = OrderMember("/ns/m/g/1", FIRST, "owned", facts={"id": "i-1"})
 
 
 @settings(max_examples=examples(500), deadline=None)
 @given(st.lists(FOUND | WRONG | ANYTHING, max_size=5))
 def test_every_inventory_is_told_as_far_as_it_can_be(answer: list[Any]) -> None:
-    owned = Owned()
+    owned = OwnedObjects()
     owned.add(OWNER, None)
-    known = [Found(id="i-1", token="owned", state="Running", facts={"id": "i-1"})]
-    good = [Found(id="i-2", token="", state="Running"), Found(id="i-3", token="owned", state="Running")]
+    known = [FoundObject(id="i-1", token="owned", state="Running", facts={"id": "i-1"})]
+    good = [FoundObject(id="i-2", token="", state="Running"), FoundObject(id="i-3", token="owned", state="Running")]
     good[1] = msgspec.structs.replace(good[1], facts={"id": "i-3"})
     lines = list(strays(guard.in_order([*known, *answer, *good]), owned))
     heard = FROM_AGENT.decode(encode(FullState("a", 1, "lab.a", lines, True)))
@@ -50,8 +52,8 @@ def test_every_inventory_is_told_as_far_as_it_can_be(answer: list[Any]) -> None:
 
 
 @settings(max_examples=examples(500), deadline=None)
-@given(st.builds(Seen, path=st.just("/a"), state=ANY_TEXT, facts=FACTS, revision=st.integers() | st.none()))
-def test_every_look_is_told_or_left_out(seen: Seen) -> None:
+@given(st.builds(ObservedObject, path=st.just("/a"), state=ANY_TEXT, facts=FACTS, revision=st.integers() | st.none()))
+def test_every_look_is_told_or_left_out(seen: ObservedObject) -> None:
     line = line_of("/a", FIRST, seen)
     if line is not None:
         message = FullState("a", 1, "lab.a", [line], False)
@@ -60,23 +62,23 @@ def test_every_look_is_told_or_left_out(seen: Seen) -> None:
 
 
 def test_two_of_one_token_are_told_apart_and_so_is_the_copy_of_an_owned_one() -> None:
-    owned = Owned()
+    owned = OwnedObjects()
     owned.add(OWNER, None)
     same = {"path": "/ns/m/g/1", "state": "Running"}
     found = [
-        Found(id="i-1", token="owned", facts={"id": "i-1"}, **same),
-        Found(id="i-2", token="owned", facts={"id": "i-2"}, **same),
-        Found(id="i-3", token="twice", facts={"id": "i-3"}, **same),
-        Found(id="i-4", token="twice", facts={"id": "i-4"}, **same),
-        Found(id="i-5", token="once", facts={"id": "i-5"}, **same),
+        FoundObject(id="i-1", token="owned", facts={"id": "i-1"}, **same),
+        FoundObject(id="i-2", token="owned", facts={"id": "i-2"}, **same),
+        FoundObject(id="i-3", token="twice", facts={"id": "i-3"}, **same),
+        FoundObject(id="i-4", token="twice", facts={"id": "i-4"}, **same),
+        FoundObject(id="i-5", token="once", facts={"id": "i-5"}, **same),
     ]
     assert [line.token for line in strays(found, owned)] == ["i-2", "i-3", "i-4", "once"]
     assert [line.token for line in strays(found[1:2], owned)] == ["i-2"]  # the owner's own is on its way
 
 
 def test_lines_without_end_are_told_in_parts() -> None:
-    owned = Owned()
-    found = [Found(id=f"i-{n}", token="", state="Running", facts={"tags": "a" * 30_000}) for n in range(60)]
+    owned = OwnedObjects()
+    found = [FoundObject(id=f"i-{n}", token="", state="Running", facts={"tags": "a" * 30_000}) for n in range(60)]
     told = parts(strays(found, owned))
     assert sum(map(len, told)) == 60
     assert max(len(encode(FullState("a", 1, "lab.a", part, False))) for part in told) < MAX_BYTES + 1_000
@@ -99,7 +101,7 @@ class Wild(SimDriver):
 
 @pytest.mark.parametrize(
     "answer",
-    [None, 7, ["x"], [], [Seen(path="/other", state="Running")], [Seen(path="/a", state=None)]],  # type: ignore[arg-type]
+    [None, 7, ["x"], [], [ObservedObject(path="/other", state="Running")], [ObservedObject(path="/a", state=None)]],  # type: ignore[arg-type]
     ids=str,
 )
 async def test_an_answer_that_makes_no_sense_is_none(world: SimWorld, answer: Any) -> None:

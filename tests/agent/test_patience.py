@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from stead.agent.patience import MAX_PAUSE, Patience, latest
+from stead.agent.patience import MAX_PAUSE, RetryBudget, latest
 from stead.bus.messages import Order
 from stead.drivers.base import Throttled, TryAgain, Unreachable
 
 TRIES = 6
 
 
-def calls(patience: Patience, error: type[TryAgain], limit: int = 100) -> tuple[int, list[float]]:
+def calls(patience: RetryBudget, error: type[TryAgain], limit: int = 100) -> tuple[int, list[float]]:
     """How many calls are made in a row that all end in an error, and the pauses between them."""
     pauses: list[float] = []
     for made in range(1, limit + 1):
@@ -26,27 +26,27 @@ def calls(patience: Patience, error: type[TryAgain], limit: int = 100) -> tuple[
 
 @pytest.mark.parametrize("error", [Throttled, Unreachable, TryAgain])
 def test_call_without_time_left_is_made_a_few_times_with_short_pauses(error: type[TryAgain]) -> None:
-    made, pauses = calls(Patience(TRIES, 0.0), error)
+    made, pauses = calls(RetryBudget(TRIES, 0.0), error)
     assert made == TRIES
     assert set(pauses) == {1.0}
 
 
 @pytest.mark.parametrize("error", [Throttled, Unreachable])
 def test_call_that_a_provider_does_not_let_in_is_made_until_the_time(error: type[TryAgain]) -> None:
-    made, pauses = calls(Patience(TRIES, time.monotonic() + 3600), error)
+    made, pauses = calls(RetryBudget(TRIES, time.monotonic() + 3600), error)
     assert made == 100
     assert max(pauses) == (MAX_PAUSE if error is Unreachable else 1.0)
 
 
 def test_call_that_was_made_for_long_is_given_up_at_the_time() -> None:
-    patience = Patience(TRIES, time.monotonic() + 3600)
+    patience = RetryBudget(TRIES, time.monotonic() + 3600)
     assert calls(patience, Unreachable, 20)[0] == 20
     patience._until = time.monotonic()
     assert not patience.left(Unreachable("no"))
 
 
 def test_call_whose_outcome_is_unknown_is_made_a_few_times_however_often_it_was_throttled() -> None:
-    patience = Patience(TRIES, time.monotonic() + 3600)
+    patience = RetryBudget(TRIES, time.monotonic() + 3600)
     calls(patience, Throttled, 20)
     assert calls(patience, TryAgain)[0] == TRIES
 
@@ -59,4 +59,4 @@ def test_time_of_an_order_is_counted_from_its_receipt_whatever_the_wall_clock_sa
     monkeypatch.setattr(time, "time", lambda: wall)
     order = Order(1, "aws.a", "vm", "suspend", "t.1", "op", 1, [], 300.0)
     assert latest(order) - time.monotonic() == pytest.approx(270, abs=5)
-    assert calls(Patience(TRIES, latest(order)), Throttled)[0] == 100
+    assert calls(RetryBudget(TRIES, latest(order)), Throttled)[0] == 100

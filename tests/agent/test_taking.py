@@ -11,7 +11,7 @@ import pytest
 
 from stead.agent.agent import Agent
 from stead.bus import Bus
-from stead.bus.messages import Order, OrderMember, Take, TakeReply
+from stead.bus.messages import Order, OrderMember, TakeCustody, TakeCustodyReply
 from stead.drivers.base import Driver
 from stead.lifecycle.snapshot import Fence
 
@@ -24,9 +24,9 @@ class Controller:
 
     fence: Fence
 
-    async def take(self, take: Take) -> TakeReply:
+    async def take(self, take: TakeCustody) -> TakeCustodyReply:
         given = {path: fence.raised() for path, fence in take.members if fence == self.fence}
-        return TakeReply(ok=True, custody=30, fences=given)
+        return TakeCustodyReply(ok=True, custody=30, fences=given)
 
 
 @dataclass

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from stead.agent import order_work
-from stead.agent.order_work import TRIES, Work, members_of
+from stead.agent.order_work import TRIES, OrderWork, members_of
 from stead.bus.messages import Order, OrderMember, ReportResult
-from stead.drivers.base import MOVING, Member, Permanent, Result, Seen
+from stead.drivers.base import MOVING, Member, ObservedObject, Permanent, Result
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.snapshot import Fence
 from tests.drivers.cloud import SimWorld
@@ -28,7 +28,7 @@ async def driver(world: SimWorld) -> AsyncIterator[SimDriver]:
 
 async def said(driver: SimDriver, verb: str, member: OrderMember) -> list[ReportResult]:
     order = Order(1, "aws.a", "vm", verb, f"t.{verb}", "op", 1, [member])
-    return await Work(driver).do(order, {member.path: FENCE}, lambda: None)
+    return await OrderWork(driver).do(order, {member.path: FENCE}, lambda: None)
 
 
 async def made(driver: SimDriver, world: SimWorld) -> OrderMember:
@@ -83,8 +83,8 @@ class GettingOn(SimDriver):
         self.made += 1
         return [msgspec.structs.replace(self.left[min(self.made, len(self.left)) - 1], path=m.path) for m in members]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
-        return [Seen(path=member.path, state="Running") for member in members]
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
+        return [ObservedObject(path=member.path, state="Running") for member in members]
 
 
 ON = Result(path="", ok=True, again=True)
@@ -95,7 +95,7 @@ async def calls_for(*results: Result, may: Callable[[], None] = lambda: None) ->
     """How many calls an order takes, and what is said of it."""
     driver = GettingOn([*results])
     order = Order(1, "lab.a", "vm", "update", "t.1", "op", 1, [OrderMember("/a/b", FENCE, "token", {})], 0.0)
-    (said,) = await Work(driver).do(order, {"/a/b": FENCE}, may)
+    (said,) = await OrderWork(driver).do(order, {"/a/b": FENCE}, may)
     return driver.made, said
 
 
@@ -141,11 +141,11 @@ class Uneven(SimDriver):
         on_its_way = Result(path="", ok=True, pending=self.pending)
         return [msgspec.structs.replace(ends.get(m.path, on_its_way), path=m.path) for m in members]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         self.looks += 1
         fast = MOVING if self.looks < 2 else "succeeded"
         slow = "succeeded" if self.last.is_set() else MOVING
-        return [Seen(path=m.path, state=slow if m.path == "/a/slow" else fast) for m in members]
+        return [ObservedObject(path=m.path, state=slow if m.path == "/a/slow" else fast) for m in members]
 
 
 @pytest.mark.parametrize("verb", ["run", "probe"])
@@ -162,7 +162,7 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
         if len(told) == len(paths) - 1:
             all_but_one.set()
 
-    doing = asyncio.create_task(Work(driver).do(order, dict.fromkeys(paths, FENCE), lambda: None, tell))
+    doing = asyncio.create_task(OrderWork(driver).do(order, dict.fromkeys(paths, FENCE), lambda: None, tell))
     await asyncio.wait_for(all_but_one.wait(), 60)
     kinds = {"/a/failed": "failed", "/a/known": "done", "/a/fast": "done" if verb == "run" else "seen"}
     assert told == {path: kind for path, kind in kinds.items() if path in paths}
@@ -181,7 +181,7 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
 )
 async def test_a_look_at_what_the_driver_never_made_has_an_answer(driver: SimDriver, member: Member) -> None:
     with pytest.raises(Permanent):
-        await Work(driver).look([member])
+        await OrderWork(driver).look([member])
 
 
 async def test_a_provider_that_cannot_be_reached_in_time_declines_the_order(
@@ -221,7 +221,7 @@ async def test_members_that_are_rejected_are_declined_and_the_others_done(driver
     )
     order = Order(1, "aws.a", "vm", "suspend", "t.suspend", "op", 1, members, 0.0)
     fences = {member.path: FENCE for member in members}
-    results = await Work(driver).do(order, fences, lambda: None)
+    results = await OrderWork(driver).do(order, fences, lambda: None)
     assert [result.kind for result in results] == ["declined", "done"]
 
 

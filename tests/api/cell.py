@@ -24,31 +24,31 @@ import uvicorn
 from fastapi import Request
 
 from stead.api import create_app
-from stead.api.connection_limits import Guarded
+from stead.api.connection_limits import LimitedConnection
 from stead.api.limits import Limits
-from stead.application import Caller, Service, View
-from stead.build import Entry, access_of
+from stead.application import Application, Caller, Queries
+from stead.build import Authenticator, access_of
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission
 from stead.controller.admission.queues import Queues
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.admission.served_lanes import ServedLanes
-from stead.controller.dispatch.custody import Takes
-from stead.controller.dispatch.slots import Grants
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.dispatch.slots import SlotAllocator
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.execution.steps import Steps, Work
-from stead.controller.groups.expansion import Groups
+from stead.controller.groups.expansion import GroupExpansion
 from stead.controller.kinds.kinds import Kinds
-from stead.controller.reconcilers.leases import Events
-from stead.controller.steps.cascade import PLANS, Cascading
-from stead.controller.steps.lease_book import Booking, Rebooking
+from stead.controller.reconcilers.leases import LeaseEvents
+from stead.controller.steps.cascade import PLANS, Cascade
+from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.controller.steps.machine_disks import MACHINE, STATES, MachineDisks
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
-from stead.store.commit import Custody, Written
+from stead.store.commit import CommitResult, Custody
 from tests import errands
 
 INFRASTRUCTURE = {
@@ -83,7 +83,7 @@ class Cell:
     """A server that runs while the context lasts."""
 
     def __init__(
-        self, dsn: str, entry: Entry | None = None, limits: Limits | None = None, *, served: bool = False
+        self, dsn: str, entry: Authenticator | None = None, limits: Limits | None = None, *, served: bool = False
     ) -> None:
         """With an entry, whoever asks has to show who they are; `served`: lanes are those that agents have served."""
         self.dsn = dsn
@@ -127,28 +127,28 @@ class Cell:
                 self._hand = await stack.enter_async_context(asyncpg.create_pool(self.dsn, min_size=0, max_size=2))
                 self.kinds = Kinds(KINDS, self.store)
                 await self.kinds.fresh()
-                self.mover = Mover(self.store, self.kinds, time.time)
+                self.mover = TransitionExecutor(self.store, self.kinds, time.time)
                 self.mover.follow(self.send)
-                self.takes = Takes(self.mover)
+                self.takes = CustodyService(self.mover)
                 self.admission = Admission(self.mover)
                 self.queues = Queues(self.admission)
                 self.mover.follow(self.queues)
-                self.groups = Groups(self.mover)
+                self.groups = GroupExpansion(self.mover)
                 self.mover.follow(self.groups)
                 works: dict[tuple[str, str], Callable[[], Work]] = {
-                    ("lease", "CREATING"): partial(Booking, self.mover),
-                    ("lease", "UPDATING"): partial(Rebooking, self.admission),
-                    **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
+                    ("lease", "CREATING"): partial(LeaseBooking, self.mover),
+                    ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
+                    **dict.fromkeys(PLANS, partial(Cascade, self.admission)),
                     **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
                 }
                 self.mover.follow(Steps(self.mover, works))
-                self.view = View(self.store, self.kinds)
+                self.view = Queries(self.store, self.kinds)
                 access = access_of(self.entry, self.store, self.kinds) if self.entry is not None else None
-                service = Service(
+                service = Application(
                     self.admission,
                     self.view,
                     self.checks,
-                    grants=Grants(self.mover, self.send),
+                    grants=SlotAllocator(self.mover, self.send),
                     access=access,
                     served=ServedLanes(self.store, self.kinds) if self.served else None,
                 )
@@ -163,7 +163,7 @@ class Cell:
                         self._keep_numbering()
 
                 config = uvicorn.Config(
-                    served, http=Guarded, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+                    served, http=LimitedConnection, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
                 )
                 self.server = uvicorn.Server(config)
                 numbering = asyncio.create_task(self._number())
@@ -234,7 +234,7 @@ class Cell:
         assert row is not None
         taken = await self.takes.take(AGENT, {path: row.snapshot.fence})
         said = Report(word, taken[path], seen=seen)
-        await self.mover.move([Told(path, said, principal="agent", facts=facts)])
+        await self.mover.move([TransitionInput(path, said, principal="agent", facts=facts)])
 
     def told(self, path: str, seen: str, **facts: Any) -> None:
         """An agent looks at a resource though nobody asked it to."""
@@ -243,11 +243,13 @@ class Cell:
     async def _told(self, path: str, seen: str, facts: dict[str, Any]) -> None:
         row = await self.store.read(path)
         assert row is not None
-        await self.mover.move([Told(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)])
+        await self.mover.move(
+            [TransitionInput(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)]
+        )
 
     def subgroup(self, path: str) -> None:
         """There is a subgroup, as its infrastructure makes it."""
-        wish = Wish("subgroup", path, LifecycleRequest("create", Actor.CONTROLLER), "controller")
+        wish = AdmissionRequest("subgroup", path, LifecycleRequest("create", Actor.CONTROLLER), "controller")
         assert isinstance(self.run(self.admission.ask(wish)), Accepted)
 
     def orphan(self, lane: str, token: str) -> None:
@@ -263,7 +265,7 @@ class Cell:
         row = await self.store.read(path)
         assert row is not None
         done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
-        await self.mover.move([Told(path, done, principal="controller")])
+        await self.mover.move([TransitionInput(path, done, principal="controller")])
 
     def put(self, path: str, kind: str, state: str = "Ready", **spec: Any) -> None:
         """Something at rest, of which nobody has asked how it came to be; whatever went on there is over."""
@@ -316,13 +318,13 @@ class Cell:
 
     def struck(self) -> int:
         """The clock sees to the moments of leases that have come; how many that were."""
-        seen = self.run(Events(self.admission)())
+        seen = self.run(LeaseEvents(self.admission)())
         self.run(self.idle())
         return seen
 
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""
-        self.run(self.mover.move([Told(path, Children(()), principal="controller")]))
+        self.run(self.mover.move([TransitionInput(path, Children(()), principal="controller")]))
 
     def rest(self, path: str, state: str) -> None:
         """Put a resource at rest in a state: for kinds whose members nobody moves yet."""
@@ -354,7 +356,7 @@ class Cell:
         finally:
             self.loop.call_soon_threadsafe(self._numberer.release)
 
-    async def send(self, written: Written) -> None:
+    async def send(self, written: CommitResult) -> None:
         """The relay."""
         self._keep_numbering()
         for order in written.orders:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from stead.catalog.multicloud import TIES, VM
-from stead.controller.reconcilers.group_state import Following
+from stead.controller.reconcilers.group_state import GroupStateReconciler
 from stead.lifecycle.rows import StateClass, Trigger
 from tests.api.cell import Cell
 from tests.api.test_tumblebug import group
@@ -325,7 +325,7 @@ def test_group_has_one_state_word_everywhere_after_every_change(cell: Cell, web:
         }
         if of == path:
             shown.add(web.get(mci).json()["status"].removeprefix("Partial-").partition(":")[0])
-        cell.run(Following(cell.mover)([f"{path}/front", f"{path}/back"]))
+        cell.run(GroupStateReconciler(cell.mover)([f"{path}/front", f"{path}/back"]))
         row = cell.run(cell.store.read(of))
         assert row is not None
         return shown | {row.snapshot.state}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stead.api.body_limits import TooDeep, TooMany, look
+from stead.api.body_limits import TooDeeplyNested, TooManyValues, look
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a"\\[]{},é\n'),
@@ -36,9 +36,9 @@ def items(value: Any) -> int:
 def test_it_says_what_building_it_would(value: Any, deepest: int, most: int, ascii: bool) -> None:
     try:
         look(json.dumps(value, ensure_ascii=ascii).encode(), deepest, most)
-    except TooDeep:
+    except TooDeeplyNested:
         assert depth(value) > deepest
-    except TooMany:
+    except TooManyValues:
         assert items(value) > most
     else:
         assert depth(value) <= deepest
@@ -68,6 +68,6 @@ MIB = 1024 * 1024
 )
 def test_no_body_takes_long(body: bytes) -> None:
     began = time.process_time()
-    with suppress(TooDeep, TooMany):
+    with suppress(TooDeeplyNested, TooManyValues):
         look(body, 64, 50_000)
     assert time.process_time() - began < 0.5

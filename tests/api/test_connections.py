@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from stead.api.connection_limits import Guarded, raise_limit
+from stead.api.connection_limits import LimitedConnection, raise_limit
 from stead.dev.engines import Nats
 from tests.api.cell import Cell, http
 from tests.integration.test_processes import Stead
@@ -24,8 +24,8 @@ REQUEST = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody has little time."""
-    monkeypatch.setattr(Guarded, "header_time", 0.5)
-    monkeypatch.setattr(Guarded, "write_time", 0.5)
+    monkeypatch.setattr(LimitedConnection, "header_time", 0.5)
+    monkeypatch.setattr(LimitedConnection, "write_time", 0.5)
 
 
 def connect(cell: Cell, **options: int) -> socket.socket:
@@ -82,12 +82,12 @@ def test_headers_without_an_end_are_cut_off(cell: Cell) -> None:
         connection.sendall(b"GET /livez HTTP/1.1\r\nX-Header: ")
         sent = 0
         try:
-            while sent < 50 * Guarded.header_size:
+            while sent < 50 * LimitedConnection.header_size:
                 sent += connection.send(b"a" * 8192)
                 time.sleep(0.001)
         except (BrokenPipeError, ConnectionResetError):
             pass
-        assert sent < 50 * Guarded.header_size
+        assert sent < 50 * LimitedConnection.header_size
 
 
 @pytest.mark.usefixtures("hasty")
@@ -100,7 +100,7 @@ def test_who_asks_in_time_is_kept(cell: Cell) -> None:
 
 
 def test_the_one_that_waited_longest_makes_room(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Guarded, "most", 5)
+    monkeypatch.setattr(LimitedConnection, "most", 5)
     silent = [connect(cell) for _ in range(5)]
     try:
         with http(cell) as client:

@@ -40,7 +40,7 @@ def test_the_committed_description_is_what_the_server_says(web: httpx.Client) ->
 
 def test_the_description_knows_problems_and_nothing_of_the_frameworks() -> None:
     said = openapi()
-    assert {"Problem", "Resource", "Rehearsal"} <= set(said["components"]["schemas"])
+    assert {"Problem", "Resource", "DryRun"} <= set(said["components"]["schemas"])
     assert not {"HTTPValidationError", "ValidationError"} & set(said["components"]["schemas"])
     for methods in said["paths"].values():
         for operation in methods.values():

@@ -13,13 +13,13 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.api.limits import Bounds, Limits, Room
+from stead.api.limits import Limits, RequestLimits, Slots
 from stead.api.problem_codes import TITLES
-from stead.api.rates import Rates
+from stead.api.rates import RateLimits
 from tests.api.cell import Cell, http
 from tests.databases import Databases
 
-BOUNDS = Bounds(
+BOUNDS = RequestLimits(
     body=200_000,
     depth=10,
     items=500,
@@ -32,7 +32,7 @@ BOUNDS = Bounds(
     streams=3,
     streams_each=2,
 )
-RATES = Rates(changes=1, reads=4, namespace_changes=2, namespace_reads=0, burst=5)
+RATES = RateLimits(changes=1, reads=4, namespace_changes=2, namespace_reads=0, burst=5)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_reads_have_a_rate_of_their_own(narrow: Cell, client: httpx.Client) -> N
 
 
 def test_a_room_has_so_many_places_and_so_many_for_each() -> None:
-    room = Room(3, 2)
+    room = Slots(3, 2)
     first, second = room.enter("ann"), room.enter("ann")
     assert first
     assert second

@@ -17,7 +17,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide.request import UNDO
-from stead.lifecycle.rows import Action, Actor, Awaits, StateClass
+from stead.lifecycle.rows import Action, Actor, AwaitedParty, StateClass
 from tests.api.cell import INFRASTRUCTURE, Cell
 
 PLACES = {
@@ -111,8 +111,8 @@ class Stage:
         for action in lifecycle.actions:
             start = next((s for s in action.starts if lifecycle.state(s).cls is not StateClass.ABSENT), "")
             for state in action.through if start and not action.steers else ():
-                inside = self._member(kind, action) if lifecycle.state(state).awaits is Awaits.CHILDREN else ""
-                if lifecycle.state(state).awaits is not Awaits.AGENT and not inside:
+                inside = self._member(kind, action) if lifecycle.state(state).awaits is AwaitedParty.CHILDREN else ""
+                if lifecycle.state(state).awaits is not AwaitedParty.AGENT and not inside:
                     continue  # the controller leaves it by itself
 
                 def make(

@@ -10,7 +10,7 @@ import asyncpg
 import httpx
 import pytest
 
-from stead.application.health import Health, Healths, bad_states
+from stead.application.health import Health, HealthTable, bad_states
 from stead.catalog import KINDS
 from stead.client import SyncClient
 from stead.lifecycle.rows import Trigger
@@ -124,7 +124,7 @@ def test_the_client_sees_it_too(cell: Cell, web: httpx.Client) -> None:
 
 
 def test_each_state_has_a_health() -> None:
-    healths = Healths(KINDS)
+    healths = HealthTable(KINDS)
     assert healths.of("vm", "Failed") is Health.TROUBLE
     assert healths.of("vm", "Undefined") is Health.TROUBLE
     assert healths.of("vm", "Terminated") is Health.ENDED

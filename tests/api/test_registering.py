@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from stead.catalog import KINDS
-from stead.client import Invalid, SyncClient
+from stead.client import InvalidRequest, SyncClient
 from stead.dev.engines import Postgres
 from stead.lifecycle.document import load
 from stead.lifecycle.rows import Trigger
@@ -352,6 +352,6 @@ def test_the_client_registers_too(cell: Cell) -> None:
     with SyncClient(cell.url, timeout=60) as client:
         assert client.register_lifecycle("note", NOTE).version == 1
         assert client.lifecycle("note").registered is not None
-        with pytest.raises(Invalid, match="dead-end"):
+        with pytest.raises(InvalidRequest, match="dead-end"):
             client.register_lifecycle("note", NOTE.replace("starts: [Open, Closed]", "starts: Open"))
         client.unregister_lifecycle("note")

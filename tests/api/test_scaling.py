@@ -13,9 +13,9 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover
-from stead.controller.reconcilers.scaling import LEASE, Scaling
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.reconcilers.scaling import LEASE, ScalingReconciler
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.api.test_resources import problem
@@ -53,9 +53,9 @@ def tell(web: httpx.Client, ns: str, value: float, name: str = "p", **said: Any)
 
 def follow(cell: Cell, ns: str, clock: Callable[[], float] = time.time) -> None:
     """Controllers have looked at whatever is to be looked at, and what they asked for in a namespace is done."""
-    mover = Mover(cell.store, KINDS, clock)
+    mover = TransitionExecutor(cell.store, KINDS, clock)
     mover.follow(cell.send)
-    heal = Scaling(Admission(mover))
+    heal = ScalingReconciler(Admission(mover))
     cell.numbered()
     while cell.run(heal()):
         for kind in ("appinst", "clusterinst"):
@@ -302,11 +302,11 @@ class Died(BaseException):
 class Mortal(Admission):
     """Dies right before it asks, or right after."""
 
-    def __init__(self, mover: Mover, after: bool) -> None:
+    def __init__(self, mover: TransitionExecutor, after: bool) -> None:
         super().__init__(mover)
         self.after = after
 
-    async def ask(self, wish: Wish) -> Any:
+    async def ask(self, wish: AdmissionRequest) -> Any:
         if self.after:
             await super().ask(wish)
         raise Died
@@ -327,8 +327,8 @@ def test_a_controller_that_dies_while_it_asks(
         cell.settle(f"/{ns}/s/c/web-1")
         follow(cell, ns)
         tell(web, ns, 0)
-    mover = Mover(cell.store, KINDS, time.time)
-    dies = Scaling(Mortal(mover, after))
+    mover = TransitionExecutor(cell.store, KINDS, time.time)
+    dies = ScalingReconciler(Mortal(mover, after))
     with pytest.raises(Died):
         cell.run(dies.look(ns, "p"))
     kept = cell.run(cell.store.scaling(ns, "p"))
@@ -350,7 +350,7 @@ def test_of_many_controllers_one_acts(cell: Cell, web: httpx.Client, ns: str) ->
     tell(web, ns, 900)
 
     async def all_at_once() -> None:
-        await asyncio.gather(*(Scaling(cell.admission).look(ns, "p") for _ in range(8)))
+        await asyncio.gather(*(ScalingReconciler(cell.admission).look(ns, "p") for _ in range(8)))
 
     cell.run(all_at_once())
     cell.run(all_at_once())
@@ -364,7 +364,7 @@ def test_what_somebody_has_made_theirs_meanwhile_is_left(cell: Cell, web: httpx.
     follow(cell, ns)
     tell(web, ns, 0)
     with pytest.raises(Died):
-        cell.run(Scaling(Mortal(cell.mover, False)).look(ns, "p"))  # it was about to be deleted
+        cell.run(ScalingReconciler(Mortal(cell.mover, False)).look(ns, "p"))  # it was about to be deleted
     answer = web.post(f"/v1/resources{place}/web-1?action=update", json={"spec": {"command": ["mine"]}})
     assert answer.status_code == 202
     follow(cell, ns, lambda: time.time() + LEASE + 1)

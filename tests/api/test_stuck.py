@@ -14,8 +14,8 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.client import SyncClient
-from stead.controller.reconcilers.durations import Learning
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.reconcilers.durations import DurationLearner
+from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle.durations import ENOUGH
 from tests.api.cell import Cell, http
 from tests.api.test_resources import make, problem, running
@@ -58,7 +58,7 @@ def aged(cell: Cell, path: str, seconds: float) -> None:
 
 
 def ticked(cell: Cell) -> None:
-    while cell.run(Clock(cell.mover).tick()):
+    while cell.run(TimerService(cell.mover).tick()):
         pass
 
 
@@ -71,7 +71,7 @@ def learned(cell: Cell, web: httpx.Client, path: str) -> None:
     suspended = "path = $1 AND target = 'Suspending'"
     written(cell, f"UPDATE journal SET at = at - interval '30 seconds' WHERE {suspended}", path)
     cell.numbered()
-    cell.run(Learning(cell.store, KINDS)())
+    cell.run(DurationLearner(cell.store, KINDS)())
 
 
 def stuck(web: httpx.Client, **query: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 
 from stead.client import SyncClient
 from stead.dev.engines import Nats
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 from tests.api.cell import Cell
 from tests.api.test_resources import make, problem, running
 from tests.drivers.cloud import SimWorld
@@ -108,7 +108,7 @@ def test_orphans_the_oldest_first(cell: Cell, web: httpx.Client, ns: str) -> Non
 
 
 def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> None:
-    cell.run(cell.store.met([There(f"{ns}-agent", 1, [f"{ns}.a", f"{ns}.b"], "0.1.0")], "edge."))
+    cell.run(cell.store.met([PresentAgent(f"{ns}-agent", 1, [f"{ns}.a", f"{ns}.b"], "0.1.0")], "edge."))
     with SyncClient(cell.url) as client:
         client.ask(f"/{ns}/m/g/1", "create", kind="vm", lane=f"{ns}.b")
         client.ask(f"/{ns}/m/g/2", "create", kind="vm", lane=f"{ns}.c")

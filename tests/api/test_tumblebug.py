@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.controller.execution.executor import Told
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.execution.executor import TransitionInput
+from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import AGENT, MCI, Cell, http
@@ -100,7 +100,7 @@ async def failed(cell: Cell, path: str, error: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     taken = await cell.takes.take(AGENT, {path: row.snapshot.fence})
-    await cell.mover.move([Told(path, Report(Trigger.FAILED, taken[path]), detail={"error": error})])
+    await cell.mover.move([TransitionInput(path, Report(Trigger.FAILED, taken[path]), detail={"error": error})])
 
 
 # Looking
@@ -372,7 +372,7 @@ async def unprepared(cell: Cell, path: str, error: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     word = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
-    await cell.mover.move([Told(path, word, principal="controller", detail={"error": error})])
+    await cell.mover.move([TransitionInput(path, word, principal="controller", detail={"error": error})])
 
 
 # Making and removing
@@ -599,7 +599,7 @@ def test_labels_are_kept_and_shown(cell: Cell, web: httpx.Client, ns: str) -> No
     spec = web.get(f"/v1/resources/{ns}/web").json()["spec"]
     assert (spec["labels"], spec["subgroups"][0]["labels"]) == ({"env": "prod"}, {"role": "front"})
     cell.prepared(f"/{ns}/web")
-    while cell.run(Clock(cell.mover).tick()):  # it goes on by itself
+    while cell.run(TimerService(cell.mover).tick()):  # it goes on by itself
         cell.run(cell.idle())
     whole = web.get(f"/tumblebug/ns/{ns}/mci/web").json()
     assert whole["label"] == {"env": "prod"}

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from stead.controller.execution.executor import Told
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import Cell
@@ -20,7 +20,9 @@ async def unprepared(cell: Cell, path: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
-    await cell.mover.move([Told(path, said, principal="controller", detail={"error": "sim.a has no spec large"})])
+    await cell.mover.move(
+        [TransitionInput(path, said, principal="controller", detail={"error": "sim.a has no spec large"})]
+    )
 
 
 PATHS = {"subgroup": 3, "subgroupDynamic": 2, "vm": 1, "vmDynamic": 1}

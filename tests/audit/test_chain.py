@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stead.client import Broken, Chain, ChainedLine
+from stead.client import BrokenChain, ChainedLine, JournalChain
 from stead.client.journal_chain import genesis, link
 from stead.store import Store
 from tests.audit.conftest import LINES
@@ -27,10 +27,10 @@ UPDATE cell SET last_position = last_position + (SELECT count(*) FROM numbered)
 """How controllers number that know of no hashes."""
 
 
-async def gone_over(store: Store, after: int = 0, hash: bytes | None = None) -> Chain:
+async def gone_over(store: Store, after: int = 0, hash: bytes | None = None) -> JournalChain:
     """The whole journal, verified."""
     head = await store.head()
-    chain = Chain(after, hash, {head["position"]: head["hash"]})
+    chain = JournalChain(after, hash, {head["position"]: head["hash"]})
     for line in await store.trail(after, 100_000):
         chain.add(ChainedLine(line.position, "", line.hash, line.text.encode()))
     chain.end()
@@ -78,7 +78,7 @@ async def test_the_chain_goes_on_where_positions_leap(migrated: str) -> None:
         assert (chain.lines, chain.without) == (11, 0)
         assert chain.position > 100_000
         await pool.execute("DELETE FROM journal WHERE position = 5")
-        with pytest.raises(Broken, match="missing: removed"):
+        with pytest.raises(BrokenChain, match="missing: removed"):
             await gone_over(store)
 
 
@@ -96,11 +96,11 @@ async def test_what_was_cut_off_is_not_hidden_by_a_leap(migrated: str) -> None:
         await store.raise_incarnation()
         await store.number_journal()
         await gone_over(store)  # in itself it is whole
-        chain = Chain(0, None, {kept["position"]: kept["hash"]})
+        chain = JournalChain(0, None, {kept["position"]: kept["hash"]})
         lines = [ChainedLine(line.position, "", line.hash, line.text.encode()) for line in await store.trail(0, 10)]
         for line in lines[:3]:
             chain.add(line)
-        with pytest.raises(Broken, match="the lines 4 to 5 are missing: removed, or a backup") as raised:
+        with pytest.raises(BrokenChain, match="the lines 4 to 5 are missing: removed, or a backup") as raised:
             chain.add(lines[3])
         assert raised.value.position == 4
 
@@ -165,7 +165,7 @@ def chained(texts: Sequence[bytes], after: int = 0) -> list[ChainedLine]:
 
 def verified(lines: Sequence[ChainedLine], head: ChainedLine) -> None:
     assert head.hash is not None
-    chain = Chain(0, None, {head.position: head.hash})
+    chain = JournalChain(0, None, {head.position: head.hash})
     for line in lines:
         chain.add(line)
     chain.end()
@@ -192,7 +192,7 @@ def test_no_other_lines_pass_for_those_that_were_written(texts: list[bytes], dat
         return
     if len(others) > len(lines) and others[: len(lines)] == lines:
         return  # what comes after the head is not known by it
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenChain):
         verified(others, lines[-1])
 
 
@@ -210,7 +210,7 @@ def test_one_thing_that_is_otherwise_is_enough(texts: list[bytes], data: st.Data
             others.insert(at, one)
         case _:
             others[at] = ChainedLine(one.position, "", None, one.text)
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenChain):
         verified(others, lines[-1])
 
 

@@ -87,7 +87,7 @@ def test_tampering_is_found(what: str, written: int, sql: Sql, stead: Stead) -> 
 def test_a_line_put_in_is_found_also_where_a_page_ends(
     written: int, sql: Sql, stead: Stead, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stead.client.audit.Audits.journal_trail.__kwdefaults__", {"after": 0, "limit": 5})
+    monkeypatch.setattr("stead.client.audit.AuditClient.journal_trail.__kwdefaults__", {"after": 0, "limit": 5})
     assert stead("journal", "verify").code == Code.DONE
     for position in (5, 7, 10):
         sql(

@@ -19,12 +19,21 @@ import asyncpg
 import pytest
 
 from stead import backup
-from stead.backup import Broken, Manifest, NotRaised, NotRestored, NotTaken, ToolFailed, ToolMissing, clients
+from stead.backup import (
+    BackupFailed,
+    BrokenArchive,
+    IncarnationNotRaised,
+    Manifest,
+    RestoreFailed,
+    ToolFailed,
+    ToolMissing,
+    clients,
+)
 from stead.backup.archive import DUMP, MANIFEST
 from stead.dev.engines import Postgres
 from stead.store import Store
 from stead.store.migrate import migrate
-from stead.store.store import NoCell
+from stead.store.store import CellMissing
 from tests.tiers import first_fast
 
 type New = Callable[[], str]
@@ -116,17 +125,17 @@ def test_only_its_owner_reads_a_backup(taken: tuple[Path, Manifest]) -> None:
 
 
 async def test_a_database_without_a_cell_is_not_backed_up(new: New, tmp_path: Path) -> None:
-    with pytest.raises(NotTaken, match="no cell"):
+    with pytest.raises(BackupFailed, match="no cell"):
         await backup.take(new(), tmp_path / "x", "main")
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_database_with_a_cell_is_refused(taken: tuple[Path, Manifest], migrated: str, new: New) -> None:
-    with pytest.raises(NotRestored, match="there is a cell in this database already"):
+    with pytest.raises(RestoreFailed, match="there is a cell in this database already"):
         await backup.restore(migrated, taken[0])
     dsn = new()
     done = await backup.restore(dsn, taken[0])
-    with pytest.raises(NotRestored, match="there is a cell in this database already"):
+    with pytest.raises(RestoreFailed, match="there is a cell in this database already"):
         await backup.restore(dsn, taken[0])
     assert await value(dsn, "SELECT incarnation FROM cell") == done.incarnation
 
@@ -134,7 +143,7 @@ async def test_a_database_with_a_cell_is_refused(taken: tuple[Path, Manifest], m
 async def test_a_database_with_something_else_is_refused(taken: tuple[Path, Manifest], new: New) -> None:
     dsn = new()
     await value(dsn, "CREATE TABLE mine (id integer)")
-    with pytest.raises(NotRestored, match=r"not empty, there is public\.mine"):
+    with pytest.raises(RestoreFailed, match=r"not empty, there is public\.mine"):
         await backup.restore(dsn, taken[0])
 
 
@@ -142,7 +151,7 @@ async def test_whoever_is_connected_is_in_the_way(taken: tuple[Path, Manifest], 
     dsn = new()
     for where, says in ((dsn, "stop it first"), (migrated, "the cell that was backed up is still in use")):
         connection = await asyncpg.connect(where)
-        with pytest.raises(NotRestored, match=says):
+        with pytest.raises(RestoreFailed, match=says):
             await backup.restore(dsn, taken[0])
         await connection.close()
         assert await empty(dsn)
@@ -152,8 +161,8 @@ async def test_whoever_is_connected_is_in_the_way(taken: tuple[Path, Manifest], 
 async def test_two_restores_at_once_are_one(taken: tuple[Path, Manifest], new: New) -> None:
     dsn = new()
     ends = await asyncio.gather(*(backup.restore(dsn, taken[0]) for _ in range(2)), return_exceptions=True)
-    assert sum(isinstance(end, backup.Restored) for end in ends) <= 1
-    assert all(isinstance(end, backup.Restored | NotRestored | ToolFailed) for end in ends), ends
+    assert sum(isinstance(end, backup.RestoreSummary) for end in ends) <= 1
+    assert all(isinstance(end, backup.RestoreSummary | RestoreFailed | ToolFailed) for end in ends), ends
 
 
 WAITS = """
@@ -226,9 +235,9 @@ async def test_a_file_that_was_cut_off_is_none(
     cut, dsn = tmp_path / "cut", new()
     whole = taken[0].read_bytes()
     cut.write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(Broken, match="no whole backup"):
+    with pytest.raises(BrokenArchive, match="no whole backup"):
         backup.verify(cut)
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenArchive):
         await backup.restore(dsn, cut)
     assert await empty(dsn)
 
@@ -238,12 +247,12 @@ def test_a_dump_that_was_changed_is_noticed(taken: tuple[Path, Manifest], tmp_pa
     with zipfile.ZipFile(taken[0]) as archive:
         dump = archive.read(DUMP)
     _rewrite(taken[0], other, dump[:-1] + b"?")
-    with pytest.raises(Broken, match="was changed"):
+    with pytest.raises(BrokenArchive, match="was changed"):
         backup.verify(other)
     flipped = bytearray(taken[0].read_bytes())
     flipped[len(flipped) // 2] ^= 1
     other.write_bytes(flipped)
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenArchive):
         backup.verify(other)
 
 
@@ -261,7 +270,7 @@ async def test_a_newer_schema_is_refused(migrated: str, new: New, tmp_path: Path
     await value(migrated, "UPDATE alembic_version SET version_num = '9999'")
     await backup.take(migrated, tmp_path / "b", "main")
     dsn = new()
-    with pytest.raises(NotRestored, match="its schema is 9999"):
+    with pytest.raises(RestoreFailed, match="its schema is 9999"):
         await backup.restore(dsn, tmp_path / "b")
     assert await empty(dsn)
 
@@ -274,12 +283,12 @@ async def test_a_dump_brought_back_by_hand_is_of_no_use_until_it_is_raised(
         dump = archive.extract(DUMP, tmp_path)
     tool = clients.clients(int(re.findall(r"\d+", taken[1].server)[0])).folder / "pg_restore"
     await asyncio.to_thread(subprocess.check_call, [str(tool), f"--dbname={dsn}", dump])
-    with pytest.raises(NoCell):
+    with pytest.raises(CellMissing):
         async with Store.open(dsn, connections=1):
             pass
-    with pytest.raises(NotTaken, match="by hand"):
+    with pytest.raises(BackupFailed, match="by hand"):
         await backup.take(dsn, tmp_path / "again", "main")
-    with pytest.raises(NotRaised, match="--backup"):
+    with pytest.raises(IncarnationNotRaised, match="--backup"):
         await backup.raise_incarnation(dsn)
     before, after = await backup.raise_incarnation(dsn, backup.read_manifest(taken[0]))
     assert before == 7 < after
@@ -306,10 +315,10 @@ async def test_connections_to_the_database_are_named(migrated: str) -> None:
 
 
 async def test_an_incarnation_is_raised_where_nobody_is_connected(migrated: str, new: New) -> None:
-    with pytest.raises(NotRaised, match="no cell"):
+    with pytest.raises(IncarnationNotRaised, match="no cell"):
         await backup.raise_incarnation(new())
     async with Store.open(migrated, connections=1):
-        with pytest.raises(NotRaised, match="stop controllers"):
+        with pytest.raises(IncarnationNotRaised, match="stop controllers"):
             await backup.raise_incarnation(migrated)
         first = await backup.raise_incarnation(migrated, running=True)
     second = await backup.raise_incarnation(migrated)

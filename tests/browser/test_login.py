@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from stead.access.oidc import Issuer as Trusted
-from stead.build import Entry
+from stead.build import Authenticator
 from tests.access.house import House, house
 from tests.access.issuer import CLIENT, Issuer
 from tests.browser.looking import Looking
@@ -22,7 +22,7 @@ def issuer() -> Iterator[Issuer]:
 
 @pytest.fixture
 def asking(migrated: str, issuer: Issuer) -> Iterator[House]:
-    with house(migrated, Entry(issuer=Trusted(issuer.url, CLIENT))) as one:
+    with house(migrated, Authenticator(issuer=Trusted(issuer.url, CLIENT))) as one:
         one.furnish()
         yield one
 

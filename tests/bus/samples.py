@@ -9,7 +9,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from stead.bus import Bus, BusState, Consumer, Delivery
-from stead.bus.messages import Message, Order, OrderMember, Presence, Renew, Report, ReportResult, Take, TakeReply
+from stead.bus.messages import (
+    Message,
+    Order,
+    OrderMember,
+    Presence,
+    RenewCustody,
+    Report,
+    ReportResult,
+    TakeCustody,
+    TakeCustodyReply,
+)
 from stead.lifecycle.snapshot import Fence
 
 LANE = "aws.us-east-1"
@@ -38,21 +48,21 @@ def report(number: int = 1, lane: str = LANE) -> Report:
     return Report("agent-1", 3, number, lane, [ReportResult("/shop/front/web-1", Fence(0, 2), "done")])
 
 
-def take(number: int = 1) -> Take:
-    return Take("agent-1", number, [("/shop/front/web-1", Fence(0, 1))])
+def take(number: int = 1) -> TakeCustody:
+    return TakeCustody("agent-1", number, [("/shop/front/web-1", Fence(0, 1))])
 
 
-def renew(number: int = 1) -> Renew:
-    return Renew(number, "agent-1", 3, {"/shop/front/web-1": Fence(0, 2)})
+def renew(number: int = 1) -> RenewCustody:
+    return RenewCustody(number, "agent-1", 3, {"/shop/front/web-1": Fence(0, 2)})
 
 
 def presence() -> Presence:
     return Presence("agent-1", 3, [LANE], "0.1.0")
 
 
-async def granted(asked: Take) -> TakeReply:
+async def granted(asked: TakeCustody) -> TakeCustodyReply:
     """A handler that gives every order to whoever asks."""
-    return TakeReply(True, "", 10.0, {path: fence.raised() for path, fence in asked.members})
+    return TakeCustodyReply(True, "", 10.0, {path: fence.raised() for path, fence in asked.members})
 
 
 async def drain[M: Message](consumer: Consumer[M], count: int, limit: int = 100) -> list[Delivery[M]]:

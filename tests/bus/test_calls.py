@@ -8,8 +8,17 @@ import nats
 import pytest
 
 from stead.bus import BadMessage, Bus, NoAnswer, rpc
-from stead.bus.codec import Form, encode
-from stead.bus.messages import Fault, Look, LookReply, OpenLane, Renew, RenewReply, Take, TakeReply
+from stead.bus.codec import MessageFormat, encode
+from stead.bus.messages import (
+    Fault,
+    OpenLane,
+    ProbeReply,
+    ProbeRequest,
+    RenewCustody,
+    RenewCustodyReply,
+    TakeCustody,
+    TakeCustodyReply,
+)
 from stead.bus.subjects import inbox
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
@@ -18,13 +27,13 @@ from tests.subscribing import flushed
 
 
 async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:
-    async def prolonged(asked: Renew) -> RenewReply:
-        return RenewReply(False, 5.0, list(asked.fences))
+    async def prolonged(asked: RenewCustody) -> RenewCustodyReply:
+        return RenewCustodyReply(False, 5.0, list(asked.fences))
 
     await bus.serve_take(granted)
     await bus.serve_renew(prolonged)
-    assert await other.take(take()) == TakeReply(True, "", 10.0, {"/shop/front/web-1": Fence(0, 2)})
-    assert await other.renew(renew()) == RenewReply(False, 5.0, ["/shop/front/web-1"])
+    assert await other.take(take()) == TakeCustodyReply(True, "", 10.0, {"/shop/front/web-1": Fence(0, 2)})
+    assert await other.renew(renew()) == RenewCustodyReply(False, 5.0, ["/shop/front/web-1"])
 
 
 @pytest.mark.long
@@ -37,7 +46,7 @@ async def test_with_no_controller_there_is_a_typed_timeout(bus: Bus) -> None:
 
 
 async def test_a_controller_that_never_answers_is_a_typed_timeout(bus: Bus) -> None:
-    async def never(_: Take) -> TakeReply:
+    async def never(_: TakeCustody) -> TakeCustodyReply:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -58,7 +67,7 @@ async def test_controllers_share_the_questions(bus: Bus, other: Bus) -> None:
     asked: Counter[int] = Counter()
     for name, controller in (("one", bus), ("two", other)):
 
-        async def handler(question: Take, name: str = name) -> TakeReply:
+        async def handler(question: TakeCustody, name: str = name) -> TakeCustodyReply:
             answered[name] += 1
             asked[question.epoch] += 1
             return await granted(question)
@@ -74,7 +83,7 @@ async def test_controllers_share_the_questions(bus: Bus, other: Bus) -> None:
 async def test_a_controller_answers_many_side_by_side(bus: Bus, other: Bus) -> None:
     together = asyncio.Barrier(20)
 
-    async def handler(question: Take) -> TakeReply:
+    async def handler(question: TakeCustody) -> TakeCustodyReply:
         await together.wait()
         return await granted(question)
 
@@ -85,9 +94,9 @@ async def test_a_controller_answers_many_side_by_side(bus: Bus, other: Bus) -> N
 
 async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpc, "TRY", 30)
-    asked: list[Take] = []
+    asked: list[TakeCustody] = []
 
-    async def handler(question: Take) -> TakeReply:
+    async def handler(question: TakeCustody) -> TakeCustodyReply:
         asked.append(question)
         if len(asked) == 1:
             raise RuntimeError("the database is away")
@@ -105,7 +114,7 @@ async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
     got = asyncio.Event()
     cancelled = asyncio.Event()
 
-    async def stopping(_: Take) -> TakeReply:
+    async def stopping(_: TakeCustody) -> TakeCustodyReply:
         got.set()
         try:
             await asyncio.Event().wait()
@@ -128,16 +137,16 @@ async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> No
     client = await nats.connect(nats_server.url, inbox_prefix=inbox("agent-1"))
     answer = await client.request(bus.subjects.take("agent-1"), b"garbage", timeout=5)
     await client.close()
-    fault = Form(Fault).decode(answer.data)
+    fault = MessageFormat(Fault).decode(answer.data)
     assert fault.permanent
     assert "not a message" in fault.why
 
 
 async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
     """Whoever asked has long given up: a take among the questions would help nobody, and cost a custody."""
-    answered: list[Take] = []
+    answered: list[TakeCustody] = []
 
-    async def handler(asked: Take) -> TakeReply:
+    async def handler(asked: TakeCustody) -> TakeCustodyReply:
         answered.append(asked)
         return await granted(asked)
 
@@ -160,16 +169,16 @@ async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_an
     heard: list[str] = []
     first, go_on = asyncio.Event(), asyncio.Event()
 
-    async def slow(question: Take) -> TakeReply:
+    async def slow(question: TakeCustody) -> TakeCustodyReply:
         heard.append(question.members[0][0])
         first.set()
         await go_on.wait()
-        return TakeReply(ok=True)
+        return TakeCustodyReply(ok=True)
 
     await bus.serve_take(slow)
 
-    def ask(path: str, timeout: float) -> asyncio.Task[TakeReply]:
-        return asyncio.create_task(other.take(Take("agent-1", 1, [(path, Fence(0, 1))]), timeout))
+    def ask(path: str, timeout: float) -> asyncio.Task[TakeCustodyReply]:
+        return asyncio.create_task(other.take(TakeCustody("agent-1", 1, [(path, Fence(0, 1))]), timeout))
 
     holding = ask("/first", 20)
     await asyncio.wait_for(first.wait(), 60)
@@ -189,18 +198,18 @@ async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_an
 
 
 async def test_a_question_whose_answer_nobody_wants_is_not_worked_on(bus: Bus, nats_server: Nats) -> None:
-    asked: list[Look] = []
+    asked: list[ProbeRequest] = []
 
-    async def looked(look: Look) -> LookReply:
+    async def looked(look: ProbeRequest) -> ProbeReply:
         asked.append(look)
-        return LookReply([])
+        return ProbeReply([])
 
     await bus.serve_look(LANE, looked)
     client = await nats.connect(nats_server.url)
     try:
-        await client.publish(bus.subjects.look(LANE), encode(Look(LANE, [])))
+        await client.publish(bus.subjects.look(LANE), encode(ProbeRequest(LANE, [])))
         await flushed(client)
-        assert await bus.look(Look(LANE, []), timeout=10) == LookReply([])
+        assert await bus.look(ProbeRequest(LANE, []), timeout=10) == ProbeReply([])
         assert (len(asked), bus.garbage.count) == (1, 1)
     finally:
         await client.close()

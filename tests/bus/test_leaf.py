@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stead.bus import Bus, BusError
-from stead.bus.messages import Logs, LogsReply
+from stead.bus.messages import LogsReply, LogsRequest
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from tests.bus.samples import LANE, order, report
@@ -58,14 +58,14 @@ async def test_with_the_domain_of_the_cell_everything_passes(
         async with asyncio.timeout(60):
             while True:
                 try:
-                    answer = await controller.logs(Logs(LANE, wanted.members[0], 10))
+                    answer = await controller.logs(LogsRequest(LANE, wanted.members[0], 10))
                     break
                 except BusError:
                     await asyncio.sleep(0.05)  # the leaf has not told of it yet
         assert answer.lines == ["hello"]
 
 
-async def _wrote(asked: Logs) -> LogsReply:
+async def _wrote(asked: LogsRequest) -> LogsReply:
     return LogsReply(["hello"], "")
 
 

@@ -9,39 +9,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stead.bus import BadMessage, UnknownVersion
-from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, Form, encode
+from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, MessageFormat, encode
 from stead.bus.messages import (
     Fault,
     FullState,
-    Greet,
-    GreetReply,
     Hello,
     IdentityReply,
-    Lack,
-    Logs,
+    InventoryReply,
+    InventoryRequest,
+    KnownSite,
     LogsReply,
-    Look,
-    LookReply,
+    LogsRequest,
     Message,
-    Offers,
+    MissingOffer,
     OffersReply,
+    OffersRequest,
     OpenLane,
     OpenLaneReply,
     OrderMember,
-    Poke,
+    ProbeReply,
+    ProbeRequest,
+    RenewCustodyReply,
     RenewIdentity,
-    RenewReply,
     Report,
     ReportResult,
-    Roster,
-    RosterReply,
-    SiteKnown,
+    SiteReply,
+    SiteRequest,
     StateLine,
+    StateSyncReply,
+    StateSyncRequest,
     Superseded,
-    Survey,
-    SurveyReply,
-    TakeReply,
-    Want,
+    TakeCustodyReply,
+    Wakeup,
+    WantedOffer,
 )
 from stead.lifecycle.snapshot import Fence
 from tests.bus.samples import order, presence, renew, report, take
@@ -50,10 +50,10 @@ FENCE = Fence(1, 7)
 ALL: list[Message] = [
     order(),
     take(),
-    TakeReply(True, "", 12.5, {"/a": FENCE}),
-    TakeReply(False, "taken by another"),
+    TakeCustodyReply(True, "", 12.5, {"/a": FENCE}),
+    TakeCustodyReply(False, "taken by another"),
     renew(),
-    RenewReply(True, 12.5, ["/b"]),
+    RenewCustodyReply(True, 12.5, ["/b"]),
     report(),
     Report(
         "agent-1",
@@ -70,32 +70,32 @@ ALL: list[Message] = [
     Hello("agent-1", 2, ["edge.site-17"], "0.2.0"),
     OpenLane("aws.us-east-1", "a1"),
     OpenLaneReply(),
-    Roster("aws.us-east-1", "/shop"),
-    RosterReply([OrderMember("/a", FENCE, "t-1")], "/a", 1_900_000_000.5),
-    Look("aws.us-east-1", [OrderMember("/a", FENCE, "t-1", {}, {"id": "i-1"})]),
-    LookReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})], agent="a1", epoch=3),
-    LookReply([], "the provider cannot be reached"),
-    Logs("edge.lab.berlin", OrderMember("/lab/berlin/one/web", FENCE, "t", kind="appinst"), 50, "7:120"),
+    InventoryRequest("aws.us-east-1", "/shop"),
+    InventoryReply([OrderMember("/a", FENCE, "t-1")], "/a", 1_900_000_000.5),
+    ProbeRequest("aws.us-east-1", [OrderMember("/a", FENCE, "t-1", {}, {"id": "i-1"})]),
+    ProbeReply([StateLine(FENCE, "Running", "/a", facts={"id": "i-1"})], agent="a1", epoch=3),
+    ProbeReply([], "the provider cannot be reached"),
+    LogsRequest("edge.lab.berlin", OrderMember("/lab/berlin/one/web", FENCE, "t", kind="appinst"), 50, "7:120"),
     LogsReply(["one", "two"], "7:128"),
     LogsReply(why="the machine does not answer"),
-    Greet(agent="crm", lanes=["edge.lab.s1"]),
-    GreetReply(after=7, every=10.0, sites=[SiteKnown("edge.lab.s1", "/lab/s1", "Ready")]),
-    Offers("aws.us-east-1", [Want("image", "debian-12")]),
-    OffersReply(["vm"], [Lack(Want("image", "debian-12"), ["debian-11"])]),
-    Poke(["0b5f1d1c-2f51-4d7e-9d5e-3f8b5f8a6c01"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
+    SiteRequest(agent="crm", lanes=["edge.lab.s1"]),
+    SiteReply(after=7, every=10.0, sites=[KnownSite("edge.lab.s1", "/lab/s1", "Ready")]),
+    OffersRequest("aws.us-east-1", [WantedOffer("image", "debian-12")]),
+    OffersReply(["vm"], [MissingOffer(WantedOffer("image", "debian-12"), ["debian-11"])]),
+    Wakeup(["0b5f1d1c-2f51-4d7e-9d5e-3f8b5f8a6c01"], ["/ns/m"], [("/ns/m", Fence(1, 2))], ["/ns/n"]),
     RenewIdentity("agent-1", "a request"),
     IdentityReply(True, "", "claims", "a certificate"),
-    Survey("aws.us-east-1"),
-    SurveyReply(),
+    StateSyncRequest("aws.us-east-1"),
+    StateSyncReply(),
     presence(),
-    TakeReply(False, "a newer run of the agent has taken its place", superseded=True),
+    TakeCustodyReply(False, "a newer run of the agent has taken its place", superseded=True),
     Superseded(epoch=7, by=9, now=1_900_000_000.5),
     Fault("the database is away"),
 ]
 
 
 def decode(message: Message, data: bytes) -> Message:
-    return Form(type(message)).decode(data)
+    return MessageFormat(type(message)).decode(data)
 
 
 def changed(message: Message, **changes: Any) -> bytes:
@@ -126,7 +126,7 @@ def test_fences_come_back_as_fences() -> None:
     assert back.members[0].fence.raised() == Fence(0, 2)
 
 
-@pytest.mark.parametrize("message", [one for one in ALL if not isinstance(one, TakeReply)])
+@pytest.mark.parametrize("message", [one for one in ALL if not isinstance(one, TakeCustodyReply)])
 def test_what_a_newer_sender_adds_is_ignored(message: Message) -> None:
     fields = json.loads(encode(message))
     # Maps by path or by name are data, in which every key counts.
@@ -146,7 +146,7 @@ def test_what_a_newer_sender_adds_is_ignored(message: Message) -> None:
 def test_what_an_older_sender_leaves_out_has_its_default() -> None:
     older = {"t": "report", "v": [1, 0], "agent": "a", "epoch": 1, "order": 2, "lane": "l"}
     older["results"] = [{"path": "/a", "fence": [0, 1], "kind": "done"}]
-    (result,) = Form(Report).decode(json.dumps(older).encode()).results
+    (result,) = MessageFormat(Report).decode(json.dumps(older).encode()).results
     assert result == ReportResult("/a", Fence(0, 1), "done", "", None, {}, "", False)
 
 
@@ -208,7 +208,7 @@ def test_a_line_of_a_full_state_says_which_object_it_means() -> None:
 @pytest.mark.parametrize("changes", [{"expanding": ["op"]}, {"steps": [["/a", [0, 2**63]]]}], ids=str)
 def test_a_poke_names_operations_and_fences_that_can_be(changes: dict[str, Any]) -> None:
     with pytest.raises(BadMessage):
-        Form(Poke).decode(changed(Poke(), **changes))
+        MessageFormat(Wakeup).decode(changed(Wakeup(), **changes))
 
 
 @pytest.mark.parametrize("deep", [b"[", b'{"a":'])
@@ -224,7 +224,7 @@ def test_endless_nesting_is_a_typed_error(deep: bytes) -> None:
 )
 def test_what_the_database_cannot_store_does_not_get_that_far(sent: str, read: str) -> None:
     message = Report("a", 1, 1, "l", [ReportResult("/a", FENCE, "failed", error=sent, facts={sent: sent})])
-    (result,) = Form(Report).decode(encode(message)).results
+    (result,) = MessageFormat(Report).decode(encode(message)).results
     assert (result.error, result.facts) == (read, {read: read})
 
 
@@ -234,7 +234,12 @@ def test_what_cannot_be_written_is_a_typed_error(value: object) -> None:
         encode(order(members=[OrderMember("/a", FENCE, spec={"x": value})]))
 
 
-FORMS: list[Form[Any]] = [ORDER, FROM_AGENT, PRESENCE, *(Form(kind) for kind in Message.__subclasses__())]
+FORMS: list[MessageFormat[Any]] = [
+    ORDER,
+    FROM_AGENT,
+    PRESENCE,
+    *(MessageFormat(kind) for kind in Message.__subclasses__()),
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.decision import Decision, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot, Work
@@ -16,9 +16,9 @@ NO, JOIN, IDLE, QUEUED, STAYS = "no", "join", "idle", "queued", "stays"
 WHO_ASKS = (Actor.USER, Actor.ADMIN, Actor.CONTROLLER, Actor.AGENT, Actor.SUCCESSOR, Actor.CLOCK)
 
 
-def word(answer: Decision | Refusal) -> str:
+def word(answer: Decision | Rejection) -> str:
     """The state that a request leads to, or one of the words above."""
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Rejection):
         assert answer.reasons
         return NO
     if answer.joined or answer.queued:

@@ -7,8 +7,8 @@ import pytest
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision
-from stead.lifecycle.events import Due
-from stead.lifecycle.rows import Awaits, StateClass, Trigger
+from stead.lifecycle.events import TimerDue
+from stead.lifecycle.rows import AwaitedParty, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot
 from tests.catalog.tables import coded, lines
 
@@ -230,11 +230,11 @@ def test_children_that_are_silent_are_counted_anew(kind: str) -> None:
     lifecycle = KINDS[kind]
     for action in lifecycle.actions:
         for name in action.through:
-            if lifecycle.state(name).awaits is not Awaits.CHILDREN or action.steers:
+            if lifecycle.state(name).awaits is not AwaitedParty.CHILDREN or action.steers:
                 continue
             assert not lifecycle.rows(name, Trigger.SILENT, action.name)
             busy = Snapshot(name, operation=Operation(action.name, origin=action.starts[0]))
-            answer = decide(lifecycle, busy, Due("deadline"))
+            answer = decide(lifecycle, busy, TimerDue("deadline"))
             assert isinstance(answer, Decision)
             assert answer.recount
             assert not answer.moves

@@ -8,8 +8,8 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Decision, Refusal
-from stead.lifecycle.events import Connected, Disconnected, Due, Report, Request
+from stead.lifecycle.decision import Decision, Rejection
+from stead.lifecycle.events import Connected, Disconnected, Report, Request, TimerDue
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Holder, Operation, Snapshot, Work
 from tests.catalog.asking import NO, WHO_ASKS, ask, misjudged, word
@@ -143,7 +143,7 @@ def test_a_new_notify_id_is_let_in_at_any_time(state: str, running: str, hello: 
     assert answer.after.state == hello
     assert (answer.after.notify, answer.after.connected) == (6, True)
     for known in (5, 4):
-        assert isinstance(decide(KINDS["cloudlet"], snapshot, Connected(known)), Refusal)
+        assert isinstance(decide(KINDS["cloudlet"], snapshot, Connected(known)), Rejection)
 
 
 @pytest.mark.req("S1-10")
@@ -151,7 +151,7 @@ def test_a_new_notify_id_is_let_in_at_any_time(state: str, running: str, hello: 
 def test_a_lost_connection_counts_unless_a_newer_one_stands(state: str, running: str, hello: str, lost: str) -> None:
     snapshot = site(state, running)
     older = decide(KINDS["cloudlet"], snapshot, Disconnected(4))
-    assert isinstance(older, Refusal) or older.after.state == state
+    assert isinstance(older, Rejection) or older.after.state == state
     if snapshot.connected:
         answer = decide(KINDS["cloudlet"], snapshot, Disconnected(5))
         assert isinstance(answer, Decision)
@@ -160,7 +160,7 @@ def test_a_lost_connection_counts_unless_a_newer_one_stands(state: str, running:
     again = decide(KINDS["cloudlet"], snapshot, Connected(6))
     assert isinstance(again, Decision)
     late = decide(KINDS["cloudlet"], again.after, Disconnected(5))
-    assert isinstance(late, Refusal) or late.after == again.after
+    assert isinstance(late, Rejection) or late.after == again.after
 
 
 @pytest.mark.req("S1-10")
@@ -176,7 +176,7 @@ def test_a_site_comes_up_in_three_steps(running: str) -> None:
         hello = decide(cloudlet, Snapshot("Offline"), Connected(1))
     assert isinstance(hello, Decision)
     assert hello.after.state == "Init"
-    answered = decide(cloudlet, hello.after, Due("next"))
+    answered = decide(cloudlet, hello.after, TimerDue("next"))
     assert isinstance(answered, Decision)
     assert [(m.target, m.actor) for m in answered.moves] == [("InitOk", Actor.CONTROLLER)]
     assert answered.after.work is not None
@@ -194,13 +194,13 @@ def test_the_new_agent_of_an_upgrade(state: str, running: str, hello: str, over:
     known = 6 if (state, running) == ("InitOk", "upgrade") else 0
     snapshot = site(state, running, successor=known)
     answer = decide(cloudlet, snapshot, Connected(7, successor=True))
-    assert (NO if isinstance(answer, Refusal) else answer.after.state) == hello
+    assert (NO if isinstance(answer, Rejection) else answer.after.state) == hello
     snapshot = site(state, running, successor=7)
     report = Report(Trigger.DONE, snapshot.fence, actor=Actor.SUCCESSOR, notify=7)
     answer = decide(cloudlet, snapshot, report)
-    assert (NO if isinstance(answer, Refusal) else answer.after.state) == over
+    assert (NO if isinstance(answer, Rejection) else answer.after.state) == over
     stranger = Report(Trigger.DONE, snapshot.fence, actor=Actor.SUCCESSOR, notify=8)
-    assert isinstance(decide(cloudlet, snapshot, stranger), Refusal)
+    assert isinstance(decide(cloudlet, snapshot, stranger), Rejection)
 
 
 OLD_AGENT = """
@@ -217,7 +217,7 @@ def test_the_old_agent_of_an_upgrade(state: str, started: str, done: str, failed
     snapshot = site(state, "upgrade", successor=6 if state == "InitOk" else 0)
     for said, wanted in ((Trigger.STARTED, started), (Trigger.DONE, done), (Trigger.FAILED, failed)):
         answer = decide(KINDS["cloudlet"], snapshot, Report(said, snapshot.fence, notify=5))
-        got = NO if isinstance(answer, Refusal) else ([m.target for m in answer.moves] or ["-"])[0]
+        got = NO if isinstance(answer, Rejection) else ([m.target for m in answer.moves] or ["-"])[0]
         assert got == wanted, said
 
 
@@ -230,7 +230,7 @@ def test_an_upgrade_error_is_left_by_an_admins_word_alone() -> None:
     assert ask("cloudlet", "UpdateError", "resolve", Actor.ADMIN) == "Ready"
     for actor in WHO_ASKS:
         assert (ask("cloudlet", "UpdateError", "resolve", actor) == "Ready") == (actor is Actor.ADMIN)
-        assert isinstance(decide(KINDS["cloudlet"], Snapshot("UpdateError"), Request("undo", actor=actor)), Refusal)
+        assert isinstance(decide(KINDS["cloudlet"], Snapshot("UpdateError"), Request("undo", actor=actor)), Rejection)
 
 
 FORGETTABLE = """
@@ -261,9 +261,9 @@ def test_site_is_forgotten_by_an_admin_with_a_reason_while_its_agent_is_away(
         assert answer.after.state == "Forgetting"
         assert (answer.orders, answer.step) == ((), True)
     for changed in ({"reason": ""}, {"actor": Actor.USER}, {"actor": Actor.CONTROLLER}):
-        assert isinstance(decide(cloudlet, away, replace(forget, **changed)), Refusal)
+        assert isinstance(decide(cloudlet, away, replace(forget, **changed)), Rejection)
     connected = decide(cloudlet, replace(there, connected=True), forget)
-    assert isinstance(connected, Refusal)
+    assert isinstance(connected, Rejection)
     assert "its agent is connected" in str(connected.reasons) or state == "Ready"
 
 
@@ -282,7 +282,7 @@ def test_site_with_changes_under_way_on_it_is_forgotten() -> None:
 @pytest.mark.parametrize(("count", "says"), [(1, "1 resource remains below it"), (8, "8 resources remain below it")])
 def test_site_that_is_not_empty_says_how_many_resources_are_below_it_at_any_depth(count: int, says: str) -> None:
     answer = decide(KINDS["cloudlet"], Snapshot("Ready", children=count), Request("delete"))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.reasons[0].says == says
 
 
@@ -308,11 +308,11 @@ def test_instances_are_changed_only_while_their_site_is_ready(
     snapshot = Snapshot("NotPresent" if action == "create" else "Ready", above=above)
     for actor in (Actor.USER, Actor.ADMIN):
         answer = decide(KINDS[kind], snapshot, Request(action, actor=actor))
-        assert isinstance(answer, Decision if wanted == "yes" else Refusal)
+        assert isinstance(answer, Decision if wanted == "yes" else Rejection)
     if action == "delete":
         forced = Request(action, force=True, reason="in the way")
         answer = decide(KINDS[kind], snapshot, forced)
-        assert isinstance(answer, Decision if wanted == "yes" else Refusal)
+        assert isinstance(answer, Decision if wanted == "yes" else Rejection)
 
 
 def test_silence_of_a_site() -> None:

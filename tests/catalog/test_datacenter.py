@@ -15,8 +15,8 @@ import pytest
 from stead.catalog import KINDS
 from stead.catalog.transition import validate_transition
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Decision, Refusal
-from stead.lifecycle.events import Due, Report, Request
+from stead.lifecycle.decision import Decision, Rejection
+from stead.lifecycle.events import Report, Request, TimerDue
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import DAY, HOUR, Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot
@@ -341,7 +341,7 @@ def test_the_recycle_bin_is_emptied_by_the_clock(kind: str, state: str) -> None:
     expires = KINDS[kind].state(state).expires
     assert expires is not None
     assert (expires.action, expires.after > 0) == ("destroy", True)
-    answer = decide(KINDS[kind], Snapshot(state), Due("expiry"))
+    answer = decide(KINDS[kind], Snapshot(state), TimerDue("expiry"))
     assert isinstance(answer, Decision)
     assert [(m.target, m.actor) for m in answer.moves] == [("DESTROYING", Actor.CLOCK)]
     others = {s.name for s in KINDS[kind].states if s.expires is not None} - {"DELETED", "TOBEDELETED"}
@@ -460,7 +460,7 @@ def test_nobody_but_an_admin_manages_nodes() -> None:
 @pytest.mark.req("S2-01")
 def test_a_failed_request_says_so() -> None:
     answer = decide(KINDS["machine"], Snapshot("HALTED"), Request("pause"))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.state == "HALTED"
     assert set(answer.allowed) == {"start", "add-disk", "attach-disk", "detach-disk", "delete", "destroy", "refresh"}
 

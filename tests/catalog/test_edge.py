@@ -8,7 +8,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Code, Decision, Order, Refusal
+from stead.lifecycle.decision import Code, Decision, Order, Rejection
 from stead.lifecycle.events import Children, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Operation, Phase, Snapshot, Work
@@ -179,7 +179,7 @@ def test_nobody_else_speaks_for_the_agent(kind: str, actor: Actor) -> None:
         snapshot = under_way(state, action, origin)
         for said in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED):
             answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence, actor=actor))
-            assert isinstance(answer, Refusal), (state, said)
+            assert isinstance(answer, Rejection), (state, said)
 
 
 @pytest.mark.req("S1-02", "S1-07")
@@ -194,7 +194,7 @@ def test_a_missed_word_holds_nothing_up(
     assert [(m.source, m.target) for m in answer.moves] == [(state, target)]
     assert answer.after.operation is None
     late = Report(Trigger.STARTED, snapshot.fence)
-    assert isinstance(decide(KINDS[kind], answer.after, late), Refusal), f"{skipped} came late and was believed"
+    assert isinstance(decide(KINDS[kind], answer.after, late), Rejection), f"{skipped} came late and was believed"
 
 
 @pytest.mark.req("S1-05")
@@ -275,7 +275,7 @@ def test_an_error_that_is_to_be_kept_waits_for_a_person(
 @pytest.mark.parametrize("error", ["CreateError", "UpdateError", "DeleteError"])
 @pytest.mark.parametrize("actor", [Actor.AGENT, Actor.SUCCESSOR, Actor.CLOCK])
 def test_who_is_no_person_does_not_undo_what_was_kept_for_one(kind: str, error: str, actor: Actor) -> None:
-    assert isinstance(decide(KINDS[kind], Snapshot(error), Request("undo", actor=actor)), Refusal)
+    assert isinstance(decide(KINDS[kind], Snapshot(error), Request("undo", actor=actor)), Rejection)
 
 
 CLUSTER_TAKES_NEW = """
@@ -300,8 +300,8 @@ DeleteError           no
 def test_a_cluster_takes_new_dependents_while_it_is_ready_alone(state: str, wanted: str) -> None:
     snapshot = Snapshot("NotPresent", above=(("clusterinst", state), ("cloudlet", "Ready")))
     answer = decide(KINDS["appinst"], snapshot, Request("create"))
-    assert isinstance(answer, Decision if wanted == "yes" else Refusal)
-    if isinstance(answer, Refusal):
+    assert isinstance(answer, Decision if wanted == "yes" else Rejection)
+    if isinstance(answer, Rejection):
         assert answer.code is Code.PARENT
 
 

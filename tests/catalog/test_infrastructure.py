@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from stead.catalog import infrastructure
-from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.files.problems import DocumentError
 
 FILE = """
@@ -105,7 +105,7 @@ def test_mistakes_are_told_with_their_lines(text: str, says: list[str]) -> None:
 
 def test_a_request_is_held_to_its_types() -> None:
     group = {"name": "a", "provider": "aws", "region": "r", "spec": "s", "image": "i", "size": "3"}
-    with pytest.raises(Wrong, match=r"subgroups.0.size: expected a whole number, not text"):
+    with pytest.raises(InvalidDescription, match=r"subgroups.0.size: expected a whole number, not text"):
         infrastructure.read({"subgroups": [group]})
 
 

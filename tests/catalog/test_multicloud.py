@@ -6,8 +6,8 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Code, Decision, Order, Refusal
-from stead.lifecycle.events import Children, Due, Report, Request
+from stead.lifecycle.decision import Code, Decision, Order, Rejection
+from stead.lifecycle.events import Children, Report, Request, TimerDue
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.lifecycle.snapshot import OnPartial, Operation, Phase, Snapshot
 from tests.catalog.asking import IDLE, JOIN, NO, ask, ask_meanwhile, misjudged, under_way
@@ -231,9 +231,9 @@ def test_a_failed_vm_is_terminated_by_force_alone_and_force_needs_a_reason() -> 
     plain = decide(vm, failed, Request("terminate"))
     unreasoned = decide(vm, failed, Request("terminate", force=True))
     forced = decide(vm, failed, Request("terminate", force=True, reason="its disk is needed elsewhere"))
-    assert isinstance(plain, Refusal)
+    assert isinstance(plain, Rejection)
     assert plain.code is Code.WRONG_STATE
-    assert isinstance(unreasoned, Refusal)
+    assert isinstance(unreasoned, Rejection)
     assert unreasoned.code is Code.NEEDS_REASON
     assert isinstance(forced, Decision)
     assert [(m.source, m.target, m.forced) for m in forced.moves] == [("Failed", "Terminating", True)]
@@ -382,7 +382,7 @@ def test_only_a_held_infrastructure_is_continued() -> None:
     assert [m.target for m in go_on.moves] == ["Creating"]
     for state in ("Preparing", "Prepared", "Creating"):
         acting = Snapshot(state, operation=Operation("create", "Absent"))
-        assert isinstance(decide(mci, acting, Request("continue")), Refusal)
+        assert isinstance(decide(mci, acting, Request("continue")), Rejection)
     for state in ("Absent", "Running", "Suspended", "Undefined", "Failed", "Terminated"):
         assert ask("mci", state, "continue") == NO
 
@@ -396,7 +396,7 @@ def test_withdraw_takes_a_creation_back_before_the_first_vm(state: str, phase: s
     assert isinstance(give_up, Decision)
     assert give_up.moves == ()
     late = Report(Trigger.DONE, give_up.after.fence, actor=Actor.CONTROLLER)
-    assert isinstance(decide(mci, give_up.after, late), Refusal)  # the step that was at it is not heard any more
+    assert isinstance(decide(mci, give_up.after, late), Rejection)  # the step that was at it is not heard any more
     taken_back = decide(mci, give_up.after, Children((), remaining=0))
     assert isinstance(taken_back, Decision)
     assert [m.target for m in taken_back.moves] == ["Absent"]
@@ -406,12 +406,12 @@ def test_withdraw_takes_a_creation_back_before_the_first_vm(state: str, phase: s
 @pytest.mark.parametrize("state", ["Creating", "Absent", "Running", "Suspended", "Undefined", "Failed", "Terminated"])
 def test_withdraw_is_rejected_where_no_creation_waits_for_its_first_vm(state: str) -> None:
     operation = Operation("create", "Absent") if state == "Creating" else None
-    assert isinstance(decide(KINDS["mci"], Snapshot(state, operation=operation), Request("withdraw")), Refusal)
+    assert isinstance(decide(KINDS["mci"], Snapshot(state, operation=operation), Request("withdraw")), Rejection)
 
 
 def test_a_group_that_holds_back_goes_on_by_itself_otherwise() -> None:
     acting = Snapshot("Prepared", operation=Operation("create", "Absent"))
-    answer = decide(KINDS["mci"], acting, Due("next"))
+    answer = decide(KINDS["mci"], acting, TimerDue("next"))
     assert isinstance(answer, Decision)
     assert [m.target for m in answer.moves] == ["Creating"]
 

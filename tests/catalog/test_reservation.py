@@ -10,7 +10,7 @@ import pytest
 from stead.catalog import KINDS
 from stead.catalog.reservation import EVENT_KINDS, disagreements
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.decision import Decision, Rejection
 from stead.lifecycle.events import Children, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot, Work
@@ -248,7 +248,7 @@ def test_a_reservation_goes_where_it_is_seen() -> None:
 def test_nobody_starts_or_releases_a_reservation_by_looking_at_it(state: str, sight: str, wanted: str) -> None:
     snapshot = Snapshot(state, misses=2)
     answer = decide(KINDS["reservation"], snapshot, Report(Trigger.SEEN, snapshot.fence, seen=sight))
-    assert (state if isinstance(answer, Refusal) else answer.after.state) == wanted
+    assert (state if isinstance(answer, Rejection) else answer.after.state) == wanted
 
 
 def test_silence_is_an_error_of_the_reservation() -> None:

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stead.catalog import scaling
-from stead.catalog.demand import HELD_BACK, Act, Code, Deed, Figure, Instance, Standing, Verdict, judge
+from stead.catalog.demand import HELD_BACK, Act, Code, DemandDecision, DemandState, Figure, Instance, Verdict, judge
 from stead.catalog.edge import APPINST
-from stead.catalog.scaling import Choice, How, Policy, Told
+from stead.catalog.scaling import Choice, How, Policy, PolicyInput
 from stead.lifecycle.rows import StateClass
 from tests.tiers import examples
 
@@ -34,7 +34,7 @@ def there(path: str, how: How = How.READY, own: bool = True) -> Instance:
 
 def says(one: Policy, value: float | None, *instances: Instance, acts: tuple[Act, ...] = (), **rest: Any) -> Verdict:
     figures = {} if value is None else {"": Figure(value, 1000.0)}
-    return judge(one, Standing(figures, instances, acts, **rest), 1000.0)
+    return judge(one, DemandState(figures, instances, acts, **rest), 1000.0)
 
 
 def asked(verdict: Verdict) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ def asked(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def test_a_policy_that_makes_sense_is_kept_as_it_is() -> None:
-    one = policy(minimum=2, demand=Told.PLACE, spec={"labels": {"env": "prod"}})
+    one = policy(minimum=2, demand=PolicyInput.PLACE, spec={"labels": {"env": "prod"}})
     assert list(scaling.wrong(one, "shop")) == []
     assert scaling.read(scaling.written(one)) == one
     spec = scaling.spec_of(one, "policy:shop/web")
@@ -166,7 +166,7 @@ def test_whoever_is_still_to_come_or_to_go_is_not_relied_upon() -> None:
     assert says(policy(), 10.0, *going).code is Code.AT_MAXIMUM
     figures = {A: Figure(150.0, 1000.0), B: Figure(10.0, 1000.0)}
     two = [there(f"{A}/web-1"), there(f"{B}/web-1"), there(f"{B}/web-2")]
-    floor = judge(policy(demand=Told.PLACE, minimum=3), Standing(figures, two), 1000.0)
+    floor = judge(policy(demand=PolicyInput.PLACE, minimum=3), DemandState(figures, two), 1000.0)
     assert asked(floor) == [("+", f"{A}/web-2")]
 
 
@@ -204,10 +204,10 @@ def test_a_place_that_is_not_ready_is_not_chosen() -> None:
 def test_old_figures_change_nothing() -> None:
     two = (there(f"{A}/web-1"), there(f"{A}/web-2"))
     for value in (0.0, 900.0):
-        late = judge(policy(), Standing({"": Figure(value, 879.9)}, two), 1000.0)
+        late = judge(policy(), DemandState({"": Figure(value, 879.9)}, two), 1000.0)
         assert (late.code, late.deeds) == (Code.NOT_BELIEVED, ())
         assert late.says == "the figure of the demand over all places is 120 s old, and counts for 120 s"
-    assert judge(policy(), Standing({"": Figure(0.0, 880.0)}, two), 1000.0).deeds
+    assert judge(policy(), DemandState({"": Figure(0.0, 880.0)}, two), 1000.0).deeds
     assert says(policy(), None).code is Code.NOT_BELIEVED
 
 
@@ -240,12 +240,12 @@ def test_a_place_where_it_failed_is_left_alone_for_a_while() -> None:
 def test_each_place_follows_its_own_figure() -> None:
     figures = {A: Figure(150.0, 1000.0), B: Figure(10.0, 1000.0)}
     instances = [there(f"{A}/web-1"), there(f"{B}/web-1"), there(f"{B}/web-2")]
-    both = policy(demand=Told.PLACE)
-    assert asked(judge(both, Standing(figures, instances), 1000.0)) == [("+", f"{A}/web-2"), ("-", f"{B}/web-2")]
-    full = judge(policy(demand=Told.PLACE, maximum=3), Standing({A: figures[A]}, instances), 1000.0)
+    both = policy(demand=PolicyInput.PLACE)
+    assert asked(judge(both, DemandState(figures, instances), 1000.0)) == [("+", f"{A}/web-2"), ("-", f"{B}/web-2")]
+    full = judge(policy(demand=PolicyInput.PLACE, maximum=3), DemandState({A: figures[A]}, instances), 1000.0)
     assert (full.code, full.deeds) == (Code.AT_MAXIMUM, ())
     assert "at /shop/a/k is 150" in full.says
-    half = judge(both, Standing({B: figures[B]}, instances), 1000.0)
+    half = judge(both, DemandState({B: figures[B]}, instances), 1000.0)
     assert asked(half) == [("-", f"{B}/web-2")]
 
 
@@ -271,11 +271,11 @@ class World:
     moving: dict[str, tuple[float, int | None]] = field(default_factory=dict)
     """By instance: when its move ends, and which act it is."""
     closed: dict[str, str] = field(default_factory=dict)
-    done: list[tuple[float, Deed, bool]] = field(default_factory=list)
+    done: list[tuple[float, DemandDecision, bool]] = field(default_factory=list)
     """When, what, and whether demand was the reason."""
 
-    def standing(self) -> Standing:
-        return Standing(dict(self.figures), list(self.instances.values()), list(self.acts), dict(self.closed))
+    def standing(self) -> DemandState:
+        return DemandState(dict(self.figures), list(self.instances.values()), list(self.acts), dict(self.closed))
 
     def tell(self, demand: float, scope: str, delay: float = 0.0) -> None:
         """A figure, that may be late; behind a newer one it is dropped, as the store does it."""
@@ -329,7 +329,7 @@ class World:
                     else:
                         del self.instances[path]
 
-    def _do(self, deed: Deed) -> None:
+    def _do(self, deed: DemandDecision) -> None:
         how = How.COMING if deed.more else How.GOING
         self.instances[deed.path] = Instance(deed.path, how, own=True)
         self.acts.append(Act(deed.path.rpartition("/")[0], deed.more, self.now))
@@ -337,7 +337,7 @@ class World:
 
     # What has to hold
 
-    def _check(self, standing: Standing, verdict: Verdict) -> None:
+    def _check(self, standing: DemandState, verdict: Verdict) -> None:
         one, present = self.policy, list(standing.instances)
         serving = [i for i in present if i.how in (How.READY, How.BUSY, How.COMING)]
         short = len(serving) < one.minimum or any(
@@ -369,10 +369,10 @@ class World:
                 assert sum(i.place == place for i in serving) >= one.minimum_at_place
             self.done.append((self.now, deed, for_demand))
 
-    def _check_demand(self, standing: Standing, deed: Deed, place: str) -> None:
+    def _check_demand(self, standing: DemandState, deed: DemandDecision, place: str) -> None:
         """Fresh, unused, and not too soon."""
         one = self.policy
-        scope = "" if one.demand is Told.TOTAL else place
+        scope = "" if one.demand is PolicyInput.TOTAL else place
         figure = standing.figures[scope]
         assert self.now - figure.at <= one.believed_for
         pause = one.cooldown_up if deed.more else one.cooldown_down
@@ -385,7 +385,7 @@ class World:
         """Times of a change for demand, and of the one before it that went the other way."""
         by_scope: dict[str, tuple[float, bool]] = {}
         for at, deed, for_demand in self.done:
-            scope = "" if self.policy.demand is Told.TOTAL else deed.path.rpartition("/")[0]
+            scope = "" if self.policy.demand is PolicyInput.TOTAL else deed.path.rpartition("/")[0]
             before = by_scope.get(scope)
             if for_demand:  # to keep a bound is no change of mind
                 if before is not None and before[1] != deed.more:
@@ -408,7 +408,7 @@ def policies(draw: st.DrawFn) -> Policy:
         minimum=draw(st.integers(0, min(maximum, each * len(places)))),
         maximum_at_place=each,
         minimum_at_place=least,
-        demand=draw(st.sampled_from(Told)),
+        demand=draw(st.sampled_from(PolicyInput)),
         choice=draw(st.sampled_from(Choice)),
         step=draw(st.integers(1, 3)),
         cooldown_up=draw(st.sampled_from((0.0, 30.0, 60.0))),
@@ -420,7 +420,7 @@ def policies(draw: st.DrawFn) -> Policy:
 
 
 def scopes(one: Policy) -> tuple[str, ...]:
-    return ("",) if one.demand is Told.TOTAL else one.places
+    return ("",) if one.demand is PolicyInput.TOTAL else one.places
 
 
 @pytest.mark.req("S1-12")

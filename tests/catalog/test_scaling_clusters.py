@@ -56,7 +56,7 @@ def test_series_of_clusters_is_the_clusters_that_there_are() -> None:
     found = scaling.spelled_out(one, there_are)
     assert found.places == ("/shop/a/k-2", "/shop/a/k-10", "/shop/b/k", "/shop/b/k-*")
     assert scaling.spelled_out(found, there_are).places == found.places
-    by_place = policy(places=(SERIES,), demand=scaling.Told.PLACE)
+    by_place = policy(places=(SERIES,), demand=scaling.PolicyInput.PLACE)
     assert [where for where, _ in scaling.wrong(by_place, "shop")] == ["places.0"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.decision import Decision, Rejection
 from stead.lifecycle.events import Children, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Operation, Snapshot
@@ -148,7 +148,7 @@ def test_a_deploy_and_a_teardown_move_nothing() -> None:
             assert isinstance(answer, Decision)
             assert (answer.moves, answer.after.state) == ((), state)
         else:
-            assert isinstance(answer, Refusal)
+            assert isinstance(answer, Rejection)
     own = [row for row in coded("system", Trigger) if row.on in ("deploy", "teardown")]
     assert [row for row in own if row.target != row.source] == []
 

@@ -21,25 +21,25 @@ from stead.agent import agent as agent_module
 from stead.agent.custody import Custody
 from stead.bus import Bus, Delivery
 from stead.bus import bus as bus_module
-from stead.bus.messages import FromAgent, Order, TakeReply
+from stead.bus.messages import FromAgent, Order, TakeCustodyReply
 from stead.cli.main import app
 from stead.controller.dispatch import publisher
-from stead.controller.dispatch.slots import Grants
-from stead.controller.execution.executor import Mover
+from stead.controller.dispatch.slots import SlotAllocator
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.observation.listener import Listener
-from stead.controller.reconcilers.redispatch import Redispatch
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.reconcilers.redispatch import RedispatchReconciler
+from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle import decide, timers
 from stead.lifecycle.decide.observe import on_full_state
 from stead.lifecycle.decide.report import on_report, on_take
-from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.decision import Code, Decision, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState, Report, Take
 from stead.lifecycle.snapshot import Fence, Snapshot, Work
 from stead.store import connections
 from stead.store.migrate import migrate_now
 
-Answer = Decision | Refusal
+Answer = Decision | Rejection
 
 
 def ack_before_commit() -> None:
@@ -76,7 +76,7 @@ def custody_not_checked() -> None:
     async def renew(self: Custody) -> None:
         await asyncio.Event().wait()
 
-    def believe(order: Order, reply: TakeReply) -> dict[str, Fence]:
+    def believe(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
         return {m.path: reply.fences[m.path] for m in order.members if m.path in reply.fences}
 
     put(decide, "on_take", give)
@@ -94,17 +94,17 @@ def relay_without_healer() -> None:
 
     def ignore(lc: Lifecycle, snap: Snapshot, line: FullState) -> Answer:
         if snap.work is not None:
-            return Refusal((Reason(Code.NOT_EXPECTED, "nothing is sent again"),), snap.state)
+            return Rejection((Reason(Code.NOT_EXPECTED, "nothing is sent again"),), snap.state)
         return on_full_state(lc, snap, line)
 
-    async def send_nothing(self: Redispatch) -> int:
+    async def send_nothing(self: RedispatchReconciler) -> int:
         return 0
 
     for module in [module for name, module in sys.modules.items() if name.startswith("stead.")]:
         if getattr(module, "pending", None) is all_timers:
             put(module, "pending", pending)
     put(decide, "on_full_state", ignore)
-    put(Redispatch, "_send_all", send_nothing)
+    put(RedispatchReconciler, "_send_all", send_nothing)
 
 
 def dedup_without_fence() -> None:
@@ -144,11 +144,11 @@ def slots_not_granted() -> None:
     )
     plant("slots.sql", (start, f"{start}    RETURN false;\n"))
 
-    async def grant_nothing(self: Grants, *_: object) -> int:
+    async def grant_nothing(self: SlotAllocator, *_: object) -> int:
         return 0
 
-    put(Grants, "__call__", grant_nothing)
-    put(Grants, "heal", grant_nothing)
+    put(SlotAllocator, "__call__", grant_nothing)
+    put(SlotAllocator, "heal", grant_nothing)
 
 
 def region_never_freed() -> None:
@@ -161,16 +161,16 @@ def region_never_freed() -> None:
 def timers_not_fired() -> None:
     """Due timers are not looked for."""
 
-    async def fire_nothing(self: Clock) -> int:
+    async def fire_nothing(self: TimerService) -> int:
         return 0
 
-    put(Clock, "tick", fire_nothing)
+    put(TimerService, "tick", fire_nothing)
 
 
 def large_order_kept() -> None:
     """An order that is too large for the bus is not divided."""
 
-    async def divide_nothing(mover: Mover, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
+    async def divide_nothing(mover: TransitionExecutor, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
         return []
 
     put(publisher, "_divide", divide_nothing)

@@ -15,7 +15,7 @@ import typer
 from stead.cli import credentials, lease_options, policy, serve, spec_options
 from stead.cli.output import Code
 from stead.pki.identity import Identity, NoIdentity
-from stead.secrets.sources import Unreadable, named
+from stead.secrets.sources import UnreadableSecret, named
 
 BAD = {
     "not YAML": b"a: [",
@@ -87,5 +87,5 @@ def test_an_identity_that_is_not_text_is_none(tmp_path: Path) -> None:
 
 
 def test_a_secret_in_a_file_that_can_have_no_such_name_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="no file of such a name"):
+    with pytest.raises(UnreadableSecret, match="no file of such a name"):
         named("file:\0/a")

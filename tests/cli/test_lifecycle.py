@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from stead import __version__
 from stead.catalog import FAMILIES, KINDS
 from stead.cli import exploration
-from stead.cli.exploration import Explored
+from stead.cli.exploration import ExplorationReport
 from stead.cli.lifecycle_sources import complete
 from stead.cli.main import app
 from stead.cli.output import Code
@@ -257,9 +257,9 @@ def test_explore_for_programs_and_in_processes_of_their_own() -> None:
 def test_the_bounds_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def search(lifecycle: object, bounds: Bounds) -> Explored:
+    def search(lifecycle: object, bounds: Bounds) -> ExplorationReport:
         asked.append(bounds)
-        return Explored("event", 1, 1, 0.0, True, {})
+        return ExplorationReport("event", 1, 1, 0.0, True, {})
 
     monkeypatch.setattr(exploration, "search", search)
     options = ("--requests", "5", "--crashes", "6", "--in-flight", "7", "--repeats", "8", "--late", "9")
@@ -269,7 +269,7 @@ def test_the_bounds_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def explored_as(monkeypatch: pytest.MonkeyPatch, **what: Any) -> Answer:
-    result = Explored(
+    result = ExplorationReport(
         **{"kind": "event", "visited": 9, "transitions": 8, "seconds": 0.1, "complete": True, "bounds": {}, **what}
     )
     monkeypatch.setattr(exploration, "search", lambda lifecycle, bounds: result)
@@ -291,7 +291,7 @@ def test_a_search_that_did_not_end_proves_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_all_are_explored_in_the_order_of_the_catalog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exploration, "search", lambda lc, bounds: Explored(lc.kind, 1, 1, 0.0, True, {}))
+    monkeypatch.setattr(exploration, "search", lambda lc, bounds: ExplorationReport(lc.kind, 1, 1, 0.0, True, {}))
     answer = lifecycle("explore", "--all", "--jobs", "1")
     assert [line.split()[0] for line in answer.out.splitlines()[1 : len(KINDS) + 1]] == list(KINDS)
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 import typer
 
-from stead.build import Entry
+from stead.build import Authenticator
 from stead.catalog import KINDS
 from stead.cli.main import app
 from stead.cli.output import Code
@@ -27,7 +27,7 @@ NOUNS = ("account", "cloudspace", "machine", "disk", "image", "node")
 @pytest.fixture(scope="module")
 def cell(databases: Databases) -> Iterator[Cell]:
     """A server that asks nobody who they are: everybody is an admin."""
-    with databases.migrated() as dsn, Cell(dsn, Entry(open=True)) as cell:
+    with databases.migrated() as dsn, Cell(dsn, Authenticator(open=True)) as cell:
         yield cell
 
 

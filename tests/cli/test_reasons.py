@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from stead.cli.output import Code
-from stead.controller.execution.executor import Told
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests.api.cell import INFRASTRUCTURE, Cell
@@ -27,7 +27,7 @@ async def fail(cell: Cell, path: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
-    await cell.mover.move([Told(path, said, principal="controller", detail={"error": WHY})])
+    await cell.mover.move([TransitionInput(path, said, principal="controller", detail={"error": WHY})])
     await cell.idle()
 
 

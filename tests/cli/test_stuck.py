@@ -12,7 +12,7 @@ import yaml
 from stead.catalog import KINDS
 from stead.cli.elapsed import span, told
 from stead.cli.output import Code
-from stead.client import Lasting
+from stead.client import Elapsed
 from tests.api.cell import Cell
 from tests.api.test_stuck import aged, ticked
 from tests.cli.remote import Stead
@@ -79,8 +79,8 @@ def test_how_long_is_told_in_a_line() -> None:
     known: dict[str, Any] = {"since": since, "moves": 0, "lane": "", "late": False, "overdue": False}
     usual = {"declared": 600, "usual": 3.0, "p99": 12.0, "moves": 40, "late": True, "lane": "sim.a"}
     assert told(None) == ""
-    assert told(Lasting(**known)) == "42s"
-    assert told(Lasting(**{**known, **usual})) == (
+    assert told(Elapsed(**known)) == "42s"
+    assert told(Elapsed(**{**known, **usual})) == (
         "42s; usually 3.0s, 99 of 100 within 12s, from 40 on sim.a; at most 10m (late)"
     )
-    assert told(Lasting(**{**known, "declared": 30, "overdue": True})) == "42s; at most 30s (overdue)"
+    assert told(Elapsed(**{**known, "declared": 30, "overdue": True})) == "42s; at most 30s (overdue)"

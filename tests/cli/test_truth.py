@@ -16,9 +16,9 @@ import yaml
 
 from stead.cli.journal import LINES
 from stead.cli.output import Code, ListFormat
-from stead.client import Line
+from stead.client import JournalLine
 from stead.dev.engines import Nats
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 from tests.cli.remote import Answer, command
 from tests.controller.healers.test_drift import due
 from tests.controller.healers.test_orphans import TAGS, survey
@@ -149,7 +149,7 @@ async def test_drift_is_told_in_the_journal(
 def test_drift_is_a_move_that_nobody_asked_for(line: dict[str, Any], what: str) -> None:
     seen: dict[str, Any] = {"trigger": "seen", "word": "Suspended", "source": "Running", "target": "Suspended"}
     known: dict[str, Any] = {"principal": "", "change": {}, "refused": 0, "kind": "vm", "actor": "agent"}
-    shown = Line(position=1, at=datetime.now(UTC), path="/a", **{**known, **seen, **line})
+    shown = JournalLine(position=1, at=datetime.now(UTC), path="/a", **{**known, **seen, **line})
     assert LINES.row(shown, ListFormat.TABLE)[3] == what
 
 
@@ -185,7 +185,7 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
             return row is not None and row.snapshot.work is not None and row.snapshot.work.taken
 
         await until(taken)
-        await w.one.store.met([There("a2", 1, [w.lane, "edge.1"], "0.1")], "edge.")
+        await w.one.store.met([PresentAgent("a2", 1, [w.lane, "edge.1"], "0.1")], "edge.")
         await away(migrated, "a2")
         listed = await w.stead("lane", "list")
         assert (listed.code, listed.rows) == (

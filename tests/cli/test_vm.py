@@ -20,7 +20,7 @@ from stead.cli.main import app
 from stead.cli.output import Code
 from stead.cli.paths import complete_paths
 from stead.lifecycle.decision import Code as Why
-from stead.lifecycle.decision import Reason, Refusal
+from stead.lifecycle.decision import Reason, Rejection
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
 from tests.cli.remote import Stead, process, until
@@ -195,7 +195,7 @@ def test_what_is_not_allowed_ends_with_4(
     cell: Cell, ns: str, stead: Stead, vm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: Any, **__: Any) -> Any:
-        return Refusal((Reason(Why.NOT_THE_ACTOR, "suspend is for admin, not for user"),), "Running")
+        return Rejection((Reason(Why.NOT_THE_ACTOR, "suspend is for admin, not for user"),), "Running")
 
     monkeypatch.setattr(cell.admission, "ask", refuse)
     answer = stead("vm", "suspend", vm)

@@ -85,7 +85,7 @@ def test_no_other_function_follows_an_operation() -> None:
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="client"), attr="wait" | "follow")):
                     found.append(source.name)
-    assert found == ["following.py"]
+    assert found == ["progress.py"]
 
 
 def test_progress_display_knows_no_client() -> None:

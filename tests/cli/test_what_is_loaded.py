@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from stead.cli.commands import COMMANDS
-from stead.cli.lazy_import import Late
+from stead.cli.lazy_import import LazyCommand
 
 PARTS = ("fastapi", "uvicorn", "pydantic", "asyncpg", "sqlalchemy", "stead.api", "stead.store", "stead.controller")
 
@@ -37,12 +37,12 @@ def test_the_command_is_made_of_none_of_them() -> None:
 
 
 def test_a_command_does_not_wait_for_the_others() -> None:
-    program = "import sys; from stead.cli.lazy_import import Late; Late()['claim']; print(*sys.modules)"
+    program = "import sys; from stead.cli.lazy_import import LazyCommand; LazyCommand()['claim']; print(*sys.modules)"
     found = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
     assert "stead.cli.claim" in found
     assert not found & {"stead.cli.mci", "stead.cli.vm", "stead.cli.lease", "stead.cli.serve"}
 
 
 def test_every_command_is_there_and_those_without_others_below_have_an_example() -> None:
-    for name, command in Late().items():
+    for name, command in LazyCommand().items():
         assert bool(COMMANDS[name].example) != hasattr(command, "commands"), name

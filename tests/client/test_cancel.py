@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from stead.client import Client, NotFound, Refused, SyncClient
+from stead.client import Client, NotFound, Rejected, SyncClient
 from tests.api.cell import Cell
 from tests.client.proxy import Proxy
 from tests.client.test_client import SPEC, client, running
@@ -38,10 +38,10 @@ async def test_an_operation_is_cancelled_and_tried_again(cell: Cell, client: Cli
 
 async def test_what_is_refused_is_raised(cell: Cell, client: Client, ns: str) -> None:
     id = await running(cell, client, f"/{ns}/m/g/1")
-    with pytest.raises(Refused) as cancelled:
+    with pytest.raises(Rejected) as cancelled:
         await client.cancel(id)
     assert cancelled.value.problem.code == "ended"
-    with pytest.raises(Refused) as retried:
+    with pytest.raises(Rejected) as retried:
         await client.retry(id)
     assert retried.value.problem.code == "not-retryable"
     for ask in (client.cancel, client.retry):

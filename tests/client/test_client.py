@@ -14,19 +14,19 @@ import pytest
 from msgspec.structs import replace
 
 from stead.client import (
-    BadAnswer,
     Client,
-    Fault,
-    Invalid,
-    Lasting,
-    NotAllowed,
+    Elapsed,
+    Forbidden,
+    InvalidRequest,
+    InvalidResponse,
     NotFound,
-    Outdated,
-    Refused,
-    StillRunning,
+    Rejected,
+    ServerError,
     SyncClient,
     Unavailable,
     Unreachable,
+    VersionMismatch,
+    WaitTimeout,
     models,
 )
 from stead.client import client as clients
@@ -119,7 +119,7 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     with pytest.raises(NotFound, match="there is nothing at"):
         await client.resource(path)
     await client.ask(path, "create", kind="vm", spec=SPEC)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as refused:
         await client.ask(path, "suspend")
     problem = refused.value.problem
     assert (problem.code, problem.current_state, refused.value.retry_after) == ("moving", "Creating", 15)
@@ -128,15 +128,15 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     assert problem.reasons is not None
     assert problem.reasons[0].code == "moving"
     assert problem.request_id
-    with pytest.raises(Invalid) as invalid:
+    with pytest.raises(InvalidRequest) as invalid:
         await client.ask(path, "explode")
     assert invalid.value.problem.code == "unknown-action"
     await settled(cell, path)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(Forbidden):
         await client.ask(path, "refine")
-    with pytest.raises(Outdated):
+    with pytest.raises(VersionMismatch):
         await client.ask(path, "suspend", if_match="0-0")
-    with pytest.raises(Invalid) as strange:
+    with pytest.raises(InvalidRequest) as strange:
         await client.resource("/a b")
     assert strange.value.problem.errors is not None
     assert strange.value.problem.errors[0].where == "path.path"
@@ -147,7 +147,7 @@ async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: p
         raise RuntimeError
 
     monkeypatch.setattr(cell.view, "claims", broken)
-    with pytest.raises(Fault):
+    with pytest.raises(ServerError):
         await client.claims()
 
     async def stranger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -163,9 +163,9 @@ async def test_a_fault_and_a_stranger(cell: Cell, client: Client, monkeypatch: p
         with pytest.raises(Unavailable) as unavailable:
             await lost.claims()
         assert unavailable.value.problem.code == "http-502"
-        with pytest.raises(Invalid):
+        with pytest.raises(InvalidRequest):
             await lost.claims()
-        with pytest.raises(BadAnswer):
+        with pytest.raises(InvalidResponse):
             await lost.claims()
 
 
@@ -175,7 +175,7 @@ def test_what_a_newer_server_adds_is_passed_over() -> None:
 
 
 def test_time_alone_makes_no_other_operation() -> None:
-    lasts = Lasting(since=datetime(2026, 1, 1, tzinfo=UTC), moves=0, lane="", late=False, overdue=False)
+    lasts = Elapsed(since=datetime(2026, 1, 1, tzinfo=UTC), moves=0, lane="", late=False, overdue=False)
     before = models.Operation(
         id="a",
         action="create",
@@ -203,7 +203,7 @@ THREADS = """
 import sys
 from threading import Barrier, Thread
 import msgspec
-from stead.client import BadAnswer, models
+from stead.client import InvalidResponse, models
 from stead.client.transport import read
 
 sys.setswitchinterval(1e-6)
@@ -215,7 +215,7 @@ def first():
         together.wait()
         try:
             read(msgspec.json.encode({name: [] for name in kind.__struct_fields__}), kind)
-        except BadAnswer:
+        except InvalidResponse:
             pass
 
 threads = [Thread(target=first) for _ in range(4)]
@@ -257,7 +257,7 @@ async def test_wait_ends_with_the_operation(cell: Cell, client: Client, ns: str)
 async def test_wait_gives_up_in_time_and_the_operation_goes_on(cell: Cell, client: Client, ns: str) -> None:
     accepted = await client.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
     assert accepted.operation is not None
-    with pytest.raises(StillRunning) as still:
+    with pytest.raises(WaitTimeout) as still:
         await client.wait(accepted.operation.id, 0.2)
     assert still.value.operation.outcome is None
     with pytest.raises(TimeoutError):
@@ -317,7 +317,7 @@ async def test_two_calls_are_two_wishes_unless_the_caller_says_otherwise(cell: C
     first = await client.ask(path, "create", kind="vm", spec=SPEC, key=f"{ns}-k")
     again = await client.ask(path, "create", kind="vm", spec=SPEC, key=f"{ns}-k")
     assert (again.operation, again.repeated) == (first.operation, True)
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         await client.ask(path, "create", kind="vm", spec=SPEC)
 
 
@@ -385,7 +385,7 @@ async def test_a_silent_stream_is_given_up_and_taken_up_again(
 
 
 async def test_a_stream_that_is_refused_is_an_error(client: Client) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidRequest):
         await anext(client.events(after=10**9))
 
 

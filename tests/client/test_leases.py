@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stead.client import Client, Invalid, NotFound, SyncClient
+from stead.client import Client, InvalidRequest, NotFound, SyncClient
 from tests.api.cell import Cell
 from tests.client.test_client import client, soon
 
@@ -71,9 +71,9 @@ async def test_a_lease_and_the_calendar(client: Client, ns: str) -> None:
     assert [(one.host, one.lease, one.start, one.end) for one in ours] == [
         (f"{ns}-{name}", f"/{ns}/one", start, end) for name in ("h1", "h2")
     ]
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidRequest):
         await client.calendar(hours(2), hours(1))
-    with pytest.raises(Invalid, match="leases have"):
+    with pytest.raises(InvalidRequest, match="leases have"):
         await client.remove_host(f"{ns}-h1")
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from stead.client import Client, NotFound, Refused, SyncClient
+from stead.client import Client, NotFound, Rejected, SyncClient
 from tests.api.cell import Cell
 from tests.client.test_client import SPEC, client, running, settled
 
@@ -50,11 +50,11 @@ async def test_queues_are_looked_at_changed_and_stopped(cell: Cell, client: Clie
     assert ([op.id for op in whole.items], whole.waiting, whole.more) == ([two, one], 2, False)
     assert [queue.path async for queue in client.queues(below=f"/{ns}", limit=1)] == [path]
     assert (await client.stop_queue(path)).stopping
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Rejected) as refused:
         await client.ask(path, "terminate", on_conflict="queue")
     assert refused.value.problem.code == "stopping"
     assert (await client.cancel(one)).outcome == "cancelled"
-    with pytest.raises(Refused):
+    with pytest.raises(Rejected):
         await client.promote(one)
     await settled(cell, path)
     await settled(cell, path)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from stead.client import Client, Invalid, NotFound
-from stead.controller.execution.executor import Told
+from stead.client import Client, InvalidRequest, NotFound
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Trigger
 from tests.api.cell import Cell
@@ -18,7 +18,7 @@ def finish(cell: Cell, path: str) -> None:
     """The agent that has begun is done."""
     row = cell.run(cell.store.read(path))
     assert row is not None
-    cell.run(cell.mover.move([Told(path, Report(Trigger.DONE, row.snapshot.fence), principal="agent")]))
+    cell.run(cell.mover.move([TransitionInput(path, Report(Trigger.DONE, row.snapshot.fence), principal="agent")]))
 
 
 @pytest.mark.req("S1-13")
@@ -87,5 +87,5 @@ async def test_what_is_not_there_is_not_followed(cell: Cell, ns: str) -> None:
             await anext(client.steps("00000000-0000-0000-0000-000000000000"))
         made = await client.ask(f"/{ns}/m/g/1", "create", kind="vm", lane="sim.a")
         assert made.operation is not None
-        with pytest.raises(Invalid):
+        with pytest.raises(InvalidRequest):
             await anext(client.steps(made.operation.id, after=10**9))

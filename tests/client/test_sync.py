@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from stead.client import Client, StillRunning, SyncClient
+from stead.client import Client, SyncClient, WaitTimeout
 from stead.client.models import Operation
 from tests.api.cell import Cell
 
@@ -33,7 +33,7 @@ def test_sync_wait_that_times_out_says_so(cell: Cell, ns: str) -> None:
         accepted = client.ask(f"/{ns}/m/g/1", "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
         for seconds in (0.1, 0):
-            with pytest.raises(StillRunning) as still:
+            with pytest.raises(WaitTimeout) as still:
                 client.wait(accepted.operation.id, seconds)
             assert still.value.operation.id == accepted.operation.id
 

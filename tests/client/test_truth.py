@@ -7,9 +7,9 @@ from datetime import datetime
 
 import pytest
 
-from stead.client import Client, Lane, Orphan, SyncClient, Truth
+from stead.client import Client, DriftReport, Lane, Orphan, SyncClient
 from stead.dev.engines import Nats
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import agent, ask, settled
@@ -17,7 +17,7 @@ from tests.integration.whole import agent, ask, settled
 PATHS = [f"/ns/m/g/{i}" for i in (1, 2, 3)]
 
 
-def everything(url: str) -> tuple[list[Truth], tuple[Orphan, ...], list[Lane]]:
+def everything(url: str) -> tuple[list[DriftReport], tuple[Orphan, ...], list[Lane]]:
     with SyncClient(url, retries=0) as client:
         return list(client.truth(below="/ns", limit=2)), client.orphans().items, list(client.lanes(limit=1))
 
@@ -57,7 +57,7 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
         assert isinstance(orphan.since, datetime)
         assert (await client.orphans(lane="another.lane")).items == ()
 
-        await s.controller.store.met([There("a2", 1, ["edge.1", lane], "0.1")], "edge.")
+        await s.controller.store.met([PresentAgent("a2", 1, ["edge.1", lane], "0.1")], "edge.")
         lanes = [x async for x in client.lanes(limit=1)]
         assert [(x.lane, [(a.name, a.there) for a in x.agents]) for x in lanes] == [
             (lane, [("a1", True), ("a2", True)]),

@@ -14,12 +14,12 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
 from stead.store import Store
-from stead.store.commit import Written
+from stead.store.commit import CommitResult
 from stead.store.connections import Connections
 from stead.store.store import speak_json
 
@@ -29,20 +29,20 @@ RACES = 10_000
 @asynccontextmanager
 async def door(dsn: str, connections: int = 5) -> AsyncIterator[Admission]:
     async with Store.open(dsn, connections=connections) as store:
-        yield Admission(Mover(store, KINDS, time.time))
+        yield Admission(TransitionExecutor(store, KINDS, time.time))
 
 
-def wish(path: str, action: str = "create", **extra: object) -> Wish:
+def wish(path: str, action: str = "create", **extra: object) -> AdmissionRequest:
     request = {k: v for k, v in extra.items() if k in ("force", "reason")}
     rest = {k: v for k, v in extra.items() if k not in request}
-    return Wish("vm", path, Request(action, **request), "ann", {"size": 1}, "sim.a", **rest)  # type: ignore[arg-type]
+    return AdmissionRequest("vm", path, Request(action, **request), "ann", {"size": 1}, "sim.a", **rest)  # type: ignore[arg-type]
 
 
 async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated: str) -> None:
     async with door(migrated) as admission:
         sent: list[Any] = []
 
-        async def send(written: Written) -> None:
+        async def send(written: CommitResult) -> None:
             sent.extend(written.orders)
 
         admission.mover.follow(send)
@@ -68,7 +68,7 @@ async def test_a_refusal_names_the_holder_and_is_in_the_journal(migrated: str) -
         accepted = await admission.ask(wish("/ns/m/g/1"))
         assert isinstance(accepted, Accepted)
         refusal = await admission.ask(wish("/ns/m/g/1", "suspend"))
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.holder is not None
         assert (refusal.holder.operation, refusal.holder.by) == (accepted.operation, "ann")
         assert refusal.holder.since
@@ -85,7 +85,7 @@ async def test_the_same_key_again_is_the_same_operation(migrated: str) -> None:
         assert isinstance(first, Accepted)
         assert again == Accepted(first.operation, repeated=True)
         other = await admission.ask(wish("/ns/m/g/2", key="k-1"))
-        assert isinstance(other, Refusal)
+        assert isinstance(other, Rejection)
         assert other.code is Code.KEY_REUSED
 
 
@@ -104,7 +104,7 @@ async def test_claims_above_and_below_stand_in_the_way(migrated: str) -> None:
         assert isinstance(await admission.ask(wish("/ns/m/g/2")), Accepted)  # a sibling
         for path in ("/ns/m/g", "/ns/m/g/1/disk"):
             refusal = await admission.ask(wish(path))
-            assert isinstance(refusal, Refusal)
+            assert isinstance(refusal, Rejection)
             assert refusal.code is Code.HELD
             assert refusal.holder is not None
             assert refusal.holder.path.startswith("/ns/m/g/")
@@ -120,7 +120,7 @@ async def test_a_single_action_takes_at_most_three_statements(migrated: str, key
         connection.add_query_logger(lambda query: asked.append(query.query))
 
     async with Connections(migrated, 1, listen) as pool:
-        admission = Admission(Mover(Store(pool), KINDS, time.time))
+        admission = Admission(TransitionExecutor(Store(pool), KINDS, time.time))
         await admission.ask(wish("/warm"))  # types are looked up once per connection
         asked.clear()
         assert isinstance(await admission.ask(wish("/ns/m/g/1", key=key)), Accepted)
@@ -144,6 +144,6 @@ async def test_of_two_that_race_exactly_one_wins_and_the_other_knows_who(migrate
         for a, b in await asyncio.gather(*(race(i) for i in range(RACES))):
             won, lost = (a, b) if isinstance(a, Accepted) else (b, a)
             assert isinstance(won, Accepted)
-            assert isinstance(lost, Refusal)
+            assert isinstance(lost, Rejection)
             assert lost.holder is not None
             assert lost.holder.operation == won.operation

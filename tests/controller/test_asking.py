@@ -12,12 +12,23 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import Asked, Caller, Explanation, Missing, Refusal, Rehearsal, Service, Taken, Unfit, View
+from stead.application import (
+    AcceptedRequest,
+    Application,
+    Asked,
+    Caller,
+    DryRun,
+    Explanation,
+    InvalidRequest,
+    Queries,
+    Rejection,
+    ResourceNotFound,
+)
 from stead.application.explanation import holder_of
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Admission
-from stead.controller.dispatch.custody import Takes
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, StateClass, Trigger
@@ -42,10 +53,10 @@ class Hand:
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        mover = Mover(self.store, KINDS, time.time)
-        self.takes, self.mover = Takes(mover), mover
-        self.view = View(self.store, KINDS)
-        self.service = Service(Admission(mover), self.view)
+        mover = TransitionExecutor(self.store, KINDS, time.time)
+        self.takes, self.mover = CustodyService(mover), mover
+        self.view = Queries(self.store, KINDS)
+        self.service = Application(Admission(mover), self.view)
 
     async def row(self, path: str) -> Row:
         row = await self.store.read(path)
@@ -78,9 +89,9 @@ class Hand:
         await self.ask(path, "create")
         await self.finish(path)
 
-    async def ask(self, path: str, action: str) -> Taken:
+    async def ask(self, path: str, action: str) -> AcceptedRequest:
         answer = await self.service.ask(Asked(path, action, "vm", lane="sim.a"), Caller("ann"))
-        assert isinstance(answer, Taken), answer
+        assert isinstance(answer, AcceptedRequest), answer
         return answer
 
     async def rest(self, path: str, state: str) -> None:
@@ -108,10 +119,10 @@ class Hand:
             elsewhere = "Suspended" if action.ends == "Running" else "Running"
             seen = VM.state(action.ends if op.said else elsewhere).seen if work.verb == PROBE else ""
             word = Trigger.SEEN if seen else Trigger.DONE
-            await self.mover.move([Told(path, Report(word, taken[path], seen=seen))])
+            await self.mover.move([TransitionInput(path, Report(word, taken[path], seen=seen))])
             while (after := await self.row(path)).snapshot.operation is not None and after.snapshot.work is None:
                 again = Report(Trigger.SEEN, after.snapshot.fence, seen=seen)  # it is missed, and looked for again
-                await self.mover.move([Told(path, again)])
+                await self.mover.move([TransitionInput(path, again)])
         return [verb for verb, _ in groupby(verbs)]
 
 
@@ -141,24 +152,24 @@ async def test_what_is_said_before_is_what_happens(migrated: str, state: str) ->
             said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
             assert await h.lines(path) == before  # so far nothing was done, and nothing written
             answer = await h.service.ask(wish, caller)
-            if isinstance(said, Missing):
-                assert isinstance(planned, Missing)
-                assert isinstance(answer, Missing)
+            if isinstance(said, ResourceNotFound):
+                assert isinstance(planned, ResourceNotFound)
+                assert isinstance(answer, ResourceNotFound)
                 continue
-            assert said.allowed is isinstance(answer, Taken), (action, actor, force)
-            if isinstance(answer, Taken):
-                assert isinstance(planned, Rehearsal)
+            assert said.allowed is isinstance(answer, AcceptedRequest), (action, actor, force)
+            if isinstance(answer, AcceptedRequest):
+                assert isinstance(planned, DryRun)
                 await same(h, path, said, planned, answer, len(before))
             else:
-                assert isinstance(answer, Refusal)
-                assert isinstance(planned, Refusal)
+                assert isinstance(answer, Rejection)
+                assert isinstance(planned, Rejection)
                 assert said.reasons == planned.reasons == answer.reasons
                 assert planned.holder == answer.holder
                 assert said.holder == (answer.holder and holder_of(answer.holder))
                 assert said.remedies
 
 
-async def same(h: Hand, path: str, said: Explanation, planned: Rehearsal, answer: Taken, known: int) -> None:
+async def same(h: Hand, path: str, said: Explanation, planned: DryRun, answer: AcceptedRequest, known: int) -> None:
     """What was let in does what was planned, to its end."""
     assert (said.joins, said.idle) == (planned.joins, planned.idle) == (answer.joined, answer.idle)
     row = await h.row(path)
@@ -190,7 +201,7 @@ async def test_what_is_said_to_help_helps(migrated: str, state: str) -> None:
             path = await h.vm(state)
             wish, caller = asked(path, action, False), Caller("bob")
             said = await h.service.explain(wish, caller)
-            if isinstance(said, Missing) or said.allowed:
+            if isinstance(said, ResourceNotFound) or said.allowed:
                 continue
             for remedy in said.remedies:
                 match remedy.what:
@@ -243,19 +254,19 @@ async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str
                 caller, wish = Caller("bob", actor), replace(asked(path, action.name, False), kind=kind, lane=lane)
                 said, planned = await h.service.explain(wish, caller), await h.service.rehearse(wish, caller)
                 answer = await h.service.ask(wish, caller)
-                if isinstance(said, Missing):
-                    assert isinstance(planned, Missing)
-                    assert isinstance(answer, Missing)
-                elif isinstance(planned, Unfit):
+                if isinstance(said, ResourceNotFound):
+                    assert isinstance(planned, ResourceNotFound)
+                    assert isinstance(answer, ResourceNotFound)
+                elif isinstance(planned, InvalidRequest):
                     assert planned == answer  # it lacks what the action needs, which is said before all else
                 elif not said.allowed:
-                    assert isinstance(planned, Refusal)
-                    assert isinstance(answer, Refusal)
+                    assert isinstance(planned, Rejection)
+                    assert isinstance(answer, Rejection)
                     assert said.reasons == planned.reasons == answer.reasons
                     assert said.remedies
                 else:
-                    assert isinstance(planned, Rehearsal)
-                    assert isinstance(answer, Taken)
+                    assert isinstance(planned, DryRun)
+                    assert isinstance(answer, AcceptedRequest)
                     assert (said.joins, said.idle) == (answer.joined, answer.idle)
                     moves = [x for x in await h.lines(path) if x.source != x.target]
                     assert [(x.source, x.target, x.trigger, x.word, x.actor) for x in moves] == [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stead.controller.reconcilers.attachments import Attachments
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.reconcilers.attachments import AttachmentReconciler
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Actor, Trigger
 from tests.controller.test_queues import DISK, MACHINE, Controller, controller
 
@@ -16,7 +16,7 @@ OTHER = "/acme/space/other"
 
 async def healed(c: Controller) -> None:
     await c.store.number_journal()
-    await Attachments(c.admission)()
+    await AttachmentReconciler(c.admission)()
 
 
 async def machine_does(c: Controller, action: str, orders: int, **extra: Any) -> None:
@@ -93,7 +93,7 @@ async def test_disk_is_deleted_with_its_machine_and_not_before(migrated: str) ->
         await furnished(c)
         for actor in (Actor.USER, Actor.CONTROLLER):
             refused = await c.ask(DISK, "delete-with-machine", "disk", actor=actor)
-            assert isinstance(refused, Refusal)
+            assert isinstance(refused, Rejection)
             assert refused.code is Code.PARENT
         assert await c.state(DISK) == "ASSIGNED"
         await machine_does(c, "delete", 2)
@@ -119,7 +119,7 @@ async def test_a_disk_that_could_not_follow_is_asked_again(migrated: str) -> Non
     async with controller(migrated) as c:
         await furnished(c)
         await c.begin(DISK, "detach", "disk")
-        attachments = Attachments(c.admission)
+        attachments = AttachmentReconciler(c.admission)
         waits = await c.wait(MACHINE, "delete", "machine")  # one thing at a time
         await c.report(DISK, Trigger.FAILED)
         assert await c.state(DISK) == "ERROR"

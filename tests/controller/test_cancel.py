@@ -12,10 +12,10 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Moved, Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import Applied, TransitionInput
 from stead.controller.steps import lease_spec as terms_of
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import OnFailure, Phase
@@ -32,7 +32,9 @@ async def begun(e: Engine, action: str, path: str = PATH, kind: str = "vm", **as
     """An operation under way; its id."""
     request = {name: asked.pop(name) for name in ("force", "reason", "on_failure") if name in asked}
     spec = asked.pop("spec", {"size": 1})
-    answer = await e.admission.ask(Wish(kind, path, Request(action, **request), "ann", spec, "sim.a", **asked))
+    answer = await e.admission.ask(
+        AdmissionRequest(kind, path, Request(action, **request), "ann", spec, "sim.a", **asked)
+    )
     assert isinstance(answer, Accepted), answer
     return UUID(answer.operation)
 
@@ -67,9 +69,9 @@ async def lines(e: Engine) -> list[Mapping[str, Any]]:
     return await e.store.journal(0, limit=1000)
 
 
-async def refused(e: Engine, id: UUID, code: Code, actor: Actor = USER) -> Refusal:
+async def refused(e: Engine, id: UUID, code: Code, actor: Actor = USER) -> Rejection:
     answer = await e.admission.cancel(id, "bob", actor)
-    assert isinstance(answer, Refusal), answer
+    assert isinstance(answer, Rejection), answer
     assert answer.code is code
     return answer
 
@@ -102,7 +104,7 @@ async def test_whoever_has_the_order_is_waited_out_and_cannot_write(migrated: st
         old = await e.take()
         assert old is not None
         await e.admission.cancel(id, "bob", USER)
-        assert isinstance(await e.say(Trigger.DONE, old), Refusal)
+        assert isinstance(await e.say(Trigger.DONE, old), Rejection)
         assert await e.later(CUSTODY - 1) == 0
         assert await e.later(2) == 1
         await look(e, "Suspended")  # it had been done, and nobody had heard of it
@@ -191,7 +193,7 @@ async def test_only_who_may_ask_may_cancel(migrated: str) -> None:
     async with engine(migrated) as e:
         await begun(e, "deploy", kind="cloudspace")
         await done(e)
-        wish = Wish("cloudspace", PATH, Request("pause", ADMIN), "root")
+        wish = AdmissionRequest("cloudspace", PATH, Request("pause", ADMIN), "root")
         answer = await e.admission.ask(wish)
         assert isinstance(answer, Accepted)
         id = UUID(answer.operation)
@@ -208,7 +210,7 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
         booked = terms_of.read(row.spec).booked()
         assert await e.store.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
         done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
-        await e.mover.move([Told("/ns/lease", done_creating)])
+        await e.mover.move([TransitionInput("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
 
@@ -227,7 +229,7 @@ async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated:
             first = asyncio.create_task(cancel if i % 2 else report)
             second = asyncio.create_task(report if i % 2 else cancel)
             both = await first, await second
-            won, heard = any(isinstance(x, Accepted) for x in both), any(isinstance(x, Moved) for x in both)
+            won, heard = any(isinstance(x, Accepted) for x in both), any(isinstance(x, Applied) for x in both)
             assert won != heard
             if won:
                 two.now = one.now = one.now + CUSTODY + 1
@@ -239,7 +241,7 @@ async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated:
 # Retry
 
 
-async def retry(e: Engine, id: UUID, key: str = "", actor: Actor = USER) -> Accepted | Refusal | NotFound:
+async def retry(e: Engine, id: UUID, key: str = "", actor: Actor = USER) -> Accepted | Rejection | NotFound:
     return await e.admission.retry(id, "bob", actor, key)
 
 
@@ -270,7 +272,7 @@ async def test_what_is_under_way_or_done_is_not_retried(migrated: str) -> None:
         id = await begun(e, "create")
         for says in ("is still under way", "is done"):
             answer = await retry(e, id)
-            assert isinstance(answer, Refusal)
+            assert isinstance(answer, Rejection)
             assert (answer.code, answer.state) == (Code.NOT_RETRYABLE, (await e.row()).snapshot.state)
             assert says in answer.reasons[0].says
             if says == "is still under way":
@@ -287,7 +289,7 @@ async def test_a_failed_vm_takes_only_what_its_lifecycle_allows(migrated: str) -
         assert fence is not None
         await e.say(Trigger.FAILED, fence)
         answer = await retry(e, id)
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, Rejection)
         assert (answer.code, answer.state) == (Code.WRONG_STATE, "Failed")
         assert answer.reasons[0].says == "suspend cannot start in Failed"
 
@@ -333,7 +335,7 @@ async def test_what_to_do_about_failure_is_remembered(migrated: str) -> None:
         await look(e, ABSENT)
         assert (await record(e, id))["outcome"] == "cancelled"
         answer = await retry(e, id)
-        assert isinstance(answer, Refusal)  # in CreateError it is to be undone first
+        assert isinstance(answer, Rejection)  # in CreateError it is to be undone first
         assert (await e.row()).snapshot.state == "CreateError"
 
 
@@ -360,7 +362,7 @@ async def test_the_key_of_the_first_try_is_not_one_for_the_second(migrated: str)
         await e.admission.cancel(id, "ann", USER)
         await look(e, "Running")
         answer = await e.admission.retry(id, "ann", USER, "k-1")
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, Rejection)
         assert answer.code is Code.KEY_REUSED
 
 
@@ -370,7 +372,7 @@ async def test_a_key_that_joined_is_used_up_by_what_it_joined(migrated: str) -> 
     async with engine(migrated) as e:
         await running(e)
         id = await begun(e, "reboot")
-        wish = Wish("vm", PATH, Request("reboot"), "bob", {}, "sim.a", "k-1")
+        wish = AdmissionRequest("vm", PATH, Request("reboot"), "bob", {}, "sim.a", "k-1")
         assert await e.admission.ask(wish) == Accepted(str(id), joined=True)
         await done(e)
         assert await e.admission.ask(wish) == Accepted(str(id), repeated=True)

@@ -13,17 +13,17 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.dispatch.custody import Takes
-from stead.controller.execution.executor import Moved, Mover, Told
-from stead.controller.reconcilers.timers import Clock
-from stead.lifecycle.decision import Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
+from stead.controller.reconcilers.timers import TimerService
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.pace import Pace
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.store import Row, Store
-from stead.store.commit import Custody, Written
+from stead.store.commit import CommitResult, Custody
 
 CUSTODY, RESEND = Pace().custody, Pace().resend
 
@@ -40,17 +40,17 @@ class Engine:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mover = Mover(self.store, KINDS, lambda: self.now)
+        self.mover = TransitionExecutor(self.store, KINDS, lambda: self.now)
         self.mover.follow(self.send)
         self.admission = Admission(self.mover)
-        self.takes = Takes(self.mover)
-        self.clock = Clock(self.mover)
+        self.takes = CustodyService(self.mover)
+        self.clock = TimerService(self.mover)
 
-    async def send(self, written: Written) -> None:
+    async def send(self, written: CommitResult) -> None:
         self.sent += written.orders
 
     async def ask(self, action: str) -> Accepted:
-        wish = Wish("vm", PATH, Request(action), "ann", {"size": 1}, "sim.a")
+        wish = AdmissionRequest("vm", PATH, Request(action), "ann", {"size": 1}, "sim.a")
         answer = await self.admission.ask(wish)
         assert isinstance(answer, Accepted), answer
         return answer
@@ -65,7 +65,9 @@ class Engine:
         return taken.get(PATH)
 
     async def say(self, kind: Trigger, fence: Fence, seen: str = "") -> object:
-        (answer,) = await self.mover.move([Told(PATH, Report(kind, fence, seen=seen), facts={"id": "i-1"})])
+        (answer,) = await self.mover.move(
+            [TransitionInput(PATH, Report(kind, fence, seen=seen), facts={"id": "i-1"})]
+        )
         return answer
 
     async def later(self, seconds: float) -> int:
@@ -119,7 +121,7 @@ async def test_a_revived_worker_cannot_write(migrated: str) -> None:
         assert e.sent[-1]["verb"] == "probe"
         new = await e.take(YOU)
         assert new is not None
-        assert isinstance(await e.say(Trigger.DONE, old), Refusal)
+        assert isinstance(await e.say(Trigger.DONE, old), Rejection)
         assert await e.takes.renew(ME, {PATH: old}) == {PATH}
         assert (await e.row()).snapshot.state == "Creating"
         await e.say(Trigger.SEEN, new, "Running")
@@ -186,14 +188,14 @@ async def test_a_batch_of_reports_is_one_commit_and_each_counts_for_itself(migra
         await e.ask("create")
         fence = await e.take()
         assert fence is not None
-        good = Told(PATH, Report(Trigger.DONE, fence))
-        stale = Told(PATH, Report(Trigger.FAILED, Fence(1, 0)))
-        nobody = Told("/not/there", Report(Trigger.DONE, fence))
+        good = TransitionInput(PATH, Report(Trigger.DONE, fence))
+        stale = TransitionInput(PATH, Report(Trigger.FAILED, Fence(1, 0)))
+        nobody = TransitionInput("/not/there", Report(Trigger.DONE, fence))
         answers = await e.mover.move([stale, good, nobody, good])
-        assert isinstance(answers[0], Refusal)
-        assert isinstance(answers[1], Moved)
+        assert isinstance(answers[0], Rejection)
+        assert isinstance(answers[1], Applied)
         assert answers[2] is None
-        assert isinstance(answers[3], Refusal)
+        assert isinstance(answers[3], Rejection)
         assert (await e.row()).snapshot.state == "Running"
 
 
@@ -203,8 +205,8 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         path = "/acme/space/1"
         row = Row(path, "machine", Snapshot("DELETED", Fence(1, 0)), "sim.a", uuid4(), {})
         report = Report(Trigger.SEEN, Fence(1, 0), seen="DELETED")
-        seen = await e.mover.move([Told(path, report, facts={"id": "1"}, new=row)])
-        assert isinstance(seen[0], Moved)
+        seen = await e.mover.move([TransitionInput(path, report, facts={"id": "1"}, new=row)])
+        assert isinstance(seen[0], Applied)
         expires = machine.state("DELETED").expires
         assert expires is not None
         assert await e.later(expires.after + 1) == 1
@@ -223,7 +225,7 @@ async def test_any_number_of_words_about_one_resource_are_all_heard(migrated: st
         fence = await e.take()
         assert fence is not None
         await e.say(Trigger.DONE, fence)
-        seen = [Told(PATH, Report(Trigger.SEEN, fence, seen="Running"), facts={"n": n}) for n in range(25)]
+        seen = [TransitionInput(PATH, Report(Trigger.SEEN, fence, seen="Running"), facts={"n": n}) for n in range(25)]
         answers = await e.mover.move(seen)
-        assert [isinstance(answer, Moved) for answer in answers] == [True] * 25
+        assert [isinstance(answer, Applied) for answer in answers] == [True] * 25
         assert (await e.row()).facts == {"id": "i-1", "n": 24}

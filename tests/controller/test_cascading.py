@@ -11,10 +11,10 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.steps import Failed, Steps, Waits
-from stead.controller.steps.cascade import PLANS, Cascading
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.steps.cascade import PLANS, Cascade
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger
 from tests.controller.test_queues import Controller, controller
@@ -32,10 +32,10 @@ class House(Controller):
     refuses: str = ""
     """A path where nothing goes well."""
 
-    async def want(self, kind: str, path: str, action: str, actor: Actor = Actor.USER) -> Accepted | Refusal:
+    async def want(self, kind: str, path: str, action: str, actor: Actor = Actor.USER) -> Accepted | Rejection:
         request = Request(action, actor, on_conflict=OnConflict.REFUSE)
-        answer = await self.admission.ask(Wish(kind, path, request, "ann", {}, LANE))
-        assert isinstance(answer, Accepted | Refusal)
+        answer = await self.admission.ask(AdmissionRequest(kind, path, request, "ann", {}, LANE))
+        assert isinstance(answer, Accepted | Rejection)
         return answer
 
     async def done(self, kind: str, path: str, action: str) -> Mapping[str, object]:
@@ -65,7 +65,7 @@ async def house(dsn: str) -> AsyncIterator[House]:
     """An account with two cloudspaces; in the one, machines that run, are stopped and are deleted, and two disks."""
     async with controller(dsn) as plain:
         one = House(plain.store)
-        steps = Steps(one.mover, dict.fromkeys(PLANS, partial(Cascading, one.admission)))
+        steps = Steps(one.mover, dict.fromkeys(PLANS, partial(Cascade, one.admission)))
         one.mover.follow(steps)
         serving = asyncio.create_task(one.serve())
         await one.want("account", ACCOUNT, "create")
@@ -87,7 +87,7 @@ async def test_a_cloudspace_is_disabled_and_enabled_with_its_machines(migrated: 
         assert (await one.done("cloudspace", SPACE, "disable"))["outcome"] == "done"
         assert await one.states(SPACE, RUNS, HALTED, GONE) == ["DISABLED", "HALTED", "HALTED", "DELETED"]
         refused = await one.want("machine", RUNS, "start")
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert refused.code is Code.PARENT
         assert (await one.done("cloudspace", SPACE, "enable"))["outcome"] == "done"
         assert await one.states(SPACE, RUNS, HALTED, GONE) == ["DEPLOYED", "RUNNING", "HALTED", "DELETED"]
@@ -136,7 +136,7 @@ async def test_nobody_else_comes_between(migrated: str) -> None:
         answer = await one.want("account", ACCOUNT, "delete")
         assert isinstance(answer, Accepted)
         refused = await one.want("machine", HALTED, "start")
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert refused.code in (Code.HELD, Code.PARENT, Code.MOVING)
         async with asyncio.timeout(60):
             while await one.state(ACCOUNT) != "DELETED":
@@ -177,9 +177,9 @@ async def test_cascade_taken_up_by_another_counts_part_that_fails_meanwhile(migr
         operation = await one.begin(SPACE, "disable", "cloudspace", lane=LANE)
         row = await one.store.read(SPACE)
         assert row is not None
-        assert isinstance(await Cascading(one.admission)(row, UUID(operation)), Waits)
+        assert isinstance(await Cascade(one.admission)(row, UUID(operation)), Waits)
         assert await one.state(RUNS) == "STOPPING"
-        successor = Cascading(one.admission)
+        successor = Cascade(one.admission)
         assert isinstance(await successor(row, UUID(operation)), Waits)
         await one.report(RUNS, Trigger.FAILED)
         assert await one.state(RUNS) == "ERROR"

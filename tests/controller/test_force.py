@@ -7,18 +7,18 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT, Trigger
 from tests.controller.test_cancel import begun, done, lines, look, record, running
 from tests.controller.test_carrying import PATH, Engine, engine
 
 
-async def forced(e: Engine, action: str, path: str = PATH, reason: str = "rack is gone") -> Accepted | Refusal:
-    wish = Wish("vm", path, Request(action, force=True, reason=reason), "eve", {}, "sim.a")
+async def forced(e: Engine, action: str, path: str = PATH, reason: str = "rack is gone") -> Accepted | Rejection:
+    wish = AdmissionRequest("vm", path, Request(action, force=True, reason=reason), "eve", {}, "sim.a")
     answer = await e.admission.ask(wish)
-    assert isinstance(answer, Accepted | Refusal)
+    assert isinstance(answer, Accepted | Rejection)
     return answer
 
 
@@ -30,9 +30,9 @@ def verbs(e: Engine) -> list[str]:
 async def test_force_skips_the_check_of_the_state(migrated: str) -> None:
     async with engine(migrated) as e:
         await running(e)
-        wish = Wish("vm", PATH, Request("resume"), "eve", {}, "sim.a")
+        wish = AdmissionRequest("vm", PATH, Request("resume"), "eve", {}, "sim.a")
         refusal = await e.admission.ask(wish)
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.code is Code.WRONG_STATE
         assert isinstance(await forced(e, "resume"), Accepted)
         assert (await e.row()).snapshot.state == "Resuming"
@@ -45,7 +45,7 @@ async def test_force_never_skips_the_claim(migrated: str) -> None:
         id = await begun(e, "suspend")
         for action in ("resume", "terminate"):  # its own operation
             refusal = await forced(e, action)
-            assert isinstance(refusal, Refusal)
+            assert isinstance(refusal, Rejection)
             assert (refusal.code, refusal.holder and refusal.holder.operation) == (Code.MOVING, str(id))
         assert [c["operation"] for c in await e.store.claims("/", 9)] == [id]
         assert (await e.row()).snapshot.state == "Suspending"
@@ -58,7 +58,7 @@ async def test_nor_a_claim_above_or_below(migrated: str, path: str, kind: str) -
         await running(e)
         id = await begun(e, "create", path, kind)
         refusal = await forced(e, "terminate")
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.holder is not None
         assert (refusal.code, refusal.state) == (Code.HELD, "Running")
         assert (refusal.holder.operation, refusal.holder.path) == (str(id), path)
@@ -70,7 +70,7 @@ async def test_force_needs_a_reason(migrated: str) -> None:
     async with engine(migrated) as e:
         await running(e)
         refusal = await forced(e, "resume", reason="")
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.code is Code.NEEDS_REASON
         assert (await e.row()).snapshot.operation is None
 

@@ -15,17 +15,17 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.dispatch.custody import Takes
-from stead.controller.execution.executor import Mover, Told
-from stead.controller.groups.expansion import Groups
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.groups.expansion import GroupExpansion
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
-from stead.store.commit import Custody, Written
+from stead.store.commit import CommitResult, Custody
 from stead.store.connections import Connections
 from stead.store.store import speak_json
 from tests import errands
@@ -43,14 +43,14 @@ class Engine:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mover = Mover(self.store, KINDS, lambda: 1000.0)
+        self.mover = TransitionExecutor(self.store, KINDS, lambda: 1000.0)
         self.mover.follow(self.send)
-        self.groups = Groups(self.mover, self.chunk)
+        self.groups = GroupExpansion(self.mover, self.chunk)
         self.mover.follow(self.groups)
         self.admission = Admission(self.mover)
-        self.takes = Takes(self.mover)
+        self.takes = CustodyService(self.mover)
 
-    async def send(self, written: Written) -> None:
+    async def send(self, written: CommitResult) -> None:
         self.sent += written.orders
 
     async def make(self, states: Sequence[str], lanes: Sequence[str] = ("sim.a",)) -> None:
@@ -61,8 +61,8 @@ class Engine:
         async with self.store._pool.acquire() as connection:
             await connection.executemany(text, [(GROUP, "mci", "Running", ""), *vms])
 
-    async def ask(self, action: str) -> Accepted | Refusal | NotFound:
-        answer = await self.admission.ask(Wish("mci", GROUP, Request(action), "ann"))
+    async def ask(self, action: str) -> Accepted | Rejection | NotFound:
+        answer = await self.admission.ask(AdmissionRequest("mci", GROUP, Request(action), "ann"))
         await self.idle()
         return answer
 
@@ -76,7 +76,9 @@ class Engine:
         for order in orders:
             fences |= await self.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         said = [
-            Told(path, Report(Trigger.FAILED if path in failing else Trigger.DONE, fence), detail=told(path, failing))
+            TransitionInput(
+                path, Report(Trigger.FAILED if path in failing else Trigger.DONE, fence), detail=told(path, failing)
+            )
             for path, fence in fences.items()
         ]
         await asyncio.gather(*(self.mover.move(said[i : i + batch]) for i in range(0, len(said), batch)))
@@ -132,7 +134,7 @@ async def test_refused_only_if_nobody_can(migrated: str) -> None:
     async with engine(migrated) as e:
         await e.make(["Suspended"] * 2)
         refusal = await e.ask("suspend")
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.code is Code.NO_MEMBER
         assert "2 in Suspended" in refusal.reasons[0].says
         assert isinstance(await e.ask("resume"), Accepted)
@@ -144,11 +146,11 @@ async def test_while_it_runs_neither_the_group_nor_a_member_can_be_changed(migra
         await e.make(["Running"] * 2)
         await e.ask("suspend")
         second = await e.ask("terminate")
-        assert isinstance(second, Refusal)
+        assert isinstance(second, Rejection)
         assert second.holder is not None
         assert (second.holder.action, second.holder.by) == ("suspend", "ann")
-        member = await e.admission.ask(Wish("vm", f"{GROUP}/g/00000", Request("terminate"), "bob"))
-        assert isinstance(member, Refusal)
+        member = await e.admission.ask(AdmissionRequest("vm", f"{GROUP}/g/00000", Request("terminate"), "bob"))
+        assert isinstance(member, Rejection)
         assert member.holder is not None
         assert member.holder.by == "ann"
 
@@ -172,7 +174,7 @@ async def test_in_chunks_by_two_controllers_at_once_every_member_is_asked_once(m
     async with engine(migrated, chunk=7) as one, engine(migrated, chunk=5) as two:
         await one.make(["Running"] * 100)
         one.groups.chunk = 7
-        accepted = await one.admission.ask(Wish("mci", GROUP, Request("suspend"), "ann"))
+        accepted = await one.admission.ask(AdmissionRequest("mci", GROUP, Request("suspend"), "ann"))
         assert isinstance(accepted, Accepted)
         await asyncio.gather(two.groups.expand(accepted.operation), one.idle())
         asked = [m["path"] for e in (one, two) for order in e.sent for m in order["members"]]
@@ -202,7 +204,7 @@ async def test_of_many_that_report_at_once_one_is_the_last(migrated: str) -> Non
         await e.make(["Running"] * 200, lanes=["sim.a", "sim.b", "sim.c"])
         counted: list[str] = []
 
-        async def watch(written: Written) -> None:
+        async def watch(written: CommitResult) -> None:
             counted.extend(written.recount)
 
         accepted = await e.ask("reboot")
@@ -243,7 +245,9 @@ async def looked(e: Engine, seen: str) -> None:
     fences: dict[str, Fence] = {}
     for order in orders:
         fences |= await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
-    await e.mover.move([Told(path, Report(Trigger.SEEN, fence, seen=seen)) for path, fence in fences.items()])
+    await e.mover.move(
+        [TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen)) for path, fence in fences.items()]
+    )
     await e.idle()
 
 
@@ -258,7 +262,7 @@ async def test_only_the_members_that_failed_are_tried_once_more(migrated: str) -
         assert await outcome(e, accepted.operation) == ("failed", 9, 2)
         # As they are, they cannot follow; and nobody else is asked.
         refused = await e.admission.retry(UUID(accepted.operation), "ann", Actor.USER)
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         says = "2 in Failed: terminate cannot start in Failed; it could be forced, with a reason"
         assert [r.says for r in refused.reasons] == [says]
         again = await e.admission.retry(

@@ -13,14 +13,14 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Moved, Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import Applied, TransitionInput
 from stead.controller.execution.steps import Steps
-from stead.controller.steps.lease_book import Booking
+from stead.controller.steps.lease_book import LeaseBooking
 from stead.lifecycle.decide.group import asks_as, makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
-from stead.lifecycle.events import Due, Report, Request
+from stead.lifecycle.events import Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Row, Store
@@ -116,7 +116,7 @@ class Ground(Controller):
         self.members: list[str] = []
         self.there: dict[str, str] = {}
         """What the agents have, by path."""
-        self.steps = Steps(self.mover, {("lease", "CREATING"): partial(Booking, self.mover)})
+        self.steps = Steps(self.mover, {("lease", "CREATING"): partial(LeaseBooking, self.mover)})
         self.mover.follow(self.steps)
 
     async def set_up(self) -> None:
@@ -162,7 +162,7 @@ class Ground(Controller):
         request = Request(action, actor or known.by[-1], reason="a test" if known.needs_reason else "")
         plan = {"from": 1} if action == "scale-in" else {}
         answer = await self.admission.ask(
-            Wish(self.case.group.kind, self.path, request, "ann", spec or {}, self.lane, plan=plan)
+            AdmissionRequest(self.case.group.kind, self.path, request, "ann", spec or {}, self.lane, plan=plan)
         )
         assert isinstance(answer, Accepted), answer
         await self.rest()
@@ -181,8 +181,8 @@ class Ground(Controller):
             within=True,
             operation=operation,
         )
-        (answer,) = await self.mover.move([Told(path, request, "ann")])
-        assert isinstance(answer, Moved), answer
+        (answer,) = await self.mover.move([TransitionInput(path, request, "ann")])
+        assert isinstance(answer, Applied), answer
         return operation
 
     async def settle(self, path: str, *, fails: bool = False) -> None:
@@ -200,12 +200,12 @@ class Ground(Controller):
             late = time.time() + 7200
             self.mover.clock = lambda: late
             for timer in {*(row.timers or {})} & {"again", "fenced"}:
-                await self.mover.move([Told(row.path, Due(timer), principal="clock")])
+                await self.mover.move([TransitionInput(row.path, TimerDue(timer), principal="clock")])
             self.mover.clock = time.time
         elif work.verb == PROBE:
             fences = await self.takes.take(ME, {row.path: row.snapshot.fence})
             seen = Report(Trigger.SEEN, fences[row.path], seen=self.there.get(row.path, ""))
-            await self.mover.move([Told(row.path, seen, principal="agent")])
+            await self.mover.move([TransitionInput(row.path, seen, principal="agent")])
         else:
             lifecycle = ALL[row.kind]
             action = lifecycle.action(op.action) if op is not None else None

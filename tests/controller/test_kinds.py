@@ -9,21 +9,21 @@ from collections.abc import AsyncIterator
 import pytest
 
 from stead.access.access import Access
-from stead.access.policies import BadPolicy
+from stead.access.policies import InvalidPolicy
 from stead.application.health import Health
-from stead.application.queries import View
-from stead.build import Entry, access_of, door, engine
+from stead.application.queries import Queries
+from stead.build import Authenticator, access_of, door, engine
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.dispatch.publisher import order_of
-from stead.controller.execution.executor import Mover
-from stead.controller.kinds.kinds import EVERY, Kinds, Made, actions_of
-from stead.controller.reconcilers.durations import Learning
-from stead.controller.reconcilers.group_state import Following
-from stead.controller.steps.shared_resources import Sharing
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.kinds.kinds import EVERY, CompiledKind, Kinds, actions_of
+from stead.controller.reconcilers.durations import DurationLearner
+from stead.controller.reconcilers.group_state import GroupStateReconciler
+from stead.controller.steps.shared_resources import SharedResourceCleanup
 from stead.dev.engines import Nats
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.document import load
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import DEFAULT
@@ -68,8 +68,8 @@ async def store(migrated: str) -> AsyncIterator[Store]:
         yield one
 
 
-def wish(action: str, path: str = "/shop/n1") -> Wish:
-    return Wish("note", path, Request(action), "ann")
+def wish(action: str, path: str = "/shop/n1") -> AdmissionRequest:
+    return AdmissionRequest("note", path, Request(action), "ann")
 
 
 async def test_two_controllers_know_it_soon(migrated: str, nats_server: Nats, cell: str) -> None:
@@ -106,7 +106,7 @@ async def test_whoever_begins_knows_it_before_anybody_asks(
 
 
 async def test_one_that_has_not_heard_of_it_reads_it_when_it_meets_it(store: Store) -> None:
-    admission = Admission(Mover(store, KINDS, time.time))
+    admission = Admission(TransitionExecutor(store, KINDS, time.time))
     assert isinstance(await admission.ask(wish("create")), NotFound)
     await put(store, NOTE)
     assert isinstance(await admission.ask(wish("create")), Accepted)
@@ -130,10 +130,10 @@ async def test_whoever_has_read_something_of_it_still_finds_it(store: Store) -> 
 
 async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store: Store) -> None:
     await put(store, NOTE)
-    admission = Admission(Mover(store, KINDS, time.time))
+    admission = Admission(TransitionExecutor(store, KINDS, time.time))
     assert isinstance(await admission.ask(wish("create")), Accepted)
     for kind in ("mci", "vm"):
-        answer = await admission.ask(Wish(kind, "/shop/n1", Request("delete"), "ann"))
+        answer = await admission.ask(AdmissionRequest(kind, "/shop/n1", Request("delete"), "ann"))
         assert isinstance(answer, NotFound), kind
     row = await store.read("/shop/n1")
     assert row is not None
@@ -142,11 +142,15 @@ async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store
 
 async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
     kinds = Kinds(KINDS, store, DEFAULT.scaled(2))
-    mover, view = Mover(store, kinds, time.time), View(store, kinds)
-    sharing, following, learning = Sharing(Admission(mover)), Following(mover), Learning(store, kinds)
-    access = access_of(Entry(), store, kinds)
+    mover, view = TransitionExecutor(store, kinds, time.time), Queries(store, kinds)
+    sharing, following, learning = (
+        SharedResourceCleanup(Admission(mover)),
+        GroupStateReconciler(mover),
+        DurationLearner(store, kinds),
+    )
+    access = access_of(Authenticator(), store, kinds)
     forbids = 'forbid (principal, action == Action::"shut", resource);'
-    with pytest.raises(BadPolicy):
+    with pytest.raises(InvalidPolicy):
         await access.put_policy("never", forbids, "ann")
     assert "Shut" not in sharing.ended()
     await put(store, NOTE)
@@ -166,12 +170,12 @@ async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
 
 async def test_decisions_by_another_document_are_forgotten(store: Store) -> None:
     kinds = Kinds(KINDS, store)
-    admission = Admission(Mover(store, kinds, time.time))
+    admission = Admission(TransitionExecutor(store, kinds, time.time))
     await put(store, NOTE)
     await admission.ask(wish("create"))
     await put(store, ONLY_OPEN)
     answer = await admission.ask(wish("shut"))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.code is Code.UNKNOWN_ACTION
     row = await store.read("/shop/n1")
     assert row is not None
@@ -180,7 +184,7 @@ async def test_decisions_by_another_document_are_forgotten(store: Store) -> None
 
 async def test_whoever_registers_waits_for_what_is_being_written(migrated: str, store: Store) -> None:
     """And it is counted: nothing comes into a state that the document lacks."""
-    admission = Admission(Mover(store, KINDS, time.time))
+    admission = Admission(TransitionExecutor(store, KINDS, time.time))
     await put(store, NOTE)
     await admission.ask(wish("create"))
     async with Store.open(migrated, connections=2) as other:
@@ -215,7 +219,7 @@ async def test_a_document_that_cannot_be_read_is_no_beginning(store: Store) -> N
 
 async def test_made_is_made_once() -> None:
     kinds, made = Kinds(KINDS), list[int]()
-    one = Made(kinds, lambda known: made.append(len(known)))
+    one = CompiledKind(kinds, lambda known: made.append(len(known)))
     for _ in range(3):
         one()
     assert made == [len(KINDS)]

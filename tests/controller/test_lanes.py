@@ -19,10 +19,10 @@ import pytest
 from stead.access.lane_use import named
 from stead.catalog import KINDS, infrastructure, scaling, tree
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.steps import lease_spec
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import load
 from stead.lifecycle.events import Request
@@ -51,7 +51,7 @@ BOOKED = {"reservation"}
 @pytest.fixture
 async def door(strict: str) -> AsyncIterator[Admission]:
     async with Store.open(strict, connections=3) as store:
-        yield Admission(Mover(store, ALL, time.time))
+        yield Admission(TransitionExecutor(store, ALL, time.time))
 
 
 def beginnings(lifecycle: Lifecycle) -> Iterator[tuple[str, Actor]]:
@@ -80,19 +80,19 @@ async def surrounded(door: Admission, kind: str, below: str) -> tuple[str, dict[
     return f"{path}/x", spec
 
 
-async def asked(door: Admission, wish: Wish) -> Code | None:
+async def asked(door: Admission, wish: AdmissionRequest) -> Code | None:
     """Why it was rejected."""
     answer = await door.ask(wish)
     if isinstance(answer, Accepted):
         return None
-    assert isinstance(answer, Refusal), answer
+    assert isinstance(answer, Rejection), answer
     return answer.code
 
 
 async def test_every_kind_is_made_on_no_lane_but_an_allowed_one(door: Admission) -> None:
     for number, (kind, action, actor) in enumerate(MAKING):
         path, spec = await surrounded(door, kind, f"/a/n{number}")
-        wish = Wish(kind, path, Request(action, actor), "ann", spec, OTHERS)
+        wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec, OTHERS)
         assert await asked(door, wish) is Code.LANE_NOT_ALLOWED, (kind, action)
         assert await door.mover.store.read(path) is None, (kind, action)
         if kind not in BOOKED:
@@ -112,7 +112,7 @@ async def test_every_kind_is_made_with_no_spec_that_names_another_lane(door: Adm
         action, actor = next(beginnings(ALL[kind]))
         path, spec = await surrounded(door, kind, f"/a/n{number}")
         named = FIELDS[field] if isinstance(FIELDS[field], dict) else {field: FIELDS[field]}
-        wish = Wish(kind, path, Request(action, actor), "ann", spec | named, MINE)
+        wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec | named, MINE)
         assert await asked(door, wish) is Code.LANE_NOT_ALLOWED, (kind, field)
         assert await door.mover.store.read(path) is None, (kind, field)
 
@@ -121,8 +121,8 @@ LIKE_A_LANE = re.compile(r"lane|region|provider|connection|place|zone|site", re.
 
 GUARDED = {
     "tree.Leaf.lane": "test_operator_names_lane_of_another_tenants_site_is_rejected",
-    "infrastructure.Common.provider": "test_infrastructure_names_what_its_parts_are_on",
-    "infrastructure.Common.region": "the same",
+    "infrastructure.SharedDefaults.provider": "test_infrastructure_names_what_its_parts_are_on",
+    "infrastructure.SharedDefaults.region": "the same",
     "infrastructure.Subgroup.provider": "the same",
     "infrastructure.Subgroup.region": "the same",
     "scaling.Policy.places": "its places are clusters of its own namespace, whose lanes follow from their paths",
@@ -132,7 +132,7 @@ GUARDED = {
 """Every field of a schema that looks as if it could name a lane, and what guards it."""
 
 BODIES = {
-    "Ask.lane": "test_every_kind_is_made_on_no_lane_but_an_allowed_one",
+    "ActionBody.lane": "test_every_kind_is_made_on_no_lane_but_an_allowed_one",
     "SubGroupRequest.connectionName": "test_dialects_reject_like_the_interface_itself: it is provider and region",
     "SubGroupRequest.provider": "the same",
     "SubGroupRequest.region": "the same",
@@ -142,7 +142,7 @@ BODIES = {
     "DemandFigure.place": "one of the policy's",
     "HostChange.lane": "an admin's: test_booking_takes_hosts_of_allowed_lanes_alone",
     "BlazarHostRequest.lane": "the same",
-    "Invite.lanes": "an admin's, who says where an agent works",
+    "InvitationRequest.lanes": "an admin's, who says where an agent works",
     "ProviderLimits.regions": "a number, an admin's",
 }
 """The same of every body that a request may have."""
@@ -153,7 +153,7 @@ def test_every_schema_field_like_a_lane_is_guarded() -> None:
     for module in (infrastructure, scaling, lease_spec, tree):
         for name, struct in vars(module).items():
             made_here = isinstance(struct, type) and struct.__module__ == module.__name__
-            if made_here and issubclass(struct, msgspec.Struct) and name not in ("Part", "Shared"):
+            if made_here and issubclass(struct, msgspec.Struct) and name not in ("PlannedMember", "SharedResource"):
                 fields = [field.name for field in msgspec.structs.fields(struct)]
                 found |= {f"{module.__name__.rpartition('.')[2]}.{name}.{f}" for f in fields if LIKE_A_LANE.search(f)}
     assert found == GUARDED.keys()
@@ -206,9 +206,9 @@ SELECT 'a', 'sim.' || n, true, 'a test' FROM generate_series(1, $1) n
 async def test_admission_takes_two_statements_however_many_grants_there_are(strict: str, grants: int) -> None:
     async with Store.open(strict, connections=1) as store:
         await store._pool.execute(GRANTS, grants)
-        door, ran = Admission(Mover(store, KINDS, time.time)), list[str]()
-        assert await asked(door, Wish("vm", "/a/m/g/1", Request("create"), "ann", {}, "sim.1")) is None
+        door, ran = Admission(TransitionExecutor(store, KINDS, time.time)), list[str]()
+        assert await asked(door, AdmissionRequest("vm", "/a/m/g/1", Request("create"), "ann", {}, "sim.1")) is None
         async with store._pool.acquire() as connection:
             connection.add_query_logger(lambda record: ran.append(record.query))
-        assert await asked(door, Wish("vm", "/a/m/g/2", Request("create"), "ann", {}, "sim.1")) is None
+        assert await asked(door, AdmissionRequest("vm", "/a/m/g/2", Request("create"), "ann", {}, "sim.1")) is None
         assert len(ran) == 2, ran

@@ -10,10 +10,10 @@ from functools import partial
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.steps import Steps
-from stead.controller.steps.node_drain import Draining
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.steps.node_drain import NodeDrain
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor, Trigger
 from tests.controller.test_queues import Controller, controller
@@ -26,10 +26,12 @@ MACHINES = [f"/acme/space/m{n}" for n in range(4)]
 class House(Controller):
     """With nodes, and the step that empties them."""
 
-    async def node(self, path: str, action: str = "create") -> Accepted | Refusal:
-        wish = Wish("node", path, Request(action, Actor.ADMIN, on_conflict=OnConflict.REFUSE), "root", {}, LANE)
+    async def node(self, path: str, action: str = "create") -> Accepted | Rejection:
+        wish = AdmissionRequest(
+            "node", path, Request(action, Actor.ADMIN, on_conflict=OnConflict.REFUSE), "root", {}, LANE
+        )
         answer = await self.admission.ask(wish)
-        assert isinstance(answer, Accepted | Refusal)
+        assert isinstance(answer, Accepted | Rejection)
         return answer
 
     async def on(self, path: str) -> str:
@@ -58,7 +60,7 @@ class House(Controller):
 async def house(dsn: str, machines: int = 4) -> AsyncIterator[House]:
     async with controller(dsn) as plain:
         one = House(plain.store)
-        works = {("node", "PUTTING_IN_MAINTENANCE"): partial(Draining, one.admission)}
+        works = {("node", "PUTTING_IN_MAINTENANCE"): partial(NodeDrain, one.admission)}
         steps = Steps(one.mover, works)
         one.mover.follow(steps)
         for node in (N1, N2):
@@ -92,8 +94,8 @@ async def test_maintenance_moves_machines_away_and_nobody_sees_it(migrated: str)
                 await asyncio.sleep(0.05)
         stop = await one.begin(first, "stop", "machine")  # one request is taken in, and shows at once
         assert await one.state(first) == "STOPPING"
-        again = await one.admission.ask(Wish("machine", first, Request("pause"), "ann", {}, LANE))
-        assert isinstance(again, Refusal)
+        again = await one.admission.ask(AdmissionRequest("machine", first, Request("pause"), "ann", {}, LANE))
+        assert isinstance(again, Rejection)
         await one.report(first)
         assert (await one.on(first), await one.under_way(first)) == (N2, stop)  # and runs after the migration
         await one.report(first)
@@ -110,7 +112,7 @@ async def test_a_node_in_maintenance_takes_no_machines(migrated: str) -> None:
             await one.node(node, "maintain")
             await one.until(node, "MAINTENANCE")
         refused = await one.ask(MACHINES[0], "deploy", "machine", lane=LANE)
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert (refused.code, "its node is MAINTENANCE" in refused.reasons[0].says) == (Code.PARENT, True)
         await one.node(N2, "enable")
         await one.report(N2)
@@ -130,7 +132,7 @@ async def test_node_that_is_booked_takes_machines_of_its_lease_alone(migrated: s
     async with house(migrated, machines=0) as one:
         await one.store._pool.execute(BOOK, N1)
         refused = await one.ask(MACHINES[0], "deploy", "machine", lane=LANE, spec={"node": N1})
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert (refused.code, "its node is BOOKED" in refused.reasons[0].says) == (Code.PARENT, True)
         for path in MACHINES[:2]:
             await one.make(path, "deploy", "machine", lane=LANE)
@@ -177,7 +179,7 @@ async def test_there_has_to_be_somewhere_to_go(migrated: str) -> None:
 async def test_a_node_with_machines_is_not_taken_out(migrated: str) -> None:
     async with house(migrated, machines=1) as one:
         refused = await one.node(N1, "decommission")
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert refused.code is Code.NOT_EMPTY
         assert isinstance(await one.node(N2, "decommission"), Accepted)
         await one.report(N2)

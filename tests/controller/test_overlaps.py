@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Moved, Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import Applied, TransitionInput
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Change, Store
-from stead.store.commit import Expansion, Written
+from stead.store.commit import CommitResult, Expansion
 from tests.controller.test_groups import GROUP, ME, Engine
 from tests.controller.test_joining import FLEET, TRUCK
 from tests.controller.test_kinds import put
@@ -30,8 +30,8 @@ class Yard(Engine):
         """In the course of another operation, which holds no claim on them."""
         operation = str(uuid4())
         request = Request(action, within=True, operation=operation)
-        answers = await self.mover.move([Told(vm(i), request, "ann") for i in numbers])
-        assert all(isinstance(answer, Moved) for answer in answers)
+        answers = await self.mover.move([TransitionInput(vm(i), request, "ann") for i in numbers])
+        assert all(isinstance(answer, Applied) for answer in answers)
         return operation
 
     async def says(self, *numbers: int, word: Trigger = Trigger.DONE) -> None:
@@ -42,7 +42,7 @@ class Yard(Engine):
     async def tell(self, *numbers: int, word: Trigger = Trigger.DONE) -> None:
         rows = await self.store.read_many([vm(i) for i in numbers])
         fences = await self.takes.take(ME, {path: row.snapshot.fence for path, row in rows.items()})
-        await self.mover.move([Told(path, Report(word, fence)) for path, fence in fences.items()])
+        await self.mover.move([TransitionInput(path, Report(word, fence)) for path, fence in fences.items()])
 
     async def begin(self, action: str = "suspend") -> str:
         answer = await self.ask(action)
@@ -80,7 +80,7 @@ async def test_member_that_settles_before_the_commit_is_decided_anew(
         await one.busy(*joined)
         commit, turns = one.store.commit, 0
 
-        async def late(changes: Sequence[Change], at: float, expansion: Expansion | None = None) -> Written:
+        async def late(changes: Sequence[Change], at: float, expansion: Expansion | None = None) -> CommitResult:
             nonlocal turns
             if expansion is not None:
                 turns += 1
@@ -126,7 +126,7 @@ async def test_one_member_is_waited_for_by_several(migrated: str) -> None:
         )
         first = await one.begin()
         await one.store._pool.execute("DELETE FROM claims")  # as of one that was asked for in the course of another
-        answer = await one.admission.ask(Wish("subgroup", f"{GROUP}/g", Request("suspend"), "ann"))
+        answer = await one.admission.ask(AdmissionRequest("subgroup", f"{GROUP}/g", Request("suspend"), "ann"))
         await one.idle()
         assert isinstance(answer, Accepted), answer
         assert await one.waits() == 3
@@ -154,7 +154,7 @@ async def test_cancelled_group_waits_for_joined_member_and_leaves_it_alone(migra
                 if row is not None and row.snapshot.work is not None:
                     fences = await one.takes.take(ME, {vm(i): row.snapshot.fence})
                     seen = Report(Trigger.SEEN, fences.get(vm(i), Fence()), seen="Running")
-                    await one.mover.move([Told(vm(i), seen)])
+                    await one.mover.move([TransitionInput(vm(i), seen)])
         await one.idle()
         assert (await one.record(operation))[:2] == ("", 1)
         await one.says(0)
@@ -200,7 +200,7 @@ async def test_group_ends_after_hidden_action_of_its_members(migrated: str) -> N
                   VALUES ($1, $2, $3, 1, 'sim.a', gen_random_uuid())"""
         async with store._pool.acquire() as connection:
             await connection.executemany(text, rows)
-        answer = await one.admission.ask(Wish("fleet", "/ns/f", Request("check"), "ann"))
+        answer = await one.admission.ask(AdmissionRequest("fleet", "/ns/f", Request("check"), "ann"))
         await one.idle()
         assert isinstance(answer, Accepted), answer
         assert (await one.record(answer.operation))[:2] == ("", 1)

@@ -13,9 +13,9 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from stead.application import View
+from stead.application import Queries
 from stead.application.history import past
-from stead.controller.execution.executor import Mover
+from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import StateClass
 from stead.lifecycle.snapshot import Fence, Snapshot
@@ -49,7 +49,11 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
     try:
         async with Store.open(dsn, connections=2) as store:
             far_ahead = itertools.count(1e9, 1e9)  # whatever runs is due by the next step
-            mover, view, run = Mover(store, KINDS, lambda: next(far_ahead)), View(store, KINDS), uuid4().hex
+            mover, view, run = (
+                TransitionExecutor(store, KINDS, lambda: next(far_ahead)),
+                Queries(store, KINDS),
+                uuid4().hex,
+            )
             kinds = {f"/{run}/{i:02}": DRIVEN[i % len(DRIVEN)] for i in range(AT_ONCE)}
             history: list[tuple[datetime, dict[str, Shown | None]]] = []
             for number, step in enumerate(steps):
@@ -66,7 +70,9 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
         await clock.close()
 
 
-async def one_step(store: Store, mover: Mover, kinds: Mapping[str, str], step: Sequence[int], number: int) -> None:
+async def one_step(
+    store: Store, mover: TransitionExecutor, kinds: Mapping[str, str], step: Sequence[int], number: int
+) -> None:
     """Something is said to every resource, with facts and specs that are new each time."""
     rows = await store.read_many(list(kinds))
     events, new = [], {}

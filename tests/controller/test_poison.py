@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from stead.bus.messages import FromAgent, Hello, Report, ReportResult
-from stead.controller.execution.executor import Answer, Told
+from stead.controller.execution.executor import Answer, TransitionInput
 from stead.controller.execution.faults import at_fault
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
@@ -24,7 +24,7 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
     async with controller(migrated, nats_server, cell) as one:
         move = one.mover.move
 
-        async def fails(told: Sequence[Told]) -> list[Answer]:
+        async def fails(told: Sequence[TransitionInput]) -> list[Answer]:
             nonlocal tried
             if any(said.path == "/poison" for said in told):
                 tried += 1

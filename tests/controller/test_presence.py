@@ -8,23 +8,25 @@ import asyncpg
 import pytest
 
 from stead.bus import Bus
-from stead.bus.invalid_messages import Garbage
+from stead.bus.invalid_messages import InvalidMessages
 from stead.bus.messages import Presence
 from stead.catalog import KINDS
-from stead.controller.execution.executor import Mover
-from stead.controller.observation.presence import Presences
-from stead.controller.observation.trust import Trust
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.observation.presence import AgentPresence
+from stead.controller.observation.trust import ReportTrust
 from stead.store import Store
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 
 
 async def test_whoever_could_not_be_heard_is_not_taken_for_silent(
     migrated: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Store.open(migrated, connections=1) as store:
-        mover = Mover(store, KINDS, time.time)
+        mover = TransitionExecutor(store, KINDS, time.time)
     # From here on the database is away.
-    presences = Presences(mover, Bus("nats://127.0.0.1:1", "c"), Trust(store, Garbage(), time.time, known=True))
+    presences = AgentPresence(
+        mover, Bus("nats://127.0.0.1:1", "c"), ReportTrust(store, InvalidMessages(), time.time, known=True)
+    )
     presences._since = 0.0
     for epoch in range(3):
         await presences.hear(Presence("crm", epoch, ["edge.ns.site"], "1"))
@@ -61,6 +63,6 @@ async def test_where_all_come_at_once_some_are_met_at_a_time(
     await database.execute(SITES, "new", "Offline", "{}", 0)
     await database.close()
     async with Store.open(migrated, connections=1) as store:
-        agents = [There(f"new{n}", 1, [f"edge.lab.new{n}"]) for n in range(1, 6)]
+        agents = [PresentAgent(f"new{n}", 1, [f"edge.lab.new{n}"]) for n in range(1, 6)]
         await store.met(agents, "edge.")
         assert len(await store.untold(30, 8)) == met

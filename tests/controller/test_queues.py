@@ -16,11 +16,11 @@ import pytest
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission, NotFound
 from stead.controller.admission.queues import Queues
-from stead.controller.admission.request import Wish
-from stead.controller.dispatch.custody import Takes
-from stead.controller.execution.executor import Mover, Told
-from stead.controller.groups.expansion import Groups
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.groups.expansion import GroupExpansion
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
@@ -39,20 +39,20 @@ class Controller:
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle] = KINDS, *, prompt: bool = True) -> None:
         """Unless it is prompt, only the healer finds whose turn it is."""
         self.store = store
-        self.mover = Mover(store, kinds, time.time)
+        self.mover = TransitionExecutor(store, kinds, time.time)
         self.admission = Admission(self.mover)
         self.queues = Queues(self.admission)
-        self.groups = Groups(self.mover)
+        self.groups = GroupExpansion(self.mover)
         self.mover.follow(self.groups)
         if prompt:
             self.mover.follow(self.queues)
-        self.takes = Takes(self.mover)
+        self.takes = CustodyService(self.mover)
 
-    async def ask(self, path: str, action: str, kind: str = "vm", **extra: Any) -> Accepted | Refusal | NotFound:
+    async def ask(self, path: str, action: str, kind: str = "vm", **extra: Any) -> Accepted | Rejection | NotFound:
         said = {name: extra.pop(name) for name in ("force", "reason", "actor") if name in extra}
         request = Request(action, on_conflict=OnConflict.QUEUE, **said)
         rest: dict[str, Any] = {"principal": "ann", "lane": "sim.a", **extra}
-        return await self.admission.ask(Wish(kind, path, request, **rest))
+        return await self.admission.ask(AdmissionRequest(kind, path, request, **rest))
 
     async def wait(self, path: str, action: str, kind: str = "vm", **extra: Any) -> str:
         """Ask, and be queued."""
@@ -73,7 +73,7 @@ class Controller:
         row = await self.store.read(path)
         assert row is not None
         fences = await self.takes.take(ME, {path: row.snapshot.fence})
-        await self.mover.move([Told(path, Report(word, fences[path]), principal="agent", facts=facts)])
+        await self.mover.move([TransitionInput(path, Report(word, fences[path]), principal="agent", facts=facts)])
         await self.idle()
 
     async def idle(self) -> None:
@@ -138,8 +138,8 @@ async def test_whoever_does_not_want_to_wait_is_refused(migrated: str) -> None:
         await c.make(VM)
         await c.begin(VM, "reboot")
         for choice in (OnConflict.DEFAULT, OnConflict.REFUSE):
-            answer = await c.admission.ask(Wish("vm", VM, Request("suspend", on_conflict=choice), "ann"))
-            assert isinstance(answer, Refusal)
+            answer = await c.admission.ask(AdmissionRequest("vm", VM, Request("suspend", on_conflict=choice), "ann"))
+            assert isinstance(answer, Rejection)
         assert await c.store.queue(VM) is None  # made on first use
 
 
@@ -150,10 +150,10 @@ async def test_the_lifecycle_may_say_that_an_action_waits(migrated: str) -> None
         await c.make(VM)
         await c.begin(VM, "reboot")
         ask = [Request("suspend"), Request("suspend", on_conflict=OnConflict.REFUSE)]
-        waits, refused = [await c.admission.ask(Wish("vm", VM, request, "ann")) for request in ask]
+        waits, refused = [await c.admission.ask(AdmissionRequest("vm", VM, request, "ann")) for request in ask]
         assert isinstance(waits, Accepted)
         assert waits.position == 1
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         async with controller(migrated) as other:  # whose lifecycles do not say so any more
             assert await other.queues.advance(VM) == 0
             assert await other.order(VM) == [waits.operation]
@@ -189,7 +189,7 @@ async def test_one_that_waits_is_put_first(migrated: str) -> None:
             two,
         )
         refusal = await c.admission.promote(UUID(running), "bob", Actor.USER)
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.code is Code.NOT_QUEUED
         assert isinstance(await c.admission.promote(UUID(int=0), "bob", Actor.USER), NotFound)
         await c.admission.promote(UUID(three), "bob", Actor.USER)
@@ -210,7 +210,7 @@ async def test_one_that_waits_is_cancelled_and_never_begins(migrated: str) -> No
         line = (await c.lines(VM))[-1]
         assert (line["trigger"], line["word"], line["principal"]) == ("cancel", "reboot", "bob")
         again = await c.admission.cancel(UUID(one), "bob", Actor.USER)
-        assert isinstance(again, Refusal)
+        assert isinstance(again, Rejection)
         assert again.code is Code.ENDED
         await c.report(VM)
         assert await c.under_way(VM) == two
@@ -226,7 +226,7 @@ async def test_what_is_somebody_elses_is_neither_cancelled_nor_put_first(migrate
         id = UUID(await c.wait(MACHINE, "migrate", "machine", actor=Actor.ADMIN))
         for ask in (c.admission.cancel, c.admission.promote):
             refusal = await ask(id, "ann", Actor.USER)
-            assert isinstance(refusal, Refusal)
+            assert isinstance(refusal, Rejection)
             assert refusal.code is Code.NOT_THE_ACTOR
             assert isinstance(await ask(id, "root", Actor.ADMIN), Accepted) or ask == c.admission.promote
             id = UUID(await c.wait(MACHINE, "migrate", "machine", actor=Actor.ADMIN))
@@ -244,7 +244,7 @@ async def test_the_same_key_again_is_the_same_place(migrated: str) -> None:
         }
         assert sum(not a.repeated for a in answers if isinstance(a, Accepted)) == 1
         other = await c.ask(VM, "resume", key="k-1")
-        assert isinstance(other, Refusal)
+        assert isinstance(other, Rejection)
         assert other.code is Code.KEY_REUSED
         (id,) = await c.order(VM)
         await c.report(VM)
@@ -357,7 +357,7 @@ async def test_a_queue_that_stops_takes_nothing_more_and_is_removed_when_all_is_
         (stopped,) = await c.store.stop_queues(VM)
         assert (stopped["path"], stopped["stopping"], stopped["waiting"]) == (VM, True, 2)
         refusal = await c.ask(VM, "terminate", key="k")
-        assert isinstance(refusal, Refusal)
+        assert isinstance(refusal, Rejection)
         assert refusal.code is Code.STOPPING
         await c.report(VM)
         await c.report(VM)
@@ -380,7 +380,7 @@ async def test_all_queues_stop(migrated: str) -> None:
         await c.store.open_queue("/ns/empty")
         assert {q["path"] for q in await c.store.stop_queues(None)} == {*paths, "/ns/empty"}
         for path in paths:
-            assert isinstance(await c.ask(path, "reboot"), Refusal)
+            assert isinstance(await c.ask(path, "reboot"), Rejection)
             await c.report(path)
             await c.report(path)
             assert await c.state(path) == "Suspended"
@@ -455,7 +455,7 @@ async def test_what_is_asked_for_says_which_machine_is_meant(migrated: str) -> N
         await c.begin(MACHINE, "migrate", "machine", actor=Actor.ADMIN)
         await c.wait(DISK, "attach", "disk", spec={"machine": MACHINE})
         refused = await c.ask(DISK, "attach", "disk", spec={"machine": "nonsense"})
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert refused.code is Code.PARENT
 
 

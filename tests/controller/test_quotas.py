@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from tests.controller.test_queues import Controller, controller
 
@@ -17,7 +17,9 @@ ACCOUNT, SPACE = "/acme", "/acme/space"
 
 
 async def make(one: Controller, name: str, action: str = "deploy", kind: str = "machine", **spec: object) -> object:
-    wish = Wish(kind, f"{SPACE}/{name}", Request(action, on_conflict=OnConflict.REFUSE), "ann", spec, LANE)
+    wish = AdmissionRequest(
+        kind, f"{SPACE}/{name}", Request(action, on_conflict=OnConflict.REFUSE), "ann", spec, LANE
+    )
     return await one.admission.ask(wish)
 
 
@@ -62,7 +64,7 @@ async def test_too_much_is_refused_and_says_of_what(
         await one.store.set_quotas(where, most)
         assert isinstance(await make(one, "a", cpu=4), Accepted)
         refused = await make(one, "b", cpu=4)
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert [(reason.code, reason.says) for reason in refused.reasons] == [(Code.QUOTA, says)]
         assert isinstance(await make(one, "d", "create", "disk"), Accepted)
         await one.store.set_quotas(where, dict.fromkeys(most))
@@ -74,6 +76,6 @@ async def test_many_that_ask_at_once_get_what_there_is_and_no_more(migrated: str
         await one.store.set_quotas(ACCOUNT, {"machines": 7})
         asked = [make(who, f"{number}-{name}") for number in range(15) for name, who in (("a", one), ("b", other))]
         answers = await asyncio.gather(*asked)
-        refusals = [answer for answer in answers if isinstance(answer, Refusal)]
+        refusals = [answer for answer in answers if isinstance(answer, Rejection)]
         assert len(answers) - len(refusals) == (await used(one))["machines"] == 7
         assert {refusal.code for refusal in refusals} == {Code.QUOTA}

@@ -10,16 +10,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from stead.application import View
+from stead.application import Queries
 from stead.application.health import Health
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.dispatch.custody import Takes
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Children, Due, Report, Request
+from stead.lifecycle.events import Children, Report, Request, TimerDue
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
 from tests.api.cell import EVENTS, RESERVATIONS
@@ -38,9 +38,9 @@ class House:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        self.mover = Mover(self.store, KINDS, lambda: time.time() + self.now)
-        self.admission, self.takes = Admission(self.mover), Takes(self.mover)
-        self.view = View(self.store, KINDS)
+        self.mover = TransitionExecutor(self.store, KINDS, lambda: time.time() + self.now)
+        self.admission, self.takes = Admission(self.mover), CustodyService(self.mover)
+        self.view = Queries(self.store, KINDS)
 
     async def put(self, path: str, kind: str, state: str, spec: dict[str, Any]) -> None:
         insert = "INSERT INTO resources (path, kind, state, lane, spec, token) VALUES ($1, $2, $3, $4, $5, $6)"
@@ -64,15 +64,15 @@ class House:
                 return True
             if row is None:
                 return False
-            told: list[Told] = []
+            told: list[TransitionInput] = []
             if word is Trigger.FAILED:
                 if row.snapshot.work is not None:
                     taken = await self.takes.take(ME, {path: row.snapshot.fence})
-                    told.append(Told(path, Report(word, taken[path])))
-                told.append(Told(path, Report(word, row.snapshot.fence, actor=Actor.CONTROLLER)))
-                told.append(Told(path, Children((), failed=1)))
+                    told.append(TransitionInput(path, Report(word, taken[path])))
+                told.append(TransitionInput(path, Report(word, row.snapshot.fence, actor=Actor.CONTROLLER)))
+                told.append(TransitionInput(path, Children((), failed=1)))
             self.now += 100_000
-            told += [Told(path, Due(timer), principal="clock") for timer in row.timers or {}]
+            told += [TransitionInput(path, TimerDue(timer), principal="clock") for timer in row.timers or {}]
             for each in told:
                 await self.mover.move([each])
         return False
@@ -113,7 +113,9 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
             await house.put(at, of, rests, {})
         if lifecycle.state(state).cls is not StateClass.ABSENT:
             await house.put(path, kind, state, spec)
-        answer = await house.admission.ask(Wish(kind, path, Request(action, actor, reason="x"), "ann", spec, LANE))
+        answer = await house.admission.ask(
+            AdmissionRequest(kind, path, Request(action, actor, reason="x"), "ann", spec, LANE)
+        )
         if not isinstance(answer, Accepted) or not answer.operation:
             continue
         if not await house.over(path, answer.operation, word):
@@ -168,9 +170,9 @@ async def test_operation_that_is_preempted_names_what_took_over(house: House) ->
             for at, of, rests in around:
                 await house.put(at, of, rests, {})
             await house.put(path, kind, state, spec)
-            begun = await house.admission.ask(Wish(kind, path, Request(first, actor), "ann", spec, LANE))
+            begun = await house.admission.ask(AdmissionRequest(kind, path, Request(first, actor), "ann", spec, LANE))
             request = Request(action.name, Actor(action.by[0]))
-            over = await house.admission.ask(Wish(kind, path, request, "bob", {}, LANE))
+            over = await house.admission.ask(AdmissionRequest(kind, path, request, "bob", {}, LANE))
             if isinstance(begun, Accepted) and isinstance(over, Accepted):
                 record = await house.store.operation(UUID(begun.operation))
                 if record is not None and record["outcome"] == Outcome.DISPLACED:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from stead.access.caller import anonymous
-from stead.controller.observation.observer import Unsure
+from stead.controller.observation.observer import UnknownReason
 from stead.dev.engines import Nats
 from tests.controller.test_truth import paths, several, token
 from tests.drivers.cloud import SimWorld
@@ -42,7 +42,7 @@ async def test_refresh_answers_with_what_was_observed_and_the_age_of_the_rest(
             assert all(one.oldest is not None and one.oldest < began for one in found.observed.left)
         assert found is not None
         assert found.observed is not None
-        assert left == {("Suspended", Unsure.STILL, 2), ("Terminated", Unsure.FINAL, 1)}
+        assert left == {("Suspended", UnknownReason.STILL, 2), ("Terminated", UnknownReason.FINAL, 1)}
         assert (found.observed.members, found.observed.calls, found.observed.saved) == (1, 1, 3)
         after = await asked.seen(anonymous()).overview()
         assert (after.calls_made or 0) - (before.calls_made or 0) == 2
@@ -64,6 +64,6 @@ async def test_refresh_without_an_agent_says_that_no_agent_answered(
         assert found is not None
         assert found.observed is not None
         assert [(left.state, left.why, left.members) for left in found.observed.left] == [
-            ("Running", Unsure.NO_AGENT, 2)
+            ("Running", UnknownReason.NO_AGENT, 2)
         ]
         assert (found.observed.members, found.observed.saved) == (0, 0)

@@ -12,17 +12,17 @@ from itertools import product
 
 import pytest
 
-from stead.application import Asked, Caller, Explanation, Refusal, Rehearsal, Service, Taken, View
+from stead.application import AcceptedRequest, Application, Asked, Caller, DryRun, Explanation, Queries, Rejection
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Admission
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.admission.served_lanes import ServedLanes
-from stead.controller.execution.executor import Mover
+from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.decision import Code
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Store
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 from tests.controller.test_lanes import ALL, BOOKED, FIELDS, MAKING, OTHERS, beginnings, surrounded
 
 SERVED = ["aws.us-east-1", "aws.us-west-2", "gcp.asia-east1"]
@@ -30,11 +30,11 @@ ANN = Caller("ann")
 
 
 @pytest.fixture
-async def service(migrated: str) -> AsyncIterator[Service]:
+async def service(migrated: str) -> AsyncIterator[Application]:
     async with Store.open(migrated, connections=3) as store:
-        await store.met([There("worker", 1, SERVED, "1", False)], "edge.")
-        mover = Mover(store, ALL, time.time)
-        yield Service(Admission(mover), View(store, ALL), served=ServedLanes(store, ALL))
+        await store.met([PresentAgent("worker", 1, SERVED, "1", False)], "edge.")
+        mover = TransitionExecutor(store, ALL, time.time)
+        yield Application(Admission(mover), Queries(store, ALL), served=ServedLanes(store, ALL))
 
 
 def at_site(kind: str) -> bool:
@@ -43,30 +43,30 @@ def at_site(kind: str) -> bool:
     return lifecycle.presence or any(ALL[need.kind].presence for need in lifecycle.needs)
 
 
-async def rejected(service: Service, wish: Wish) -> Code | None:
+async def rejected(service: Application, wish: AdmissionRequest) -> Code | None:
     """Why a request would be rejected for its lanes."""
     assert service.served is not None
     answer = await service.served.rejection(wish, await service.view.store.read(wish.path))
     return answer.code if answer is not None else None
 
 
-async def test_every_kind_on_lane_never_served_is_rejected_unless_agent_is_expected(service: Service) -> None:
+async def test_every_kind_on_lane_never_served_is_rejected_unless_agent_is_expected(service: Application) -> None:
     for number, (kind, action, actor) in enumerate(MAKING):
         path, spec = await surrounded(service.admission, kind, f"/a/n{number}")
-        wish = Wish(kind, path, Request(action, actor), "ann", spec, "aws.us-east-9")
+        wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec, "aws.us-east-9")
         free = at_site(kind) or kind in BOOKED or actor is Actor.CONTROLLER
         assert await rejected(service, wish) is (None if free else Code.LANE_NOT_SERVED), (kind, action)
         assert await rejected(service, replace(wish, expect_agent=True)) is None, (kind, action)
         assert await rejected(service, replace(wish, lane=SERVED[0])) is None, (kind, action)
 
 
-async def test_every_field_that_names_lane_never_served_is_rejected(service: Service) -> None:
+async def test_every_field_that_names_lane_never_served_is_rejected(service: Application) -> None:
     kinds = sorted({kind for kind, _, actor in MAKING if not at_site(kind) and actor is not Actor.CONTROLLER})
     for number, (kind, field) in enumerate(product(kinds, sorted(FIELDS))):
         action, actor = next(made for made in beginnings(ALL[kind]) if made[1] is not Actor.CONTROLLER)
         path, spec = await surrounded(service.admission, kind, f"/a/n{number}")
         named = FIELDS[field] if isinstance(FIELDS[field], dict) else {field: FIELDS[field]}
-        wish = Wish(kind, path, Request(action, actor), "ann", spec | named, SERVED[0])
+        wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec | named, SERVED[0])
         assert await rejected(service, wish) is Code.LANE_NOT_SERVED, (kind, field)
 
 
@@ -79,10 +79,10 @@ HINT = "no agent has ever served the lane aws.us-east-9; did you mean aws.us-eas
 
 
 @pytest.mark.parametrize("asked", [VM, MCI, SYSTEM, NETWORK], ids=lambda asked: asked.kind)
-async def test_request_dry_run_and_explanation_name_nearest_lane(service: Service, asked: Asked) -> None:
+async def test_request_dry_run_and_explanation_name_nearest_lane(service: Application, asked: Asked) -> None:
     answers = [await service.ask(asked, ANN), await service.rehearse(asked, ANN)]
     for answer in answers:
-        assert isinstance(answer, Refusal), answer
+        assert isinstance(answer, Rejection), answer
         assert answer.code is Code.LANE_NOT_SERVED
         assert answer.reasons[0].says.startswith(HINT)
         assert "--expect-agent" in answer.reasons[0].says
@@ -91,50 +91,50 @@ async def test_request_dry_run_and_explanation_name_nearest_lane(service: Servic
     assert not explained.allowed
     assert [remedy.what for remedy in explained.remedies] == ["lane"]
     assert await service.view.store.read(asked.path) is None
-    assert isinstance(await service.rehearse(replace(asked, expect_agent=True), ANN), Rehearsal)
-    assert isinstance(await service.ask(replace(asked, expect_agent=True), ANN), Taken)
+    assert isinstance(await service.rehearse(replace(asked, expect_agent=True), ANN), DryRun)
+    assert isinstance(await service.ask(replace(asked, expect_agent=True), ANN), AcceptedRequest)
 
 
-async def test_deploy_onto_lane_never_served_is_rejected_also_as_plan(service: Service) -> None:
+async def test_deploy_onto_lane_never_served_is_rejected_also_as_plan(service: Application) -> None:
     insert = "INSERT INTO resources (path, kind, state, token, spec) VALUES ($1, $2, $3, gen_random_uuid(), $4)"
     pool = service.view.store._pool
     await pool.execute(insert, "/shop/sys", "system", "stable", {"lanes": SERVED[:1]})
     spec = {"definition": {"load": {"kind": "job", "command": ["id"], "lane": "aws.us-east-9"}}}
     asked = Asked("/shop/sys", "deploy", "system", spec)
     for answer in (await service.ask(asked, ANN), await service.rehearse(asked, ANN), await service.plan(asked, ANN)):
-        assert isinstance(answer, Refusal), answer
+        assert isinstance(answer, Rejection), answer
         assert answer.reasons[0].says.startswith(HINT)
-    assert isinstance(await service.ask(replace(asked, expect_agent=True), ANN), Taken)
+    assert isinstance(await service.ask(replace(asked, expect_agent=True), ANN), AcceptedRequest)
 
 
-async def test_what_was_accepted_with_its_lane_is_changed_without_saying_so_again(service: Service) -> None:
-    assert isinstance(await service.ask(replace(VM, expect_agent=True), ANN), Taken)
+async def test_what_was_accepted_with_its_lane_is_changed_without_saying_so_again(service: Application) -> None:
+    assert isinstance(await service.ask(replace(VM, expect_agent=True), ANN), AcceptedRequest)
     for action in ("create", "terminate"):
         answer = await service.ask(replace(VM, action=action), ANN)
-        assert not isinstance(answer, Refusal) or answer.code is not Code.LANE_NOT_SERVED, answer
+        assert not isinstance(answer, Rejection) or answer.code is not Code.LANE_NOT_SERVED, answer
 
 
-async def test_lane_is_accepted_once_an_agent_has_served_it_and_while_it_is_away(service: Service) -> None:
+async def test_lane_is_accepted_once_an_agent_has_served_it_and_while_it_is_away(service: Application) -> None:
     store = service.view.store
-    await store.met([There("late", 1, ["aws.us-east-9"], "1", False)], "edge.")
+    await store.met([PresentAgent("late", 1, ["aws.us-east-9"], "1", False)], "edge.")
     await store._pool.execute("UPDATE agents SET last_seen = now() - interval '1 day'")
-    assert isinstance(await service.ask(VM, ANN), Taken)
+    assert isinstance(await service.ask(VM, ANN), AcceptedRequest)
 
 
 async def test_namespace_without_the_lane_is_told_no_name_of_it(strict: str) -> None:
     async with Store.open(strict, connections=2) as store:
-        await store.met([There("worker", 1, [*SERVED, OTHERS], "1", False)], "edge.")
+        await store.met([PresentAgent("worker", 1, [*SERVED, OTHERS], "1", False)], "edge.")
         await store.allow_lane("gcp.*", "shop", "ann")
-        mover = Mover(store, KINDS, time.time)
-        service = Service(Admission(mover), View(store, KINDS), served=ServedLanes(store, KINDS))
+        mover = TransitionExecutor(store, KINDS, time.time)
+        service = Application(Admission(mover), Queries(store, KINDS), served=ServedLanes(store, KINDS))
         answer = await service.ask(VM, ANN)
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, Rejection)
         assert answer.code is Code.LANE_NOT_ALLOWED
         there = {"provider": "gcp", "region": "asia-east2"}
         answer = await service.ask(replace(VM, spec=there), ANN)
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, Rejection)
         assert "did you mean gcp.asia-east1?" in answer.reasons[0].says
         answer = await service.ask(replace(VM, spec={"provider": "gcp", "region": "x"}), ANN)
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, Rejection)
         assert "aws" not in answer.reasons[0].says
         assert "the namespace may use gcp.asia-east1" in answer.reasons[0].says

@@ -10,17 +10,17 @@ import pytest
 
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.dispatch.publisher import send
-from stead.controller.dispatch.slots import COLLECT_SECONDS, Grants
-from stead.controller.execution.executor import Told
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.dispatch.slots import COLLECT_SECONDS, SlotAllocator
+from stead.controller.execution.executor import TransitionInput
+from stead.controller.reconcilers.timers import TimerService
 from stead.dev.engines import Nats
-from stead.lifecycle.events import Due, Report, Request
+from stead.lifecycle.events import Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
-from stead.store.commit import Written
+from stead.store.commit import CommitResult
 from tests.controller.test_groups import GROUP, ME, Engine, engine
 
 
@@ -28,14 +28,14 @@ async def limit(e: Engine, provider: str, members: int | None, regions: int | No
     await e.store.limit_provider(provider, members, regions)
 
 
-def with_grants(e: Engine) -> Grants:
+def with_grants(e: Engine) -> SlotAllocator:
     """Room is given after every commit, as in a controller that runs."""
-    grants = Grants(e.mover, e.send)
+    grants = SlotAllocator(e.mover, e.send)
     e.mover.follow(grants)
     return grants
 
 
-async def settle(e: Engine, grants: Grants) -> None:
+async def settle(e: Engine, grants: SlotAllocator) -> None:
     await e.idle()
     while tasks := [task for task in (grants.giving, grants.dividing) if task is not None and not task.done()]:
         await asyncio.gather(*tasks)
@@ -53,7 +53,7 @@ async def finish(e: Engine, most: int = 10**9) -> int:
     for order in orders:
         fences = await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         assert len(fences) == len(order["members"])
-        await e.mover.move([Told(path, Report(Trigger.DONE, fence)) for path, fence in fences.items()])
+        await e.mover.move([TransitionInput(path, Report(Trigger.DONE, fence)) for path, fence in fences.items()])
         done += len(fences)
     return done
 
@@ -107,7 +107,7 @@ async def test_order_on_a_free_lane_is_granted_while_slots_of_another_are_collec
         assert grants.dividing is not None
         assert not grants.dividing.done()
         started = asyncio.get_running_loop().time()
-        wish = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "other.a")
+        wish = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "other.a")
         assert isinstance(await e.admission.ask(wish), Accepted)
         await e.idle()
         await grants.giving
@@ -122,7 +122,7 @@ async def test_waiting_order_is_split_where_fewer_slots_are_free_than_it_has_mem
         grants = with_grants(e)
         await limit(e, "aws", 30)
         await e.make(["Running"] * 100, lanes=["aws.a"])
-        slow = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
+        slow = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
         assert isinstance(await e.admission.ask(slow), Accepted)
         await settle(e, grants)
         (held,) = e.sent
@@ -148,7 +148,7 @@ async def test_order_that_waits_for_one_slot_is_split_by_the_reconciler(migrated
         await e.make(["Running"] * 20, lanes=["aws.a"])
         await e.ask("suspend")
         assert await in_flight(e) == {}
-        grants = Grants(e.mover, e.send)
+        grants = SlotAllocator(e.mover, e.send)
         await e.store.limit_lane("aws.a", 3)
         await e.store._pool.execute("UPDATE orders SET created_at = created_at - interval '5 seconds'")
         assert await grants.heal() == 1
@@ -163,7 +163,7 @@ async def test_a_small_action_does_not_wait_behind_a_huge_one(migrated: str) -> 
         await e.make(["Running"] * 200, lanes=["aws.a"])
         await e.ask("suspend")
         await settle(e, grants)
-        wish = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
+        wish = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
         assert isinstance(await e.admission.ask(wish), Accepted)
         await settle(e, grants)
         turns = 0
@@ -198,21 +198,21 @@ async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrat
         await limit(e, "aws", 1)
         await e.make(["Running"] * 2, lanes=["aws.a"])
         one, other = f"{GROUP}/g/00000", f"{GROUP}/g/00001"
-        begun = await e.admission.ask(Wish("vm", one, Request("suspend"), "ann"))
+        begun = await e.admission.ask(AdmissionRequest("vm", one, Request("suspend"), "ann"))
         assert isinstance(begun, Accepted)
         await settle(e, grants)
         ((order,), e.sent) = e.sent, []
         await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
-        await e.admission.ask(Wish("vm", other, Request("suspend"), "ann"))
+        await e.admission.ask(AdmissionRequest("vm", other, Request("suspend"), "ann"))
         await e.admission.cancel(UUID(begun.operation), "ann", Actor.USER)  # its agent is fenced off and waited out
         await grants._grant(["aws.a"], split=False)
         assert e.sent == []
         e.mover.clock = lambda: 2000.0
-        await e.mover.move([Told(one, Due("fenced"))])
+        await e.mover.move([TransitionInput(one, TimerDue("fenced"))])
         ((probe,), e.sent) = e.sent, []
         assert (probe["verb"], await in_flight(e)) == (PROBE, {"aws.a": 1})
         fences = await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in probe["members"]})
-        await e.mover.move([Told(one, Report(Trigger.SEEN, fences[one], seen="Suspended"))])
+        await e.mover.move([TransitionInput(one, Report(Trigger.SEEN, fences[one], seen="Suspended"))])
         await settle(e, grants)
         assert [m["path"] for sent in e.sent for m in sent["members"]] == [other]
         assert await in_flight(e) == {"aws.a": 1}
@@ -251,7 +251,7 @@ async def test_limits_can_be_changed_while_it_runs(migrated: str) -> None:
         await finish(e, most=2)
         await settle(e, grants)
         assert (await in_flight(e))["aws.a"] <= 12
-        await e.send(Written({}, [], []))
+        await e.send(CommitResult({}, [], []))
 
 
 @pytest.mark.long
@@ -278,7 +278,7 @@ async def test_a_region_that_is_never_empty_gives_way_when_it_had_its_share(migr
         await limit(e, "aws", 2, regions=1)
         await e.make(["Running"] * 12, lanes=["aws.a", "aws.b"])
         for i in range(12):
-            await e.admission.ask(Wish("vm", f"{GROUP}/g/{i:05}", Request("suspend"), "ann"))
+            await e.admission.ask(AdmissionRequest("vm", f"{GROUP}/g/{i:05}", Request("suspend"), "ann"))
         await settle(e, grants)
         assert await in_flight(e) == {"aws.a": 2}
         await finish(e, most=1)
@@ -305,13 +305,13 @@ async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None
         )
         assert at == 1000.0 + 86400
         (brief,) = (await e.store.briefs([path])).values()
-        await e.mover.move([Clock(e.mover).told(brief, "waiting")])
+        await e.mover.move([TimerService(e.mover).told(brief, "waiting")])
         await finish(e)
         await settle(e, grants)
         (order,) = e.sent  # nobody does it any more; it is looked at, as soon as there is room
         assert (order["verb"], [member["path"] for member in order["members"]]) == (PROBE, [path])
         fences = await e.takes.take(ME, {path: Fence(*order["members"][0]["fence"])})
-        await e.mover.move([Told(path, Report(Trigger.SEEN, fences[path], seen="Running"))])
+        await e.mover.move([TransitionInput(path, Report(Trigger.SEEN, fences[path], seen="Running"))])
         await settle(e, grants)
         assert await e.states() == {"Suspended": 1, "Running": 1}
         assert (await e.group()).snapshot.operation is None
@@ -329,7 +329,7 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
             "UPDATE resources SET spec = jsonb_build_object('userData', repeat('x', 40000)) WHERE kind = 'vm'"
         )
         await e.ask("suspend")
-        small = Wish("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "sim.a")
+        small = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "sim.a")
         assert isinstance(await e.admission.ask(small), Accepted)
         await settle(e, grants)
         assert [len(order["members"]) for order in e.sent] == [61, 1]

@@ -11,18 +11,18 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import View
+from stead.application import Queries
 from stead.application.stuck import Stuck, span, stuck
 from stead.catalog import KINDS
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Told
-from stead.controller.reconcilers.durations import Learning
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionInput
+from stead.controller.reconcilers.durations import DurationLearner
+from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle.durations import ENOUGH
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 from tests.controller.healers.test_learning import database
 from tests.controller.test_queues import MACHINE, ME, VM, Controller, controller
 
@@ -39,7 +39,9 @@ SELECT '/bulk/m/g/' || i, 'vm', CASE WHEN moves THEN 'Creating' ELSE 'Running' E
 
 async def agents_there(store: Store) -> None:
     """The agents of the usual lanes are there, for as long as a test lasts."""
-    await store.met([There("agent", 1, ["sim.a", "sim.b", "sim.c", "sim.d", "libvirt.dc"], "1", False)], "edge.")
+    await store.met(
+        [PresentAgent("agent", 1, ["sim.a", "sim.b", "sim.c", "sim.d", "libvirt.dc"], "1", False)], "edge."
+    )
     await store._pool.execute("UPDATE agents SET last_seen = now() + interval '1 day' WHERE name = 'agent'")
 
 
@@ -51,8 +53,8 @@ class Night:
         self.dsn = dsn
         self.passed = 0.0
         c.mover.clock = self.now
-        self.clock = Clock(c.mover)
-        self.view = View(c.store, KINDS)
+        self.clock = TimerService(c.mover)
+        self.view = Queries(c.store, KINDS)
         self.view.usual.clock = self.now
         self.view.usual.fresh = 0.0
 
@@ -83,7 +85,7 @@ class Night:
     async def sees(self, path: str, seen: str) -> None:
         """An agent takes the order to look, and says what it sees."""
         fence = await self.take(path)
-        await self.c.mover.move([Told(path, Report(Trigger.SEEN, fence, seen=seen), principal="agent")])
+        await self.c.mover.move([TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen), principal="agent")])
 
     async def aged(self, path: str, seconds: float) -> None:
         """It has been where it is for so long, as far as the database knows."""
@@ -180,7 +182,7 @@ async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_dea
             await n.c.make(VM, "suspend")
             await n.c.make(VM, "resume")
         await n.c.store.number_journal()
-        await Learning(n.c.store, KINDS)()
+        await DurationLearner(n.c.store, KINDS)()
         await n.c.begin(VM, "suspend")
         await n.aged(VM, 60)
         assert await n.stuck() == []  # one too few to know
@@ -195,7 +197,7 @@ async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_dea
         await n.c.make(VM, "suspend")
         await n.c.make(VM, "resume")
         await n.c.store.number_journal()
-        await Learning(n.c.store, KINDS)()
+        await DurationLearner(n.c.store, KINDS)()
         await n.c.begin(VM, "suspend")
         assert await n.stuck() == []
         await n.aged(VM, 60)
@@ -215,7 +217,7 @@ async def test_what_was_learned_never_ends_a_wait(migrated: str) -> None:
             await n.c.make(VM, "suspend")
             await n.c.make(VM, "resume")
         await n.c.store.number_journal()
-        await Learning(n.c.store, KINDS)()
+        await DurationLearner(n.c.store, KINDS)()
         await n.c.begin(VM, "suspend")
         row = await n.c.store.read(VM)
         assert row is not None
@@ -372,7 +374,7 @@ INFRASTRUCTURE = {
 
 async def test_stuck_lists_what_waits_for_an_absent_agent_until_it_comes(migrated: str) -> None:
     async with night(migrated) as n:
-        await n.c.admission.ask(Wish("mci", "/shop/web", Request("create"), "ann", INFRASTRUCTURE))
+        await n.c.admission.ask(AdmissionRequest("mci", "/shop/web", Request("create"), "ann", INFRASTRUCTURE))
         await n.c.begin("/shop/vms/g/1", "create", "vm", lane="sim.z")
         await n.c.begin("/shop/vms/g/2", "create", "vm", lane="sim.a")
         assert await n.stuck() == []  # an agent may be starting
@@ -385,7 +387,7 @@ async def test_stuck_lists_what_waits_for_an_absent_agent_until_it_comes(migrate
             ]
             assert found.steps[0].what == "agent"
         assert (web.path, vm.path) == ("/shop/web", "/shop/vms/g/1")
-        await n.c.store.met([There("late", 1, ["sim.z"], "1", False)], "edge.")
+        await n.c.store.met([PresentAgent("late", 1, ["sim.z"], "1", False)], "edge.")
         assert await n.stuck() == []
         async with database(n.dsn) as connection:
             await connection.execute("UPDATE agents SET last_seen = now() - interval '1 hour' WHERE name = 'late'")

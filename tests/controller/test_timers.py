@@ -10,11 +10,11 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.execution.executor import Answer, Told
+from stead.controller.execution.executor import Answer, TransitionInput
 from stead.controller.reconcilers.timers import RETRY
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decision import Decision
-from stead.lifecycle.events import Due, Request, Take
+from stead.lifecycle.events import Request, Take, TimerDue
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import FIRST, Phase, Snapshot
 from stead.store.decision_template import compiled
@@ -93,7 +93,7 @@ async def test_timer_whose_change_cannot_be_written_holds_up_no_other(
             await arm(e, f"/shop/web/bad/{name}", step=1.0)
         move = e.mover.move
 
-        async def fails(told: Sequence[Told]) -> list[Answer]:
+        async def fails(told: Sequence[TransitionInput]) -> list[Answer]:
             if any("/bad/" in said.path for said in told):
                 raise asyncpg.NotNullViolationError("null value")
             return await move(told)
@@ -113,7 +113,7 @@ async def test_custody_that_is_renewed_meanwhile_keeps_its_end(
         move = e.mover.move
         end = e.now + 10_000
 
-        async def late(told: Sequence[Told]) -> list[Answer]:
+        async def late(told: Sequence[TransitionInput]) -> list[Answer]:
             assert await e.store.renew(ME.agent, ME.epoch, {PATH: fence}, end) == {PATH}
             return await move(told)
 
@@ -165,7 +165,7 @@ def test_claim_is_handed_to_no_operation_that_ends_at_once(
             replace(waiting.hidden, phase=phase),
             waiting.work,
         )
-        decision = decide(lifecycle, before, Due("deadline"))
+        decision = decide(lifecycle, before, TimerDue("deadline"))
         assert isinstance(decision, Decision)
         template = compiled(lifecycle, before, decision, None, None, "", exists=True)
         stands = decision.after.operation or decision.after.hidden

@@ -12,11 +12,11 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.application import Service, Truth, View
+from stead.application import Application, DriftReport, Queries
 from stead.bus.messages import StateLine
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
-from stead.controller.observation.observer import Looks, Unsure
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.drivers.base import PROBE, Member
@@ -36,7 +36,7 @@ def paths(count: int) -> list[str]:
 @asynccontextmanager
 async def several(
     dsn: str, nats: Nats, cell: str, world: SimWorld, count: int
-) -> AsyncIterator[tuple[Controller, Service]]:
+) -> AsyncIterator[tuple[Controller, Application]]:
     """So many VMs that run, and somebody who serves their lane."""
     soon = replace(DEFAULT, again=1)  # between the looks that an absence takes
     async with controller(dsn, nats, cell, pace=soon, without=WITHOUT) as one, agent(nats, cell, world):
@@ -47,11 +47,11 @@ async def several(
         yield one, service(one)
 
 
-def service(one: Controller, looks: Looks | None = None) -> Service:
-    return Service(one.admission, View(one.store, one.mover.kinds), looks=looks or one.looks)
+def service(one: Controller, looks: ProviderObserver | None = None) -> Application:
+    return Application(one.admission, Queries(one.store, one.mover.kinds), looks=looks or one.looks)
 
 
-async def every(one: Service, below: str = "/", **options: Any) -> list[Truth]:
+async def every(one: Application, below: str = "/", **options: Any) -> list[DriftReport]:
     return list((await one.seen(anonymous()).truth(None, below, "", 100, **options)).items)
 
 
@@ -168,17 +168,17 @@ async def test_without_a_wish_for_fresh_news_nobody_is_asked(
         assert await world.calls(PROBE) == calls + 1
 
 
-class Told(Looks):
+class Told(ProviderObserver):
     """Sees what a test says, after something has happened."""
 
     def __init__(self, one: Controller, seen: str, revision: int | None = None, meanwhile: str = "") -> None:
         super().__init__(one.mover, one.bus)
         self.one, self.seen, self.revision, self.meanwhile = one, seen, revision, meanwhile
 
-    async def look(self, rows: Iterable[Row], patience: float = 0.0) -> dict[str, StateLine | Unsure]:
+    async def look(self, rows: Iterable[Row], patience: float = 0.0) -> dict[str, StateLine | UnknownReason]:
         found = list(rows)
         if self.meanwhile:
-            answer = await self.one.admission.ask(Wish("vm", PATH, Request(self.meanwhile), "ann"))
+            answer = await self.one.admission.ask(AdmissionRequest("vm", PATH, Request(self.meanwhile), "ann"))
             assert isinstance(answer, Accepted)
         return {row.path: StateLine(row.snapshot.fence, self.seen, row.path, revision=self.revision) for row in found}
 

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Trigger
 from tests.controller.test_queues import ME, Controller, controller
@@ -19,7 +19,9 @@ APP = "/lab/site/cluster/app"
 async def ask(one: Controller, action: str, image: str) -> str:
     """As if its site were there."""
     request = Request(action, within=True)
-    answer = await one.admission.ask(Wish("appinst", APP, request, "ann", {"image": image}, "edge.lab.site"))
+    answer = await one.admission.ask(
+        AdmissionRequest("appinst", APP, request, "ann", {"image": image}, "edge.lab.site")
+    )
     assert isinstance(answer, Accepted)
     return answer.operation
 
@@ -35,7 +37,9 @@ async def test_what_went_wrong_on_the_way_is_kept_unless_all_went_well(migrated:
             assert row is not None
             fences = await one.takes.take(ME, {APP: row.snapshot.fence})
             failed = Report(Trigger.FAILED, fences[APP])
-            await one.mover.move([Told(APP, failed, principal="agent", detail={"error": "there is no image b"})])
+            await one.mover.move(
+                [TransitionInput(APP, failed, principal="agent", detail={"error": "there is no image b"})]
+            )
             assert (await one.operation(update))["says"] == "there is no image b"
         await one.report(APP)
         ended = await one.operation(update)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stead.api.limits import Bounds
-from stead.api.rates import Rates
+from stead.api.limits import RequestLimits
+from stead.api.rates import RateLimits
 from stead.catalog import infrastructure
 from stead.controller.admission import limits
 from stead.store.pages import MAX_PAGE_BYTES
@@ -20,7 +20,7 @@ ROWS = [
     for line in PAGE.splitlines()
     if line.startswith("|") and not line.startswith(("|---", "| what"))
 ]
-BOUNDS, RATES = Bounds(), Rates()
+BOUNDS, RATES = RequestLimits(), RateLimits()
 LIMITS: dict[str, float] = {
     "spec of a resource, as JSON": limits.MAX_SPEC_BYTES,
     "names in a path": limits.MAX_DEPTH,

@@ -16,12 +16,23 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from stead.agent.inventory import Owned, strays
-from stead.agent.order_work import TRIES, Work
+from stead.agent.inventory import OwnedObjects, strays
+from stead.agent.order_work import TRIES, OrderWork
 from stead.application.orphan_adoption import token_of
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers import guard
-from stead.drivers.base import MOVING, PROBE, Driver, Member, Permanent, Result, Seen, Throttled, TryAgain, batches
+from stead.drivers.base import (
+    MOVING,
+    PROBE,
+    Driver,
+    Member,
+    ObservedObject,
+    Permanent,
+    Result,
+    Throttled,
+    TryAgain,
+    batches,
+)
 from stead.lifecycle.rows import ABSENT
 from stead.lifecycle.snapshot import FIRST
 from tests.tiers import examples
@@ -102,7 +113,7 @@ async def look(driver: Driver, *members: Member) -> list[str]:
     return [seen.state for seen in await driver.describe(members)]
 
 
-async def until(driver: Driver, state: str, *members: Member) -> list[Seen]:
+async def until(driver: Driver, state: str, *members: Member) -> list[ObservedObject]:
     """What is there of the members once all of them are in the state."""
     return await eventually(lambda: driver.describe(members), lambda seen: {s.state for s in seen} == {state})
 
@@ -119,7 +130,7 @@ async def carried_out(driver: Driver, verb: str, member: Member, within: float =
     """What an agent reports of an order whose state times out within so many seconds."""
     told = OrderMember(member.path, FIRST, member.token, dict(member.spec), dict(member.facts))
     order = Order(1, "lab.a", "vm", verb, f"order-{verb}", "op", 1, [told], within)
-    return await Work(driver).do(order, {member.path: FIRST}, lambda: None)
+    return await OrderWork(driver).do(order, {member.path: FIRST}, lambda: None)
 
 
 def known(members: list[Member], results: list[Result]) -> list[Member]:
@@ -363,7 +374,7 @@ class Conformance:
         found = await eventually(
             driver.inventory, lambda found: ids.keys() <= {one.id for one in found if one.state != MOVING}
         )
-        owned = Owned()
+        owned = OwnedObjects()
         owned.add(OrderMember(made.path, FIRST, made.token, facts=dict(made.facts)), None)
         lines = list(strays(guard.in_order(found), owned))
         assert {line.facts["id"] for line in lines} == ids.keys()

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 
-from stead.drivers.base import MOVING, PROBE, Driver, Member, Recovers, Result, batches
+from stead.drivers.base import MOVING, PROBE, Driver, Member, RecoveringDriver, Result, batches
 from stead.drivers.guard import guarded
 from stead.lifecycle.rows import ABSENT, BROKEN
 from tests.drivers.conformance import eventually, known, look, until
@@ -133,7 +133,7 @@ class EdgeConformance:
         assert await world.running(app) == []
         again = guarded(world.driver())  # as an agent has it
         try:
-            assert isinstance(again, Recovers)
+            assert isinstance(again, RecoveringDriver)
             assert await again.recover() == [app.path]
             await until(again, READY, cluster)
             await until(again, READY, app)

@@ -13,13 +13,13 @@ import msgspec
 import pytest
 
 from stead.drivers import registry
-from stead.drivers.base import VM, Driver, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import VM, Driver, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.ec2.driver import Config as Ec2
 from stead.drivers.openstack.settings import Config as OpenStack
 from stead.drivers.settings import secret
 from stead.secrets import KNOWN
 from stead.secrets import secret as secret_module
-from stead.secrets.sealing import Keys, make_key
+from stead.secrets.sealing import SealingKeys, make_key
 from tests.drivers.ec2 import REGION, Ec2Cloud
 
 STACK = {"region": "blue", "provider": "lab", "username": "u", "project_name": "p", "timeout": 5}
@@ -98,7 +98,7 @@ def test_half_an_access_key_is_refused(config: Mapping[str, Any], says: str) -> 
 
 async def test_a_sealed_access_key_speaks_to_ec2(ec2_cloud: Ec2Cloud, tmp_path: Path) -> None:
     make_key(tmp_path / "key")
-    seal, account = Keys.read(tmp_path / "key").seal, key()
+    seal, account = SealingKeys.read(tmp_path / "key").seal, key()
     config = {"region": REGION, "endpoint_url": ec2_cloud.url, "timeout": 30, "secrets_key": str(tmp_path / "key")}
     config |= {"access_key_id": seal(account), "secret_access_key": seal("s" * 40), "session_token": seal("t" * 40)}
     driver = registry.make("ec2", config)
@@ -171,11 +171,11 @@ class Chatty:
             raise KeyError(f"oh {SECRET}") from ValueError(f"from {SECRET}")
         return [Result(path=m.path, ok=False, error=f"no {SECRET}", facts={"a": [{SECRET: SECRET}]}) for m in members]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
-        return [Seen(path=m.path, state="Running", facts={"said": SECRET}) for m in members]
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
+        return [ObservedObject(path=m.path, state="Running", facts={"said": SECRET}) for m in members]
 
-    async def inventory(self) -> list[Found]:
-        return [Found(id=SECRET, token="t", state="Running")]
+    async def inventory(self) -> list[FoundObject]:
+        return [FoundObject(id=SECRET, token="t", state="Running")]
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
         return [f"{name} {SECRET}"]

@@ -16,7 +16,7 @@ import pytest
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.dev.children import free_port
 from stead.dev.engines import Nats
 from stead.drivers import registry
@@ -493,7 +493,7 @@ async def test_a_vm_through_every_layer(
         brisk = world.driver(timeout=Pace().call)
         async with running(Agent(bus, "a1", {lane: brisk}).run()):
             for action, state in steps.items():
-                wish = Wish("vm", PATH, Request(action), "ann", world.other_spec(), lane)
+                wish = AdmissionRequest("vm", PATH, Request(action), "ann", world.other_spec(), lane)
                 assert isinstance(await one.admission.ask(wish), Accepted)
                 await settled(one, state)
         await brisk.close()

@@ -17,7 +17,7 @@ import pytest
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.dev.engines import Nats
 from stead.drivers import registry
 from stead.drivers.base import MOVING, PROBE, Permanent, Throttled, TryAgain
@@ -479,7 +479,7 @@ class TestThroughEveryLayer:
             await bus.connect(60)
             async with running(Agent(bus, "a1", {lane: driver}).run()):
                 for action, state in LIFE.items():
-                    answer = await one.admission.ask(Wish("vm", PATH, Request(action), "ann", spec, lane))
+                    answer = await one.admission.ask(AdmissionRequest("vm", PATH, Request(action), "ann", spec, lane))
                     assert isinstance(answer, Accepted)
                     await settled(one, state)
             row = await one.store.read(PATH)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from stead.agent.order_work import TRIES, Work
+from stead.agent.order_work import TRIES, OrderWork
 from stead.bus.messages import Order, OrderMember
 from stead.dev.children import free_port
 from stead.drivers.base import MOVING, Member, Result
@@ -176,7 +176,7 @@ class TestRolling:
         new = respecified(made[0], 2, **world.other_spec())
         member = OrderMember(new.path, FENCE, new.token, dict(new.spec), dict(new.facts), "service", 2)
         order = Order(1, "lab.a", "service", "update", "t.1", "op", 1, [member], 0.0)
-        (said,) = await Work(driver).do(order, {new.path: FENCE}, lambda: None)
+        (said,) = await OrderWork(driver).do(order, {new.path: FENCE}, lambda: None)
         assert (said.kind, said.facts["up"]) == ("done", TRIES + 2)
         assert driver.calls > TRIES
         assert await tell(driver, new) == (STABLE, 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stead.drivers.base import Driver, Member, Recovers, Result
+from stead.drivers.base import Driver, Member, RecoveringDriver, Result
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.rows import BROKEN
 from tests.drivers.cloud import SimCloud, SimWorld
@@ -87,7 +87,7 @@ class TestConformance(EdgeConformance):
         self, driver: Driver, world: EdgeWorld
     ) -> None:
         """It is a server of its own, which loses nothing with the machine that the agent runs on."""
-        assert not isinstance(driver, Recovers)
+        assert not isinstance(driver, RecoveringDriver)
 
 
 class TestFaults:

@@ -13,14 +13,14 @@ import msgspec
 
 from stead.agent import agent as agent_module
 from stead.agent import state_sync
-from stead.agent.agent import Lane
-from stead.agent.order_work import Work
+from stead.agent.agent import LaneWorker
+from stead.agent.order_work import OrderWork
 from stead.bus import Delivery
-from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeReply
+from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeCustodyReply
 from stead.cli.main import app
-from stead.controller.execution.executor import Told
+from stead.controller.execution.executor import TransitionInput
 from stead.controller.observation.listener import Listener
-from stead.drivers.base import Member, Result, Seen, TryAgain
+from stead.drivers.base import Member, ObservedObject, Result, TryAgain
 from stead.drivers.guard import Guarded
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle import events
@@ -36,13 +36,13 @@ WORDS = 3
 def order_repeated() -> None:
     """An agent does whatever order it hears, however often it hears it, and whoever has it."""
 
-    async def fresh(self: Lane, delivery: Delivery[Order]) -> bool:
+    async def fresh(self: LaneWorker, delivery: Delivery[Order]) -> bool:
         return True
 
-    def believe(order: Order, reply: TakeReply) -> dict[str, Fence]:
+    def believe(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
         return {member.path: member.fence.raised() for member in order.members}
 
-    put(Lane, "_fresh", fresh)
+    put(LaneWorker, "_fresh", fresh)
     put(agent_module, "given", believe)
 
 
@@ -50,11 +50,11 @@ def absence_assumed() -> None:
     """An agent that gets no answer at its site says that nothing is there."""
     look = SimDriver.describe
 
-    async def describe(self: SimDriver, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self: SimDriver, members: Sequence[Member]) -> list[ObservedObject]:
         try:
             return await look(self, members)
         except TryAgain:
-            return [Seen(path=member.path, state=ABSENT) for member in members]
+            return [ObservedObject(path=member.path, state=ABSENT) for member in members]
 
     put(SimDriver, "describe", describe)
 
@@ -73,7 +73,9 @@ def end_mark_ignored() -> None:
                 gone = [
                     (path, events.FullState(r.snapshot.fence, ABSENT, None, False, True)) for path, r in rows.items()
                 ]
-                await self.looks.apply([Told(path, event, lanes=frozenset((message.lane,))) for path, event in gone])
+                await self.looks.apply(
+                    [TransitionInput(path, event, lanes=frozenset((message.lane,))) for path, event in gone]
+                )
 
     put(Listener, "_apply", believe)
     put(state_sync, "PAGE", 2)
@@ -81,16 +83,16 @@ def end_mark_ignored() -> None:
 
 def undo_dropped() -> None:
     """An agent says that the previous spec is back, and has not touched anything."""
-    work = Work.do
+    work = OrderWork.do
 
     async def do(
-        self: Work, order: Order, fences: Mapping[str, Fence], may: Callable[[], None]
+        self: OrderWork, order: Order, fences: Mapping[str, Fence], may: Callable[[], None]
     ) -> list[ReportResult]:
         if order.verb == "restore":
             return [ReportResult(path, fence, "done") for path, fence in fences.items()]
         return await work(self, order, fences, may)
 
-    put(Work, "do", do)
+    put(OrderWork, "do", do)
 
 
 def token_forgotten() -> None:

@@ -15,10 +15,10 @@ import asyncpg
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from stead.store import Row
@@ -81,7 +81,7 @@ class Edge:
     async def say(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> Any:
         """Ask for something; the answer, whatever it is."""
         kind = KINDS[path.count("/") - 1]
-        wish = Wish(kind, path, Request(action, **how), "ann", spec or {}, self.lane)
+        wish = AdmissionRequest(kind, path, Request(action, **how), "ann", spec or {}, self.lane)
         return await self.door.ask(wish)
 
     async def ask(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> UUID:
@@ -93,7 +93,7 @@ class Edge:
     async def refused(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> str:
         """Ask for something that is not to be; what is said."""
         answer = await self.say(action, path, spec, **how)
-        assert isinstance(answer, Refusal | NotFound), answer
+        assert isinstance(answer, Rejection | NotFound), answer
         return answer.what if isinstance(answer, NotFound) else "; ".join(r.says for r in answer.reasons)
 
     async def do(self, action: str, path: str, spec: Mapping[str, Any] | None = None, **how: Any) -> str:

@@ -8,10 +8,10 @@ from unittest import mock
 
 import pytest
 
-from stead.agent.agent import SiteFailed
+from stead.agent.agent import SiteStateUnavailable
 from stead.agent.site import LANES
 from stead.application.drift import truth
-from stead.application.queries import View
+from stead.application.queries import Queries
 from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.catalog.edge import LANE
@@ -99,7 +99,7 @@ async def test_an_agent_that_cannot_say_what_its_site_has_ends(edge: Edge) -> No
     with mock.patch("stead.agent.site.PAUSE", 0.01), mock.patch("stead.agent.site.TRIES", 2):
         async with edge.agent() as agent:
             (lane,) = agent.lanes.values()
-            with pytest.raises(SiteFailed):
+            with pytest.raises(SiteStateUnavailable):
                 await asyncio.wait_for(asyncio.shield(lane.failure), 60)
     assert await edge.end(operation) == "failed"
     assert await edge.state(edge.site) == "Offline"
@@ -234,7 +234,7 @@ async def test_what_is_there_as_its_spec_says_agrees_with_what_is_believed(edge:
         await ready(edge)
         assert await edge.do("create", cluster, {"nodes": 1}) == "done"
         assert await edge.do("update", cluster, {"nodes": 2}) == "done"
-        (beside,) = (await truth(View(edge.one.store, KINDS), edge.one.looks, None, cluster, "", 10)).items
+        (beside,) = (await truth(Queries(edge.one.store, KINDS), edge.one.looks, None, cluster, "", 10)).items
         assert (beside.believed, beside.seen, beside.agrees) == ("Ready", "Ready", True)
 
 

@@ -11,13 +11,13 @@ from unittest import mock
 import pytest
 
 from stead.agent import Agent, build
-from stead.agent.agent import Lane
-from stead.agent.build import WrongCell
+from stead.agent.agent import LaneWorker
+from stead.agent.build import UnknownCell
 from stead.agent.supersession import SupersededRun
 from stead.bus import Bus
-from stead.bus.messages import FullState, Hello, Presence, Renew, Report, ReportResult, StateLine, Take
+from stead.bus.messages import FullState, Hello, Presence, RenewCustody, Report, ReportResult, StateLine, TakeCustody
 from stead.store import Row
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 from tests.edge.site import PACE, Edge
 from tests.integration import whole
 
@@ -55,7 +55,7 @@ async def row(edge: Edge, path: str) -> Row:
     return found
 
 
-def lane(agent: Agent) -> Lane:
+def lane(agent: Agent) -> LaneWorker:
     (found,) = agent.lanes.values()
     return found
 
@@ -90,11 +90,11 @@ async def test_older_run_that_asks_for_an_order_gets_none_and_is_told_why(edge: 
     await edge.ask("create", cluster, {"nodes": 1})
     members = [(cluster, (await row(edge, cluster)).snapshot.fence)]
     async with older(edge) as bus:
-        refused = await bus.take(Take(agent="crm", epoch=agent.epoch - 1, members=members))
+        refused = await bus.take(TakeCustody(agent="crm", epoch=agent.epoch - 1, members=members))
         assert (refused.ok, refused.superseded, refused.fences) == (False, True, {})
-        given = await bus.take(Take(agent="crm", epoch=agent.epoch, members=members))
+        given = await bus.take(TakeCustody(agent="crm", epoch=agent.epoch, members=members))
         assert given.ok
-        renew = Renew(order=1, agent="crm", epoch=agent.epoch, fences=given.fences)
+        renew = RenewCustody(order=1, agent="crm", epoch=agent.epoch, fences=given.fences)
         assert (await bus.renew(renew)).ok
         await bus.publish_report(Hello("crm", agent.epoch + LATER, [edge.lane], "2"))
 
@@ -132,7 +132,7 @@ async def test_older_run_of_other_lanes_goes_on(edge: Edge) -> None:
     async with older(edge) as bus:
         heard = asyncio.Event()
         await bus.on_superseded(lambda _: heard.set())
-        await store.met([There("crm", 1, [mine]), There("crm", 2, [other])], "edge.")
+        await store.met([PresentAgent("crm", 1, [mine]), PresentAgent("crm", 2, [other])], "edge.")
         await bus.announce(Presence("crm", 1, [mine], "1"))
         await bus.announce(Presence("crm", 1, [other], "1"))
         async with asyncio.timeout(60):
@@ -163,7 +163,7 @@ async def test_superseded_process_ends_with_exit_code_3_and_says_why(edge: Edge)
 @pytest.mark.req("S1-10")
 async def test_agent_of_a_cell_that_the_bus_does_not_have_ends_and_names_those_it_has(edge: Edge) -> None:
     lanes = {edge.lane: {"driver": "sim", "url": edge.cloud.url, "provider": "edge", "region": f"ns.{edge.name}"}}
-    with mock.patch("stead.agent.build.PATIENCE", 0.1), pytest.raises(WrongCell) as wrong:
+    with mock.patch("stead.agent.build.PATIENCE", 0.1), pytest.raises(UnknownCell) as wrong:
         await asyncio.wait_for(build.run(edge.nats.url, "no-such-cell", "crm", lanes), 60)
     assert "cell no-such-cell: the bus has no cell of that name" in str(wrong.value)
     assert edge.cell in str(wrong.value)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stead.agent.handover import Succession
+from stead.agent.handover import Handover
 from stead.lifecycle.rows import Actor
 from tests.edge.site import APP, Edge
 from tests.tiers import first_fast
@@ -181,7 +181,7 @@ async def test_a_new_agent_that_comes_no_further_is_ended_in_the_end(tmp_path: P
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho $$\nexec sleep 600\n")
     program.chmod(0o755)
-    said = await Succession(tmp_path, [], patience=1).hand_over("2.0")
+    said = await Handover(tmp_path, [], patience=1).hand_over("2.0")
     pid = (tmp_path / "2.0.log").read_text().strip()
     assert said == f"the agent of version 2.0 did not take over in 1 s: {pid}"
     assert not Path("/proc", pid).exists()

@@ -52,7 +52,7 @@ STRUCTS = ("results", "objects")
 def older() -> None:
     """Know nothing of what has come since the first version."""
 
-    class Old(codec.Form[Any]):
+    class Old(codec.MessageFormat[Any]):
         def decode(self, data: bytes) -> Any:
             told = msgspec.json.decode(data)
             told.pop("tell", None)

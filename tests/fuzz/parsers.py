@@ -27,13 +27,13 @@ import typer
 import yaml
 from starlette.requests import Request
 
-from stead.access.oidc import Issuer, NotVerified, Oidc
-from stead.access.policies import BadPolicy, Policies, check
-from stead.access.policy_tests import BadCase, tried
+from stead.access.oidc import InvalidIdToken, Issuer, OidcVerifier
+from stead.access.policies import InvalidPolicy, Policies, check
+from stead.access.policy_tests import InvalidCase, tried
 from stead.access.tokens import id_of
 from stead.api.blazar import dates, wishes
 from stead.api.login import FLOW, _flow
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.request_ids import from_cursor, tags
 from stead.api.stuck import _place
 from stead.application.storable import storable
@@ -44,7 +44,7 @@ from stead.cli.paths import any_path, vm_path
 from stead.controller.steps import lease_spec
 from stead.lifecycle import claims
 from stead.lifecycle.document import DocumentError, dump, load
-from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.lint import lint
 from stead.pki import certificates
 from stead.pki import claims as jwt
@@ -53,8 +53,8 @@ from stead.pki.issuer import proven
 from stead.pki.nkeys import Key, Role, raw
 from stead.schema import cursor
 from stead.secrets.address import parted
-from stead.secrets.sealing import Keys, make_key
-from stead.secrets.sources import Unreadable, named
+from stead.secrets.sealing import SealingKeys, make_key
+from stead.secrets.sources import UnreadableSecret, named
 from tests.access.test_every_endpoint import NOTE, POLICY, SCALING
 from tests.fuzz.memory import Memory
 from tests.fuzz.result import Result
@@ -116,13 +116,13 @@ def parsers(folder: Path) -> dict[str, Parser]:
 
     key = folder / "key"
     make_key(key)
-    sealed = Keys.read(key).seal("a secret")
+    sealed = SealingKeys.read(key).seal("a secret")
     candidate = Candidate("a")
     user = Key.new(Role.USER)
     claim = jwt.encode(user, user.public, "a", {"type": "user"})
     credentials = jwt.credentials(claim, user.seed)
     described_ = described(Description("a", "cell", ["nats://127.0.0.1:4222"], lanes=["sim.a"]))
-    issuer = Oidc(Issuer("https://issuer.example", "stead"))
+    issuer = OidcVerifier(Issuer("https://issuer.example", "stead"))
     ends = (typer.Exit, typer.BadParameter)
     os.environ["XDG_CONFIG_HOME"] = str(folder)
     (folder / "stead").mkdir()
@@ -159,12 +159,14 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "infrastructure file": Parser(lambda t: infrastructure.parse(t, "a"), [INFRASTRUCTURE], (DocumentError,)),
         "system file": Parser(lambda t: tree.parse(t, "a", "/"), [SYSTEM], (DocumentError,)),
         "system definition": Parser(
-            lambda v: tree.parts(storable(v), "", root=True), [yaml.safe_load(SYSTEM)], (Wrong, ValueError)
+            lambda v: tree.parts(storable(v), "", root=True),
+            [yaml.safe_load(SYSTEM)],
+            (InvalidDescription, ValueError),
         ),
         "infrastructure spec": Parser(
             lambda v: infrastructure.read(storable(v)),
             [yaml.safe_load(INFRASTRUCTURE)],
-            (Wrong, ValueError),
+            (InvalidDescription, ValueError),
         ),
         "scaling policy": Parser(lambda v: list(scaling.wrong(scaling.read(v), "shop")), [SCALING]),
         "lease terms": Parser(
@@ -173,25 +175,25 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "blazar expression": Parser(
             lambda t: wishes.properties("r", ("resource_properties", t)),
             ['[">=", "$vcpus", "2"]', '["and", ["==", "$gpu", "True"], ["<", "$a", "1.5"]]'],
-            (Trouble,),
+            (ProblemResponse,),
         ),
         "blazar date": Parser(
-            lambda t: dates.spec_time("start", t), ["2030-01-31 12:00", "2030-01-31T12:00:00.0"], (Trouble,)
+            lambda t: dates.spec_time("start", t), ["2030-01-31 12:00", "2030-01-31T12:00:00.0"], (ProblemResponse,)
         ),
         "cursor": Parser(
-            lambda t: from_cursor(t, str), [cursor("/shop/web"), cursor(17), nested_cursor()], (Trouble,)
+            lambda t: from_cursor(t, str), [cursor("/shop/web"), cursor(17), nested_cursor()], (ProblemResponse,)
         ),
         "cursor of stuck": Parser(
-            _place, [cursor('["then", "2030-01-31T12:00:00+00:00", 17]'), nested_cursor()], (Trouble,)
+            _place, [cursor('["then", "2030-01-31T12:00:00+00:00", 17]'), nested_cursor()], (ProblemResponse,)
         ),
         "tag": Parser(tags, ['"1", "2"', "*", 'W/"1"'], ()),
         "token": Parser(id_of, [TOKEN], ()),
-        "token of an issuer": Parser(who, [claim], (NotVerified,)),
+        "token of an issuer": Parser(who, [claim], (InvalidIdToken,)),
         "cookie of a login": Parser(
             lambda t: _flow(cast(Request, SimpleNamespace(cookies={FLOW: t}))), [cursor("a"), "eyJhIjoxfQ=="]
         ),
-        "Cedar policy": Parser(lambda t: check("own", t, ACTIONS), [POLICY], (BadPolicy,)),
-        "cases of policies": Parser(from_file(cases), [yaml.safe_dump(CASES)], (*ends, BadCase)),
+        "Cedar policy": Parser(lambda t: check("own", t, ACTIONS), [POLICY], (InvalidPolicy,)),
+        "cases of policies": Parser(from_file(cases), [yaml.safe_dump(CASES)], (*ends, InvalidCase)),
         "spec in a file": Parser(from_file(spec_options.read_spec), [INFRASTRUCTURE, json.dumps(TERMS)], ends),
         "--set": Parser(lambda t: spec_options.set_fields([t]), ["size=3", "labels={a: b}", "at=2030-01-31"], ends),
         "settings of an agent": Parser(
@@ -212,7 +214,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "duration": Parser(durations.duration, ["90s", "15m", "7d"], ends),
         "path on the command line": Parser(lambda t: (any_path(t), vm_path(t)), ["shop/web/front/1"], ends),
         "path of a claim": Parser(claims.ancestors, ["/shop/web/front/1", "/"]),
-        "secret's reference": Parser(lambda t: _name_only(t, key), ["env:A", "file:/a", sealed], (Unreadable,)),
+        "secret's reference": Parser(lambda t: _name_only(t, key), ["env:A", "file:/a", sealed], (UnreadableSecret,)),
         "database's address": Parser(parted, ["postgresql://u:p@127.0.0.1:5432/d?sslmode=disable&password=x"]),
         "identity": Parser(identity, [described_], (NoIdentity,)),
         "claims": Parser(jwt.decode, [claim]),

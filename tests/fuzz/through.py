@@ -24,22 +24,22 @@ from stead.bus.codec import encode
 from stead.bus.invalid_messages import SELDOM
 from stead.bus.messages import (
     FullState,
-    Greet,
     Hello,
-    Logs,
-    Look,
+    InventoryRequest,
+    LogsRequest,
     Message,
-    Offers,
+    OffersRequest,
     OpenLane,
     Order,
-    Poke,
     Presence,
-    Renew,
+    ProbeRequest,
+    RenewCustody,
     RenewIdentity,
     Report,
-    Roster,
-    Survey,
-    Take,
+    SiteRequest,
+    StateSyncRequest,
+    TakeCustody,
+    Wakeup,
 )
 from stead.bus.subjects import Recipient, Subjects, inbox
 from tests.bus.test_messages import ALL
@@ -62,7 +62,7 @@ HEADERS: tuple[dict[str, str] | None, ...] = (
     *(None, None, None, None, {"Status": "503"}, {"Status": "404"}, {"Status": "100"}, {"a": "b" * 1000}),
     *({"Nats-Msg-Id": "1"}, {"Nats-Rollup": "all"}, {"Nats-Expected-Stream": "x"}, {"traceparent": "\u00ff"}),
 )
-FOR_AGENTS = (Order, Look, Offers, Logs, Survey)
+FOR_AGENTS = (Order, ProbeRequest, OffersRequest, LogsRequest, StateSyncRequest)
 """What controllers say to agents: it is said on the lane of the one that runs."""
 
 
@@ -77,27 +77,27 @@ def subject_of(subjects: Subjects, message: Message) -> str:
             return subjects.hello(message.agent)
         case Presence():
             return subjects.presence(message.agent)
-        case Take():
+        case TakeCustody():
             return subjects.take(message.agent)
-        case Renew():
+        case RenewCustody():
             return subjects.renew(message.agent)
-        case Roster():
+        case InventoryRequest():
             return subjects.roster(message.agent or "agent-1")
         case OpenLane():
             return subjects.open(message.agent)
-        case Greet():
+        case SiteRequest():
             return subjects.greet(message.agent)
         case RenewIdentity():
             return subjects.identity(message.agent)
-        case Look():
+        case ProbeRequest():
             return subjects.look(LANE)
-        case Offers():
+        case OffersRequest():
             return subjects.offers(LANE)
-        case Logs():
+        case LogsRequest():
             return subjects.logs(LANE)
-        case Survey():
+        case StateSyncRequest():
             return subjects.survey(LANE)
-        case Poke():
+        case Wakeup():
             return subjects.poke
         case _:
             return ""

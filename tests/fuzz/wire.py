@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, Form, encode
+from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, MessageFormat, encode
 from stead.bus.errors import BadMessage
 from stead.bus.messages import FromAgent, FullState, Hello, Message, Report
 from stead.bus.subjects import Subjects, from_token
@@ -20,8 +20,8 @@ from tests.fuzz.result import Result
 from tests.fuzz.spoil import Spoiler
 
 SUBJECTS = Subjects("fuzz")
-FORMS: dict[type[Message], Form[Any]] = {kind: Form(kind) for kind in Message.__subclasses__()}
-COMMON: tuple[Form[Any], ...] = (ORDER, FROM_AGENT, PRESENCE)
+FORMS: dict[type[Message], MessageFormat[Any]] = {kind: MessageFormat(kind) for kind in Message.__subclasses__()}
+COMMON: tuple[MessageFormat[Any], ...] = (ORDER, FROM_AGENT, PRESENCE)
 """Those of the streams, and of what is said to whoever listens."""
 
 VERSIONS: tuple[Any, ...] = ([1, 0], [1, 9], [1, 2**63 - 1], [2, 0], [0, 1], [2**62, 1], [], [1], "1.1", None)
@@ -68,7 +68,7 @@ def spoiled(spoiler: Spoiler, fields: dict[str, Any], known: list[str]) -> bytes
     return spoiler.json(fields)
 
 
-def through(form: Form[Any], data: bytes) -> None:
+def through(form: MessageFormat[Any], data: bytes) -> None:
     """Read it, and make of it what a controller makes of it before the database is asked."""
     message = form.decode(data)
     assert isinstance(message, Message)

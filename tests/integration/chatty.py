@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from stead.cli.main import app
 from stead.drivers import registry
-from stead.drivers.base import VM, Found, Member, Permanent, Result, Seen
+from stead.drivers.base import VM, FoundObject, Member, ObservedObject, Permanent, Result
 from stead.drivers.settings import read
 from stead.secrets import NOTHING, Secret
 
@@ -47,10 +47,10 @@ class Chatty:
         facts = {"id": "i", "said": self.said}
         return [Result(path=m.path, ok=name == "works", facts=facts, error=f"no: {self.said}") for m in members]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
-        return [Seen(path=m.path, state="Running", facts={"said": self.said}) for m in members]
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
+        return [ObservedObject(path=m.path, state="Running", facts={"said": self.said}) for m in members]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         return []
 
     async def lacks(self, field: str, name: str) -> list[str] | None:

@@ -31,9 +31,9 @@ from nats.aio.client import Client
 
 from stead import build as controller_engine
 from stead.agent import build
-from stead.agent.order_work import Work
+from stead.agent.order_work import OrderWork
 from stead.bus import Bus, Delivery
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.drivers.sim.driver import SimDriver
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
@@ -169,16 +169,16 @@ class Fate:
         setattr(Delivery, "ack", acknowledged)  # noqa: B010
 
     def watch_provider(self) -> None:
-        perform, look = SimDriver.perform, Work._look
+        perform, look = SimDriver.perform, OrderWork._look
 
         async def performed(driver: SimDriver, verb: str, *rest: Any) -> Any:
             return await self.write(f"call {verb}", partial(perform, driver, verb, *rest))
 
-        async def looked(work: Work, *rest: Any) -> Any:
+        async def looked(work: OrderWork, *rest: Any) -> Any:
             return await self.write("look", partial(look, work, *rest))
 
         setattr(SimDriver, "perform", performed)  # noqa: B010
-        setattr(Work, "_look", looked)  # noqa: B010
+        setattr(OrderWork, "_look", looked)  # noqa: B010
 
 
 def told_of_change(template: Mapping[str, Any]) -> str:
@@ -203,7 +203,7 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
         async def ask(wish: Mapping[str, Any]) -> None:
             request = Request(wish["action"], force=wish.get("force", False), reason=wish.get("reason", ""))
             kind, spec = wish.get("kind", "vm"), wish.get("spec", {"cpu": 2})
-            asked = Wish(kind, wish["path"], request, "ann", spec, wish["lane"], wish["key"])
+            asked = AdmissionRequest(kind, wish["path"], request, "ann", spec, wish["lane"], wish["key"])
             answer = await engine.controller.admission.ask(asked)
             line.say({"answer": {"kind": type(answer).__name__, **asdict(answer)}})
 

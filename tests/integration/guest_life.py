@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stead.client import Client, Operation, Problem, Refused
+from stead.client import Client, Operation, Problem, Rejected
 from tests.drivers.libvirt_world import LibvirtWorld
 from tests.integration.datacenter import LANE, Datacenter, Orders
 
@@ -199,7 +199,7 @@ class Life:
         """How somebody else is told no."""
         try:
             await self.other.ask(path, action)
-        except Refused as error:
+        except Rejected as error:
             return error.problem
         raise AssertionError(f"{action} of {path} was let in")
 

@@ -22,8 +22,8 @@ import httpx
 
 from stead.access.direct import create_token
 from stead.catalog import KINDS
-from stead.controller.dispatch.custody import Takes
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.dispatch.custody import CustodyService
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Trigger
@@ -77,8 +77,8 @@ class Races:
     """Operations that were no race."""
 
     def __post_init__(self) -> None:
-        self.mover = Mover(self.store, KINDS, time.time)
-        self.takes = Takes(self.mover)
+        self.mover = TransitionExecutor(self.store, KINDS, time.time)
+        self.takes = CustodyService(self.mover)
 
     async def all(self, count: int) -> None:
         """So many, of which each begins when the one before on the same machine is settled."""
@@ -133,7 +133,7 @@ class Races:
                 return row.snapshot.state
             fences = await self.takes.take(AGENT, {path: row.snapshot.fence})
             if path in fences:
-                await self.mover.move([Told(path, Report(Trigger.DONE, fences[path]), principal="agent")])
+                await self.mover.move([TransitionInput(path, Report(Trigger.DONE, fences[path]), principal="agent")])
 
     async def left(self, dsn: str) -> dict[str, int]:
         """What the database says of it all."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stead.application import Unfit
-from stead.lifecycle.decision import Refusal
+from stead.application import InvalidRequest
+from stead.lifecycle.decision import Rejection
 from tests.integration.grounds import Grounds
 from tests.integration.test_infrastructures import Place, place
 from tests.integration.whole import until
@@ -53,7 +53,7 @@ async def test_subgroup_that_cannot_be_prepared_leaves_nothing_but_its_reason(gr
         assert await here.shared() == {"network": 1, "securitygroup": 1}
         assert await here.outcome(await here.ask("web/cache", "add", cache(here))) == "done"  # its name is free
         again = await here.answer("web/cache", "add", cache(here))
-        assert isinstance(again, Refusal)
+        assert isinstance(again, Rejection)
         assert "add cannot start in Running" in again.reasons[0].says
 
 
@@ -66,8 +66,8 @@ async def test_subgroup_that_makes_no_sense_is_rejected(grounds: Grounds) -> Non
             ("web/Cache", cache(here), "path"),
         ):
             answer = await here.answer(name, "add", spec)
-            assert isinstance(answer, Unfit), (name, answer)
+            assert isinstance(answer, InvalidRequest), (name, answer)
             assert answer.field == field, answer
         nowhere = await here.answer("none/cache", "add", {**cache(here), "spec": "small", "image": "debian-12"})
-        assert isinstance(nowhere, Refusal), nowhere
+        assert isinstance(nowhere, Rejection), nowhere
         assert nowhere.reasons[0].code == "parent"

@@ -99,7 +99,9 @@ class Life:
         finally:
             await connection.close()
 
-    async def back(self, file: Path, *, hold: bool = False, custody: float = DEFAULT.custody) -> backup.Restored:
+    async def back(
+        self, file: Path, *, hold: bool = False, custody: float = DEFAULT.custody
+    ) -> backup.RestoreSummary:
         """From now on it lives in a new database."""
         self.databases.append(f"life_{secrets.token_hex(6)}")
         self.dsn = await asyncio.to_thread(self.postgres.create_database, self.databases[-1])

@@ -20,12 +20,12 @@ from stead.bus.errors import BusError
 from stead.bus.messages import Report
 from stead.bus.publisher import Outgoing, Publisher
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
-from stead.controller.reconcilers.redispatch import Redispatch
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.reconcilers.redispatch import RedispatchReconciler
+from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle import events
-from stead.lifecycle.events import Due, FullState
+from stead.lifecycle.events import FullState, TimerDue
 from tests.integration.doomed import ACK_WAIT
 from tests.integration.grounds import Ground, Grounds
 from tests.integration.within import agent, ask, controller, settled
@@ -81,14 +81,14 @@ def _twice_asked(patch: pytest.MonkeyPatch, seen: Counter[str], name: str, origi
 
 def reports(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """What agents say is applied twice; and all that was said earlier is said again before and after every word."""
-    move = Mover.move
-    earlier: list[Told] = []
+    move = TransitionExecutor.move
+    earlier: list[TransitionInput] = []
 
-    async def repeat(mover: Mover) -> None:
+    async def repeat(mover: TransitionExecutor) -> None:
         answers = await move(mover, earlier)
-        seen["words that counted twice"] += sum(isinstance(a, Moved) and a.wrote for a in answers)
+        seen["words that counted twice"] += sum(isinstance(a, Applied) and a.wrote for a in answers)
 
-    async def twice(mover: Mover, told: Sequence[Told], **options: Any) -> list[Answer]:
+    async def twice(mover: TransitionExecutor, told: Sequence[TransitionInput], **options: Any) -> list[Answer]:
         words = [word for word in told if isinstance(word.event, events.Report | FullState)]
         seen["reports"] += sum(isinstance(word.event, events.Report) for word in words)
         seen["lines"] += sum(isinstance(word.event, FullState) for word in words)
@@ -100,19 +100,19 @@ def reports(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
             await repeat(mover)
         return answers
 
-    patch.setattr(Mover, "move", twice)
+    patch.setattr(TransitionExecutor, "move", twice)
 
 
 def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """Two clocks see what is due at once; and whatever was due earlier is brought again at every tick."""
-    tick, move = Clock.tick, Mover.move
-    due: list[Told] = []
+    tick, move = TimerService.tick, TransitionExecutor.move
+    due: list[TransitionInput] = []
     fired: set[tuple[str, str, float]] = set()
 
-    async def remembered(mover: Mover, told: Sequence[Told], **options: Any) -> list[Answer]:
+    async def remembered(mover: TransitionExecutor, told: Sequence[TransitionInput], **options: Any) -> list[Answer]:
         answers = await move(mover, told, **options)
         for word, answer in zip(told, answers, strict=True):
-            if isinstance(word.event, Due) and isinstance(answer, Moved):
+            if isinstance(word.event, TimerDue) and isinstance(answer, Applied):
                 armed = (word.path, word.event.timer, answer.brief.armed()[word.event.timer])
                 seen[word.event.timer] += 1
                 seen["timers that fired twice"] += armed in fired
@@ -120,21 +120,21 @@ def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
                 due.append(word)
         return answers
 
-    async def twice(clock: Clock) -> int:
+    async def twice(clock: TimerService) -> int:
         first, second = await asyncio.gather(tick(clock), tick(clock))
         await clock.mover.move(list(due))
         return first + second
 
-    patch.setattr(Mover, "move", remembered)
-    patch.setattr(Clock, "tick", twice)
+    patch.setattr(TransitionExecutor, "move", remembered)
+    patch.setattr(TimerService, "tick", twice)
 
 
 def requests(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """Each request is made by two callers at once with the same key, and again with every later one."""
     original = Admission.ask
-    earlier: dict[str, tuple[Wish, str]] = {}
+    earlier: dict[str, tuple[AdmissionRequest, str]] = {}
 
-    async def twice(admission: Admission, wish: Wish) -> Any:
+    async def twice(admission: Admission, wish: AdmissionRequest) -> Any:
         seen["requests"] += 1
         first, second = await asyncio.gather(*(original(admission, wish) for _ in range(2)))
         assert isinstance(first, Accepted)
@@ -151,14 +151,14 @@ def requests(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
 
 def dispatches(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """Orders that nobody has taken yet are sent again as if the bus had lost them, under other ids, all the time."""
-    original = Redispatch.__call__
+    original = RedispatchReconciler.__call__
 
-    async def always(healer: Redispatch) -> int:
+    async def always(healer: RedispatchReconciler) -> int:
         seen["dispatches"] += 1
         healer.broken = True
         return await original(healer)
 
-    patch.setattr(Redispatch, "__call__", always)
+    patch.setattr(RedispatchReconciler, "__call__", always)
     messages(patch, seen)
 
 

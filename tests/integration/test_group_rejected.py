@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stead.agent.order_work import TRIES
-from stead.application import View
+from stead.application import Queries
 from stead.application.group_status import standing
 from tests.integration.grounds import Grounds
 from tests.integration.test_infrastructures import Place, place
@@ -13,7 +13,7 @@ from tests.integration.whole import until
 
 
 async def text(here: Place, name: str) -> str:
-    group = await standing(View(here.one.store, here.one.mover.kinds), f"/{here.ns}/{name}")
+    group = await standing(Queries(here.one.store, here.one.mover.kinds), f"/{here.ns}/{name}")
     assert group is not None
     return group.text
 

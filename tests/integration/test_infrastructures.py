@@ -13,9 +13,9 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import Asked, Caller, Explanation, Service, Taken, Unfit, View
+from stead.application import AcceptedRequest, Application, Asked, Caller, Explanation, InvalidRequest, Queries
 from stead.controller.runtime import Controller
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnPartial
@@ -46,7 +46,7 @@ class Place:
 
     async def ask(self, name: str, action: str, spec: dict[str, Any] | None = None, **how: Any) -> UUID:
         answer = await self.answer(name, action, spec, **how)
-        assert isinstance(answer, Taken), answer
+        assert isinstance(answer, AcceptedRequest), answer
         return UUID(answer.operation)
 
     async def answer(self, name: str, action: str, spec: dict[str, Any] | None = None, **how: Any) -> object:
@@ -54,8 +54,8 @@ class Place:
         return await self.service.ask(Asked(f"/{self.ns}/{name}", action, kind, spec or {}, **how), ANN)
 
     @property
-    def service(self) -> Service:
-        return Service(self.one.admission, View(self.one.store, self.one.mover.kinds))
+    def service(self) -> Application:
+        return Application(self.one.admission, Queries(self.one.store, self.one.mover.kinds))
 
     async def outcome(self, operation: UUID, within: float = 60.0) -> str:
         async def over() -> bool:
@@ -265,9 +265,9 @@ async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
         assert await here.outcome(more) == "done"
         assert await here.ask("web/front", "scale-out", {"size": 5}, key="more") == more  # said again, done once
         reused = await here.answer("web/front", "scale-out", {"size": 6}, key="more")
-        assert isinstance(reused, Refusal)
+        assert isinstance(reused, Rejection)
         assert reused.code is Code.KEY_REUSED
-        assert isinstance(await here.answer("web/front", "scale-out", {"size": 5}), Unfit)
+        assert isinstance(await here.answer("web/front", "scale-out", {"size": 5}), InvalidRequest)
         assert await here.vms("web/front") == {"Running": 5}
         less = await here.ask("web/front", "scale-in", {"by": 3})
         assert await here.outcome(less) == "done"
@@ -287,7 +287,7 @@ async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds
         more = await here.ask("web/front", "scale-out", {"size": 3})
         assert await here.outcome(more) == "failed"
         refused = await here.service.retry(more, ANN)
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert refused.code is Code.NOT_RETRYABLE
         assert "ask anew" in refused.reasons[0].says
 
@@ -299,11 +299,11 @@ async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: 
         assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "done"
         for name in ("web", "web/front"):
             nothing = await here.answer(name, "refine")
-            assert isinstance(nothing, Taken)
+            assert isinstance(nothing, AcceptedRequest)
             assert nothing.idle
             for action in ("suspend", "resume", "reboot"):
                 refused = await here.answer(name, action)
-                assert isinstance(refused, Refusal), (name, action)
+                assert isinstance(refused, Rejection), (name, action)
                 assert refused.code is Code.NO_MEMBER
                 said = await here.service.explain(Asked(f"/{here.ns}/{name}", action), ANN)
                 assert isinstance(said, Explanation)

@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.application import Service, View
+from stead.application import Application, Queries
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
 from stead.store.masking import MASK, masked
@@ -37,7 +37,7 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
 ) -> None:
     async with controller(migrated, nats_server, cell) as one, agent(nats_server, cell, world):
         lane = f"{world.provider}.{world.region}"
-        accepted = await one.admission.ask(Wish("vm", PATH, Request("create"), "ann", SPEC, lane))
+        accepted = await one.admission.ask(AdmissionRequest("vm", PATH, Request("create"), "ann", SPEC, lane))
         assert isinstance(accepted, Accepted)
         await settled(one, "Running")
         row = await one.store.read(PATH)
@@ -50,7 +50,7 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
             await database.close()
         assert any("DB_PASSWORD" in line["change"] for line in lines)
         assert not [line for line in lines if SECRET in line["change"]]
-        seen = Service(one.admission, View(one.store, one.mover.kinds)).seen(anonymous())
+        seen = Application(one.admission, Queries(one.store, one.mover.kinds)).seen(anonymous())
         then = await seen.past(PATH, datetime.now(UTC))
         assert then is not None
         assert then.spec == masked(SPEC)

@@ -29,7 +29,7 @@ from stead.api import openapi
 from stead.dev import children
 from stead.dev.children import NotStarted, free_port, wait_until
 from stead.dev.engines import Nats
-from stead.secrets.sealing import Keys, make_key
+from stead.secrets.sealing import SealingKeys, make_key
 from tests.drivers.cloud import SimCloud
 from tests.drivers.ec2 import REGION, Ec2Cloud
 from tests.integration.certificates import Authority
@@ -138,7 +138,7 @@ class World:
         database = self.dsn.replace("postgres@", f"postgres:{quote(marks['database'], safe='')}@")
         (self.folder / "kept").mkdir()
         make_key(self.folder / "kept" / "seal.key")
-        seal = Keys.read(self.folder / "kept" / "seal.key").seal
+        seal = SealingKeys.read(self.folder / "kept" / "seal.key").seal
         sealing = ("--secrets-key", str(self.folder / "kept" / "seal.key"))
         cloud = stack.enter_context(SimCloud())
         keystone = stack.enter_context(Refusing())

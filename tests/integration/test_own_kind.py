@@ -11,11 +11,11 @@ from uuid import UUID
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.drivers.program.driver import Config, ProgramDriver
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.document import load
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.pace import Pace
@@ -63,7 +63,7 @@ async def agent(nats: Nats, cell: str, folder: Path) -> AsyncIterator[None]:
 
 async def ask(one: Controller, action: str, on_conflict: OnConflict = OnConflict.DEFAULT) -> str:
     request = Request(action, on_conflict=on_conflict)
-    answer = await one.admission.ask(Wish("certificate", PATH, request, "ann", {}, "tls.lab"))
+    answer = await one.admission.ask(AdmissionRequest("certificate", PATH, request, "ann", {}, "tls.lab"))
     assert isinstance(answer, Accepted), answer
     return answer.operation
 
@@ -81,8 +81,8 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
         row = await one.store.read(PATH)
         assert row is not None
         assert row.facts == {"serial": 7}
-        refused = await one.admission.ask(Wish("certificate", PATH, Request("delete"), "ann"))
-        assert isinstance(refused, Refusal)
+        refused = await one.admission.ask(AdmissionRequest("certificate", PATH, Request("delete"), "ann"))
+        assert isinstance(refused, Rejection)
         assert refused.allowed == ("revoke", "refresh")
         await ask(one, "revoke")
         await settled(one, "Revoked", PATH)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.events import OnConflict, Request
@@ -19,7 +19,7 @@ from tests.integration.whole import PATH, agent, ask, controller, settled, until
 async def wait(one: Controller, action: str) -> UUID:
     """An operation that waits."""
     request = Request(action, on_conflict=OnConflict.QUEUE)
-    answer = await one.admission.ask(Wish("vm", PATH, request, "ann"))
+    answer = await one.admission.ask(AdmissionRequest("vm", PATH, request, "ann"))
     assert isinstance(answer, Accepted)
     assert answer.position is not None
     return UUID(answer.operation)

@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 from stead import backup
-from stead.client import Client, ProblemError, Truth
+from stead.client import Client, DriftReport, ProblemError
 from tests.integration.doomed import PACE
 from tests.integration.served import served
 from tests.integration.test_backup import Life, life
@@ -90,7 +90,7 @@ async def tokens_of(life: Life) -> list[str]:
     return [r["token"] for r in await life.fetch("SELECT token::text FROM resources ORDER BY path")]
 
 
-async def truths(client: Client) -> dict[str, Truth]:
+async def truths(client: Client) -> dict[str, DriftReport]:
     return {one.path: one async for one in client.truth(below="/")}
 
 

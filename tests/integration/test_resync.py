@@ -5,11 +5,11 @@ from __future__ import annotations
 import nats
 import pytest
 
-from stead.agent.order_work import Work
-from stead.agent.state_sync import Resync
+from stead.agent.order_work import OrderWork
+from stead.agent.state_sync import StateSync
 from stead.bus import Bus
 from stead.bus.codec import FROM_AGENT
-from stead.bus.messages import FullState, Roster, StateLine
+from stead.bus.messages import FullState, InventoryRequest, StateLine
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
@@ -71,7 +71,7 @@ async def test_a_full_state_from_before_an_order_says_nothing(
             await ask(one, world, "create")
             await settled(one, "Running")
             lane = f"{world.provider}.{world.region}"
-            (member,) = (await worker.bus.roster(Roster(lane, agent="a1"))).members
+            (member,) = (await worker.bus.roster(InventoryRequest(lane, agent="a1"))).members
             await ask(one, world, "suspend")
             await settled(one, "Suspended")
         old = FullState("a1", worker.epoch, lane, [StateLine(member.fence, "Running", PATH)], True)
@@ -109,18 +109,18 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         await ask(one, world, "suspend")
 
         async def taken() -> bool:
-            return (await worker.bus.roster(Roster(lane, agent="a1"))).taken == [PATH]
+            return (await worker.bus.roster(InventoryRequest(lane, agent="a1"))).taken == [PATH]
 
         await until(taken)
         driver = world.driver()
-        told = await heard(nats_server, one, Resync(second, "a2", 1, lane, Work(driver)))
+        told = await heard(nats_server, one, StateSync(second, "a2", 1, lane, OrderWork(driver)))
         await driver.close()
         assert [[line.path for line in part.objects] for part in told] == [["/ns/m/g/2"], []]
         assert await one.looks.ask([row for row in (await one.store.read_many([PATH])).values()]) == []
         await world.client.delete(f"/v1/_faults/{hang}")
 
 
-async def heard(server: Nats, one: Controller, resync: Resync) -> list[FullState]:
+async def heard(server: Nats, one: Controller, resync: StateSync) -> list[FullState]:
     """What a full state says."""
     client = await nats.connect(server.url)
     said = await client.subscribe(one.bus.subjects.report(resync.lane))

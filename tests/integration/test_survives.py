@@ -20,7 +20,7 @@ import pytest
 from nats.aio.client import Client
 from nats.errors import Error
 
-from stead.agent.state_sync import Resync
+from stead.agent.state_sync import StateSync
 from stead.bus import Recipient
 from stead.bus.messages import FullState, Order, Report, ReportResult, StateLine
 from stead.bus.subjects import Subjects
@@ -228,7 +228,7 @@ async def test_an_order_sent_anew_is_not_taken_for_a_repeat(grounds: Grounds) ->
 async def test_an_order_that_comes_together_with_its_repeat_is_done_once(
     grounds: Grounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Resync, "send", nothing)
+    monkeypatch.setattr(StateSync, "send", nothing)
     async with grounds.one() as ground, controller(ground) as one:
         async with agent(ground):
             await ask(one, ground, "create")
@@ -242,7 +242,7 @@ async def test_an_order_that_comes_together_with_its_repeat_is_done_once(
 
 
 async def test_a_dead_consumer_is_noticed_in_seconds(grounds: Grounds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Resync, "send", nothing)  # or the next agent would notice it at once
+    monkeypatch.setattr(StateSync, "send", nothing)  # or the next agent would notice it at once
     async with grounds.one() as ground, controller(ground, pace=PATIENT) as one:
         doomed = await ground.agent("doomed", Moment("say take"))
         await ask(one, ground, "create")

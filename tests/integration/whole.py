@@ -12,7 +12,7 @@ from stead.agent import Agent
 from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.events import Request
@@ -78,7 +78,7 @@ async def until(holds: Callable[[], Awaitable[bool]], within: float = 60.0) -> N
 
 async def ask(one: Controller, world: SimWorld, action: str, path: str = PATH) -> Accepted:
     lane = f"{world.provider}.{world.region}"
-    answer = await one.admission.ask(Wish("vm", path, Request(action), "ann", {"cpu": 2}, lane))
+    answer = await one.admission.ask(AdmissionRequest("vm", path, Request(action), "ann", {"cpu": 2}, lane))
     assert isinstance(answer, Accepted), answer
     return answer
 

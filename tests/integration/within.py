@@ -9,7 +9,7 @@ from typing import Any
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
@@ -36,8 +36,8 @@ async def agent(ground: Ground, name: str = "a1", *, pace: Pace = PACE) -> Async
     await driver.close()
 
 
-def wish(ground: Ground, action: str, key: str = "", **request: Any) -> Wish:
-    return Wish("vm", ground.path, Request(action, **request), "ann", {"cpu": 2}, ground.lane, key)
+def wish(ground: Ground, action: str, key: str = "", **request: Any) -> AdmissionRequest:
+    return AdmissionRequest("vm", ground.path, Request(action, **request), "ann", {"cpu": 2}, ground.lane, key)
 
 
 async def ask(one: Controller, ground: Ground, action: str, **request: Any) -> Accepted:

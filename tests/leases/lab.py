@@ -14,13 +14,13 @@ from uuid import UUID
 from stead.agent import Agent
 from stead.bus import Bus
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
 from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats
 from stead.drivers.base import Driver
 from stead.drivers.sim.driver import RACK
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.pace import Pace
 from tests.drivers.cloud import SimCloud, SimWorld
@@ -89,13 +89,13 @@ class Lab:
 
     async def ask(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> UUID:
         """Ask for something that is to be accepted; its operation."""
-        answer = await self.one.admission.ask(Wish("lease", path, Request(action), "ann", spec or {}))
+        answer = await self.one.admission.ask(AdmissionRequest("lease", path, Request(action), "ann", spec or {}))
         assert isinstance(answer, Accepted), answer
         return UUID(answer.operation)
 
     async def refused(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> str:
-        answer = await self.one.admission.ask(Wish("lease", path, Request(action), "ann", spec or {}))
-        assert isinstance(answer, Refusal), answer
+        answer = await self.one.admission.ask(AdmissionRequest("lease", path, Request(action), "ann", spec or {}))
+        assert isinstance(answer, Rejection), answer
         return answer.reasons[0].says
 
     async def do(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> tuple[str, str]:

@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from stead.application import View
+from stead.application import Queries
 from stead.application.leases import Lease, leases
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted
-from stead.controller.execution.executor import Told
+from stead.controller.execution.executor import TransitionInput
 from stead.controller.execution.steps import Steps, Work
-from stead.controller.reconcilers.leases import Events
-from stead.controller.steps.lease_book import Booking, Rebooking
+from stead.controller.reconcilers.leases import LeaseEvents
+from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from tests import errands
@@ -33,8 +33,8 @@ class Office(Controller):
 
     def __post_init__(self) -> None:
         works: dict[tuple[str, str], Callable[[], Work]] = {
-            ("lease", "CREATING"): partial(Booking, self.mover),
-            ("lease", "UPDATING"): partial(Rebooking, self.admission),
+            ("lease", "CREATING"): partial(LeaseBooking, self.mover),
+            ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
         }
         self.steps = Steps(self.mover, works)
         self.mover.follow(self.steps)
@@ -76,7 +76,9 @@ class Office(Controller):
         """An agent takes what is ordered of a resource and reports that it failed, until no attempt is left."""
         while (row := await self.store.read(path)) is not None and row.snapshot.operation is not None:
             fences = await self.takes.take(ME, {path: row.snapshot.fence})
-            told = Told(path, Report(Trigger.FAILED, fences[path]), principal="agent", detail={"error": error})
+            told = TransitionInput(
+                path, Report(Trigger.FAILED, fences[path]), principal="agent", detail={"error": error}
+            )
             await self.mover.move([told])
             await self.idle()
 
@@ -93,12 +95,12 @@ class Office(Controller):
     async def tick(self, seconds: float = 0) -> None:
         """So many seconds from now, the clock starts and ends leases, and tells of their end."""
         self.mover.clock = lambda: time.time() + seconds
-        await Events(self.admission)()
+        await LeaseEvents(self.admission)()
         await errands.done(self.steps.errands, self.groups.errands)
 
     async def shown(self, path: str = LEASE) -> Lease:
         """A lease as its owner sees it."""
-        view = View(self.store, KINDS)
+        view = Queries(self.store, KINDS)
         view.usual.clock = self.mover.clock
         found = await view.resource(path)
         assert found is not None

@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from stead.api.blazar import asking, wishes
-from stead.api.problems import Trouble
-from stead.application import Operation, Service
+from stead.api.problems import ProblemResponse
+from stead.application import Application, Operation
 from tests.leases.lab import Lab, terms
 from tests.leases.served import HOSTS, LEASES, web
 
@@ -99,7 +99,7 @@ def test_properties_that_were_said_in_our_words_are_shown() -> None:
     ],
 )
 def test_what_cannot_be_told_is_refused_by_name(text: str, says: str) -> None:
-    with pytest.raises(Trouble) as found:
+    with pytest.raises(ProblemResponse) as found:
         wishes.properties("reservations.0", ("resource_properties", text))
     assert found.value.detail.startswith("reservations.0.resource_properties: ")
     assert says in found.value.detail
@@ -248,7 +248,7 @@ async def test_what_is_gone_a_moment_after_the_last_look_was_deleted(
     id = (await http.post(LEASES, json=lease())).json()["lease"]["id"]
     wait = asking.ended
 
-    async def too_late(service: Service, operation: UUID) -> None:
+    async def too_late(service: Application, operation: UUID) -> None:
         await wait(service, operation)
 
     monkeypatch.setattr(asking, "ended", too_late)
@@ -260,7 +260,7 @@ async def test_what_is_declined_a_moment_after_the_last_look_is_told_why(
 ) -> None:
     wait, looks = asking.ended, list[UUID]()
 
-    async def too_late(service: Service, operation: UUID) -> Operation | None:
+    async def too_late(service: Application, operation: UUID) -> Operation | None:
         looks.append(operation)
         found = await wait(service, operation)
         return found if len(looks) > 1 else None

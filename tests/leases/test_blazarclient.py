@@ -23,7 +23,7 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
 from stead.access.access import Access
-from stead.build import Entry, access_of
+from stead.build import Authenticator, access_of
 from stead.catalog import KINDS
 from tests.leases.lab import Lab
 from tests.leases.served import listening
@@ -57,7 +57,7 @@ async def wants(lab: Lab) -> AsyncIterator[Wants]:
 
 async def entrance(lab: Lab, role: str) -> tuple[Access, str]:
     """Who knows callers, and the token of one who has a role in the namespace."""
-    access = access_of(Entry(), lab.one.store, KINDS)
+    access = access_of(Authenticator(), lab.one.store, KINDS)
     token = await access.create_token(role, [(role, "lab")], timedelta(hours=1), "a test")
     return access, token.text
 

@@ -10,7 +10,7 @@ import pytest
 from stead.controller.admission.admission import Accepted
 from stead.controller.execution.steps import Declined, Done, Steps
 from stead.controller.steps import lease_spec as terms_of
-from stead.controller.steps.lease_book import Booking, Rebooking
+from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.store import Row
 from tests.controller.test_queues import Controller, controller
 from tests.leases.lab import at, terms
@@ -21,7 +21,7 @@ LEASE = "/lab/monday"
 async def _updating(one: Controller, **change: object) -> tuple[Row, UUID]:
     """A lease that is booked, and an update of it that nobody has begun."""
     await one.store.put_host("h1", "rack.a", {}, None)
-    steps = Steps(one.mover, {("lease", "CREATING"): lambda: Booking(one.mover)})
+    steps = Steps(one.mover, {("lease", "CREATING"): lambda: LeaseBooking(one.mover)})
     one.mover.follow(steps)
     assert isinstance(await one.ask(LEASE, "create", "lease", spec=terms(100, 1000), lane=""), Accepted)
     for task in list(steps.errands.tasks):
@@ -42,7 +42,7 @@ async def test_what_is_booked_on_new_terms_is_not_declined_by_whoever_takes_it_u
         booked = terms_of.read(row.next_spec).booked()
         assert await one.store.rebook(LEASE, row.snapshot.fence.counter, booked, time.time(), heals=False) is True
         one.mover.clock = lambda: time.time() + 600  # and then it died; its end has passed since
-        answer = await Rebooking(one.admission)(row, operation)
+        answer = await LeaseRebooking(one.admission)(row, operation)
         assert answer == Done(events=(("start_lease", "UNDONE"), ("end_lease", "UNDONE")))
 
 
@@ -51,7 +51,7 @@ async def test_what_nobody_has_booked_is_declined(migrated: str) -> None:
     async with controller(migrated) as one:
         row, operation = await _updating(one, end=at(500))
         one.mover.clock = lambda: time.time() + 600
-        answer = await Rebooking(one.admission)(row, operation)
+        answer = await LeaseRebooking(one.admission)(row, operation)
         assert isinstance(answer, Declined)
         assert "has passed" in answer.says
 

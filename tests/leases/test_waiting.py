@@ -12,11 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import View
+from stead.application import Queries
 from stead.application.stuck import stuck
 from stead.catalog import KINDS
-from stead.controller.reconcilers.leases import Notices
-from stead.controller.reconcilers.timers import Clock
+from stead.controller.reconcilers.leases import LeaseNotices
+from stead.controller.reconcilers.timers import TimerService
 from stead.lifecycle.rows import Actor
 from tests.controller.test_queues import ME
 from tests.leases.lab import HOOKS, terms
@@ -36,7 +36,7 @@ async def test_lease_whose_host_is_not_free_says_so_and_never_starts_after_its_e
         await one.tick(1020)
         assert (await one.state(LEASE), await one.state(OTHER)) == ("TERMINATING", "PENDING")
         assert (await one.shown(OTHER)).reason == AWAITED
-        view = View(one.store, KINDS)
+        view = Queries(one.store, KINDS)
         view.usual.clock = one.mover.clock
         (found,) = (await stuck(view, "/lab", datetime.now(UTC), None, 10)).items
         assert (found.path, found.state, [(why.code, why.says) for why in found.why]) == (
@@ -70,7 +70,7 @@ async def test_hosts_that_no_agent_took_are_not_handed_over_after_the_end(migrat
         assert (await one.shown()).status == "STARTING"  # until an agent has looked at it, or none did
         for later in range(2000, 20_000, 500):
             one.mover.clock = lambda later=later: time.time() + later  # type: ignore[misc]
-            await Clock(one.mover).tick()
+            await TimerService(one.mover).tick()
             await one.idle()
         assert (await one.shown()).status == "ERROR"
         await one.tick(20_000)
@@ -132,7 +132,7 @@ async def before_end(one: Office) -> str:
 async def test_event_before_the_end_is_in_progress_until_its_webhook_has_answered(migrated: str) -> None:
     async with office(migrated) as one, webhook(one, 500, 503, 200) as (url, got):
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook=url))
-        notices = Notices(one.mover, (HOOKS,))
+        notices = LeaseNotices(one.mover, (HOOKS,))
         assert await before_end(one) == "UNDONE"
         await one.tick(1010)
         assert await before_end(one) == "IN_PROGRESS"
@@ -158,7 +158,7 @@ async def test_event_before_the_end_that_cannot_be_delivered_ends_in_error(migra
     async with office(migrated) as one:
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook="http://10.1.2.3/inside"))
         await one.tick(1010)
-        await Notices(one.mover, (HOOKS,))()
+        await LeaseNotices(one.mover, (HOOKS,))()
         assert await before_end(one) == "ERROR: this cell lets webhooks go nowhere like that"
         lease = await one.shown()
         assert [e.error for e in lease.events if e.status == "ERROR"] == [
@@ -177,7 +177,7 @@ async def test_event_before_the_end_without_a_webhook_is_done_at_once(migrated: 
 async def test_webhook_of_a_held_lease_waits_for_the_release(migrated: str) -> None:
     async with office(migrated) as one, webhook(one, 200) as (url, got):
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook=url))
-        notices = Notices(one.mover, (HOOKS,))
+        notices = LeaseNotices(one.mover, (HOOKS,))
         await one.tick(1010)
         await one.store._pool.execute("SELECT recover_cell(1, true)")
         assert (await notices(), got) == (0, [])

@@ -13,7 +13,7 @@ from stead.cli.output import Code
 from stead.cli.processes import controller, server
 from stead.cli.processes.place import Place
 from stead.cli.webhooks import prefixes
-from stead.controller.reconcilers.leases import Notices
+from stead.controller.reconcilers.leases import LeaseNotices
 from tests.cli.remote import NOWHERE, command
 
 ALLOWED = ("https://hooks.example/stead/", "http://127.0.0.1:")
@@ -35,8 +35,8 @@ ALLOWED = ("https://hooks.example/stead/", "http://127.0.0.1:")
     ],
 )
 def test_an_address_leads_to_where_it_seems_to(url: str, may: bool) -> None:
-    assert Notices(Mock(), ALLOWED)._may(url) is may
-    assert not Notices(Mock(), ())._may(url)
+    assert LeaseNotices(Mock(), ALLOWED)._may(url) is may
+    assert not LeaseNotices(Mock(), ())._may(url)
 
 
 @pytest.mark.parametrize("prefix", [*ALLOWED, "http://[::1]:", "https://hooks.example:8443/"])
@@ -69,6 +69,6 @@ def test_a_controller_is_told_them_also_by_its_server(monkeypatch: pytest.Monkey
 
 async def test_a_controller_lets_them_go_there(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed: list[Any] = []
-    monkeypatch.setattr("stead.controller.runtime.Notices", lambda _, webhooks: allowed.append(webhooks))
+    monkeypatch.setattr("stead.controller.runtime.LeaseNotices", lambda _, webhooks: allowed.append(webhooks))
     async with engines.engine(database, "nats://127.0.0.1:9", "main", webhooks=ALLOWED):
         assert allowed == [ALLOWED]

@@ -30,8 +30,8 @@ from stead.bus import Bus
 from stead.catalog import KINDS
 from stead.catalog.reservation import disagreements
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.frontend import Door, Pokes
-from stead.controller.admission.request import Wish
+from stead.controller.admission.frontend import ControllerNotifier, RequestFrontend
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.sim.driver import RACK
@@ -156,7 +156,9 @@ class Controllers:
 class Year:
     """A run under way."""
 
-    def __init__(self, plan: Plan, door: Door, world: SimWorld, clock: SharedClock, controllers: Controllers) -> None:
+    def __init__(
+        self, plan: Plan, door: RequestFrontend, world: SimWorld, clock: SharedClock, controllers: Controllers
+    ) -> None:
         self.plan = plan
         self.door = door
         self.store = door.store
@@ -256,7 +258,7 @@ class Year:
 
     async def _ask(self, action: str, path: str, spec: dict[str, Any]) -> None:
         self.result.asked[action] += 1
-        answer = await self.door.admission.ask(Wish("lease", path, Request(action), "ann", spec))
+        answer = await self.door.admission.ask(AdmissionRequest("lease", path, Request(action), "ann", spec))
         self.result.ended["accepted" if isinstance(answer, Accepted) else "refused"] += 1
 
     async def _hosts(self) -> None:
@@ -407,8 +409,8 @@ async def _furnish(plan: Plan, tasks: AsyncExitStack, dsn: str, nats: Nats, clou
     store = await tasks.enter_async_context(Store.open(dsn, connections=5))
     bus = await tasks.enter_async_context(Bus(nats.url, CELL))
     await bus.connect(20)
-    door = Door(store, bus, KINDS, clock, PACE)
-    door.mover.follow(Pokes(bus))
+    door = RequestFrontend(store, bus, KINDS, clock, PACE)
+    door.mover.follow(ControllerNotifier(bus))
     for number in range(plan.hosts):
         await store.put_host(f"h{number:04}", LANE, {"cpus": 8 << number % 3}, None)
     controllers = Controllers(dsn, nats.url, file)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.draft import awaited
-from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Order, Outcome, Refusal
+from stead.lifecycle.decision import ClaimChange, Code, Decision, EndedOperation, Order, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, Children, Due, Event, Report, Request, Take
+from stead.lifecycle.events import Cancel, Children, Event, Report, Request, Take, TimerDue
 from stead.lifecycle.explore import Bounds, explore
 from stead.lifecycle.explore.machine import Decide
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, BROKEN, Action, Actor, Awaits, Trigger, final, moving, settled
+from stead.lifecycle.rows import ABSENT, BROKEN, Action, Actor, AwaitedParty, Trigger, final, moving, settled
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
@@ -74,7 +74,7 @@ class TestWhatAwaitsAnAgent:
         assert (op(fencing.after).phase, fencing.orders, fencing.after.work) == (Phase.FENCING, (), None)
         assert set(pending(VM, fencing.after)) == {"fenced"}
         assert no(VM, fencing.after, replace(DONE, fence=busy.fence)).code is Code.STALE
-        assert yes(VM, fencing.after, Due("fenced")).orders == (Order(PROBE),)
+        assert yes(VM, fencing.after, TimerDue("fenced")).orders == (Order(PROBE),)
 
     @pytest.mark.parametrize(
         ("found", "state", "how"),
@@ -86,22 +86,22 @@ class TestWhatAwaitsAnAgent:
     )
     def test_it_settles_to_the_truth_and_what_is_done_is_done(self, found: str, state: str, how: Outcome) -> None:
         busy = after(VM, asked(VM, "Running", "suspend"), TAKE)
-        assert outcome(VM, busy, CANCEL, Due("fenced"), TAKE, seen(found)) == (state, how)
+        assert outcome(VM, busy, CANCEL, TimerDue("fenced"), TAKE, seen(found)) == (state, how)
 
     def test_absence_is_looked_for_three_times_as_ever(self) -> None:
         looking = after(VM, asked(VM, "Absent", "create"), CANCEL, TAKE, seen(ABSENT))
         assert op(looking).phase is Phase.PROBING
-        looking = after(VM, looking, Due("again"), TAKE, seen(ABSENT), Due("again"), TAKE)
+        looking = after(VM, looking, TimerDue("again"), TAKE, seen(ABSENT), TimerDue("again"), TAKE)
         assert outcome(VM, looking, seen(ABSENT)) == ("Failed", Outcome.CANCELLED)
 
     def test_no_further_attempt_is_made(self) -> None:
-        probing = after(VM, asked(VM, "Running", "suspend"), TAKE, Due("custody"), TAKE)
+        probing = after(VM, asked(VM, "Running", "suspend"), TAKE, TimerDue("custody"), TAKE)
         again = yes(VM, probing, replace(seen("Running"), fence=probing.fence))
         assert again.orders == (Order("suspend"),)  # without a cancel it is tried once more
         assert outcome(VM, probing, CANCEL, seen("Running")) == ("Running", Outcome.CANCELLED)
 
     def test_a_look_that_is_under_way_goes_on_and_is_the_last(self) -> None:
-        probing = after(VM, asked(VM, "Running", "suspend"), TAKE, Due("custody"))
+        probing = after(VM, asked(VM, "Running", "suspend"), TAKE, TimerDue("custody"))
         decision = yes(VM, probing, CANCEL)
         assert (decision.orders, decision.after.fence, decision.after.work) == ((), probing.fence, probing.work)
         assert (op(decision.after).overdue, op(decision.after).cancelled) == (True, True)
@@ -109,19 +109,19 @@ class TestWhatAwaitsAnAgent:
     def test_where_nobody_answers_silence_settles_it(self) -> None:
         looking = after(VM, asked(VM, "Running", "suspend"), CANCEL)
         assert "deadline" in pending(VM, looking)
-        assert outcome(VM, looking, Due("deadline")) == ("Undefined", Outcome.CANCELLED)
+        assert outcome(VM, looking, TimerDue("deadline")) == ("Undefined", Outcome.CANCELLED)
         machine = after(MACHINE, asked(MACHINE, "RUNNING", "stop"), CANCEL)
-        assert outcome(MACHINE, machine, Due("deadline")) == ("RUNNING", Outcome.CANCELLED)
+        assert outcome(MACHINE, machine, TimerDue("deadline")) == ("RUNNING", Outcome.CANCELLED)
 
     def test_what_cannot_be_told_apart_is_cancelled_all_the_same(self) -> None:
         """A reboot ends where it began: a look does not show whether it was done."""
         busy = after(VM, asked(VM, "Running", "reboot"), TAKE)
-        assert outcome(VM, busy, CANCEL, Due("fenced"), TAKE, seen("Running")) == ("Running", Outcome.CANCELLED)
+        assert outcome(VM, busy, CANCEL, TimerDue("fenced"), TAKE, seen("Running")) == ("Running", Outcome.CANCELLED)
 
     def test_a_failure_that_is_undone_says_so(self) -> None:
         busy = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), CANCEL, TAKE)
         for _ in range(CLUSTER.misses - 1):
-            busy = after(CLUSTER, busy, seen(ABSENT), Due("again"), TAKE)
+            busy = after(CLUSTER, busy, seen(ABSENT), TimerDue("again"), TAKE)
         undoing = after(CLUSTER, busy, seen(ABSENT))
         assert (undoing.state, op(undoing).phase) == ("CreateError", Phase.UNDOING)
         assert outcome(CLUSTER, undoing, TAKE, DONE) == ("NotPresent", Outcome.UNDONE)
@@ -131,7 +131,7 @@ class TestWhatAwaitsAnAgent:
         busy = after(SERVICE, asked(SERVICE, "stable", "update", Actor.CONTROLLER), TAKE)
         assert busy.revision == 1
         admin = replace(CANCEL, actor=Actor.ADMIN)
-        settled_ = after(SERVICE, busy, admin, Due("fenced"), TAKE, seen("stable", 0))
+        settled_ = after(SERVICE, busy, admin, TimerDue("fenced"), TAKE, seen("stable", 0))
         assert (settled_.state, settled_.revision) == ("stable", 0)
 
 
@@ -168,7 +168,7 @@ class TestWhatIsRefused:
     def test_what_is_being_undone(self) -> None:
         undoing = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), TAKE, FAILED)
         assert no(CLUSTER, undoing, CANCEL).code is Code.NOT_CANCELLABLE
-        given_up = after(CLUSTER, undoing, TAKE, Due("deadline"))
+        given_up = after(CLUSTER, undoing, TAKE, TimerDue("deadline"))
         assert (op(given_up).phase, op(given_up).then) == (Phase.FENCING, Phase.UNDOING)
         assert no(CLUSTER, given_up, CANCEL).code is Code.NOT_CANCELLABLE
 
@@ -180,7 +180,7 @@ class TestWhatIsRefused:
     def test_twice_joins(self) -> None:
         once = after(VM, asked(VM, "Running", "suspend"), CANCEL)
         assert yes(VM, once, CANCEL) == Decision(after=once, joined=True)
-        undoing = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), CANCEL, Due("deadline"))
+        undoing = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), CANCEL, TimerDue("deadline"))
         assert op(undoing).phase is Phase.UNDOING
         assert yes(CLUSTER, undoing, CANCEL).joined
 
@@ -215,9 +215,9 @@ class TestWhatWaits:
         waiting = after(MACHINE, moving_away, Request("stop", operation="op-2"))
         assert (waiting.state, op(waiting).phase) == ("STOPPING", Phase.WAITING)
         admin = replace(CANCEL, actor=Actor.ADMIN)
-        looking = after(MACHINE, waiting, admin, Due("fenced"), TAKE)
+        looking = after(MACHINE, waiting, admin, TimerDue("fenced"), TAKE)
         decision = yes(MACHINE, looking, replace(seen("RUNNING"), fence=looking.fence))
-        assert decision.ended == (Ended("migrate", Outcome.CANCELLED, ID),)
+        assert decision.ended == (EndedOperation("migrate", Outcome.CANCELLED, ID),)
         assert decision.orders == (Order("stop"),)
 
     def test_what_waits_for_hidden_work_is_never_begun(self) -> None:
@@ -226,7 +226,7 @@ class TestWhatWaits:
         cancelled = yes(MACHINE, waiting, CANCEL)
         assert (cancelled.orders, cancelled.after.hidden) == ((), waiting.hidden)  # the hidden work goes on
         done = yes(MACHINE, cancelled.after, replace(DONE, fence=waiting.fence))
-        assert done.ended == (Ended("migrate", Outcome.DONE, "op-0"),)
+        assert done.ended == (EndedOperation("migrate", Outcome.DONE, "op-0"),)
         assert done.orders == (Order(PROBE),)
         assert outcome(MACHINE, done.after, TAKE, seen("RUNNING")) == ("RUNNING", Outcome.CANCELLED)
 
@@ -242,7 +242,7 @@ def test_what_outranks_others_and_waits_for_them_to_stop_is_not_begun_either(bel
     assert (op(fencing).phase, op(fencing).then) == (Phase.FENCING, Phase.ACTING if below else Phase.PROBING)
     cancelled = yes(reservation, fencing, replace(CANCEL, actor=Actor.ADMIN))
     assert (cancelled.orders, cancelled.after.fence) == ((), fencing.fence)
-    looking = after(reservation, cancelled.after, Due("fenced"), TAKE)
+    looking = after(reservation, cancelled.after, TimerDue("fenced"), TAKE)
     assert op(looking).phase is Phase.PROBING
     assert outcome(reservation, looking, seen("active")) == ("active", Outcome.CANCELLED)
 
@@ -253,8 +253,8 @@ SPLIT = Lifecycle(
     states=(
         settled("Half", "."),
         moving("First", ".", 60),
-        replace(moving("Step", ".", 60, Awaits.STEP), seen="part"),
-        replace(moving("Others", ".", 60, Awaits.CHILDREN), seen="part"),
+        replace(moving("Step", ".", 60, AwaitedParty.STEP), seen="part"),
+        replace(moving("Others", ".", 60, AwaitedParty.CHILDREN), seen="part"),
         settled("Whole", "."),
         final("Failed", ".", seen=""),
     ),
@@ -281,7 +281,7 @@ DRIVEN = ("vm", "clusterinst", "machine", "service", "disk", "reservation", "lea
 def words(lc: Lifecycle, snap: Snapshot) -> list[Event]:
     """All that could be said now."""
     said: list[Event] = [Request(a.name, a.by[0], revision=1, operation=a.name) for a in lc.actions if a.by]
-    said += [Due(timer, operation="due") for timer in pending(lc, snap)]
+    said += [TimerDue(timer, operation="due") for timer in pending(lc, snap)]
     kinds = (Trigger.STARTED, Trigger.DONE, Trigger.FAILED)
     said += [Take(snap.fence), *(Report(kind, snap.fence) for kind in kinds)]
     said += [Report(kind, snap.fence, actor=Actor.CONTROLLER) for kind in kinds[1:]]
@@ -309,18 +309,18 @@ def compare(lc: Lifecycle, snap: Snapshot) -> None:
         return
     cancelled = decide(lc, snap, Cancel(op.id, Actor.ADMIN))
     waits = awaited(lc, action, snap.state)
-    if op.undoes or waits is Awaits.CHILDREN:
-        assert isinstance(cancelled, Refusal)
+    if op.undoes or waits is AwaitedParty.CHILDREN:
+        assert isinstance(cancelled, Rejection)
         return
     assert isinstance(cancelled, Decision)
     if op.phase is not Phase.ACTING:
         return
-    if waits is Awaits.STEP and not op.overdue:  # which is taken up once more before it is given up
-        again = yes(lc, snap, Due("deadline"))
+    if waits is AwaitedParty.STEP and not op.overdue:  # which is taken up once more before it is given up
+        again = yes(lc, snap, TimerDue("deadline"))
         assert again.step
         assert again.after.state == snap.state
         return
-    due = yes(lc, snap, Due("deadline"))
+    due = yes(lc, snap, TimerDue("deadline"))
     assert bare(cancelled.after) == bare(due.after)
     assert (cancelled.moves, cancelled.orders, cancelled.claims) == (due.moves, due.orders, due.claims)
     assert {t.name for t in cancelled.timers} == {t.name for t in due.timers}
@@ -352,7 +352,7 @@ def calls_failures_cancelled(_: Snapshot, __: Event, answer: Decision) -> Decisi
     return replace(answer, ended=tuple(replace(e, outcome=instead.get(e.outcome, e.outcome)) for e in answer.ended))
 
 
-def tries_again(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def tries_again(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     """A look after a cancel is a look like any other."""
     op = snapshot.operation
     if op is not None and op.cancelled and op.phase is Phase.PROBING:
@@ -360,7 +360,7 @@ def tries_again(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decis
     return decide(lifecycle, snapshot, event)
 
 
-def waits_for_nobody(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def waits_for_nobody(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     """The look begins while somebody may still be at work."""
     if isinstance(event, Cancel) and snapshot.work is not None and snapshot.work.verb != PROBE:
         snapshot = replace(snapshot, work=replace(snapshot.work, taken=False))

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from stead.lifecycle.claims import (
     ROOT,
     Claim,
+    ClaimHandle,
+    ClaimTable,
     Conflict,
-    Handle,
-    Held,
     Lock,
     Mode,
     ancestors,
@@ -37,14 +37,14 @@ claim_sets = st.builds(claims_for, st.lists(paths, max_size=2, unique=True), st.
 holders = st.sampled_from(("op-1", "op-2", "op-3"))
 
 
-def taken(held: Held, holder: str, *asked: Claim) -> Held:
+def taken(held: ClaimTable, holder: str, *asked: Claim) -> ClaimTable:
     """Acquire where nothing is in the way."""
     after = held.acquire(holder, asked)
-    assert isinstance(after, Held)
+    assert isinstance(after, ClaimTable)
     return after
 
 
-def refused(held: Held, holder: str, *asked: Claim) -> Conflict:
+def refused(held: ClaimTable, holder: str, *asked: Claim) -> Conflict:
     """Acquire where something is."""
     answer = held.acquire(holder, asked)
     assert isinstance(answer, Conflict)
@@ -93,7 +93,7 @@ def test_one_spelling_for_one_path(path: str) -> None:
     with pytest.raises(ValueError, match="not a path"):
         ancestors(path)
     with pytest.raises(ValueError, match="not a path"):
-        Held().on(path)
+        ClaimTable().on(path)
 
 
 # Locks
@@ -103,8 +103,8 @@ def test_one_spelling_for_one_path(path: str) -> None:
 @pytest.mark.parametrize(("one", "other", "together"), [(I, I, True), (I, X, False), (X, I, False), (X, X, False)])
 def test_intention_goes_with_intention_and_nothing_else(one: Mode, other: Mode, together: bool) -> None:
     assert compatible(one, other) is together
-    held = taken(Held(), "op-1", Claim("/a", one))
-    assert isinstance(held.acquire("op-2", [Claim("/a", other)]), Held) is together
+    held = taken(ClaimTable(), "op-1", Claim("/a", one))
+    assert isinstance(held.acquire("op-2", [Claim("/a", other)]), ClaimTable) is together
 
 
 @pytest.mark.req("S4-04")
@@ -196,8 +196,8 @@ def test_sets_of_claims_conflict_where_their_locks_are_incompatible(one: list[Cl
     ],
 )
 def test_siblings_in_parallel_and_never_with_an_ancestor(running: str, asked: str, granted: bool) -> None:
-    held = taken(Held(), "deploy-1", Claim(running))
-    assert isinstance(held.acquire("deploy-2", [Claim(asked)]), Held) is granted
+    held = taken(ClaimTable(), "deploy-1", Claim(running))
+    assert isinstance(held.acquire("deploy-2", [Claim(asked)]), ClaimTable) is granted
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_siblings_in_parallel_and_never_with_an_ancestor(running: str, asked: st
     ],
 )
 def test_what_is_used_is_not_changed(used: str, changed: str, together: bool) -> None:
-    held = taken(Held(), "op-1", *claims_for(["/ns/mci"], uses=[used]))
-    assert isinstance(held.acquire("op-2", claims_for([changed])), Held) is together
+    held = taken(ClaimTable(), "op-1", *claims_for(["/ns/mci"], uses=[used]))
+    assert isinstance(held.acquire("op-2", claims_for([changed])), ClaimTable) is together
     assert conflicts(Claim(used, I), Claim(changed)) is not together
     assert conflicts(Claim(changed), Claim(used, I)) is not together
 
@@ -223,9 +223,9 @@ def test_dependent_changes_exclude_each_other() -> None:
     cluster = f"{cloudlet}/cluster-1"
     app = f"{cluster}/app-1"
     for first, second in product((cloudlet, cluster, app), repeat=2):
-        held = taken(Held(), "first", Claim(first))
+        held = taken(ClaimTable(), "first", Claim(first))
         assert refused(held, "second", Claim(second)).holders == ("first",)
-    beside = taken(Held(), "first", Claim(app))
+    beside = taken(ClaimTable(), "first", Claim(app))
     for other in (f"{cluster}/app-2", f"{cloudlet}/cluster-2", f"{cloudlet}/cluster-3/app-1"):
         beside = taken(beside, other, Claim(other))
 
@@ -235,84 +235,84 @@ def test_dependent_changes_exclude_each_other() -> None:
 
 @pytest.mark.req("S4-03", "S0-20")
 def test_a_refusal_names_every_claim_in_the_way() -> None:
-    held = taken(Held(), "op-2", Claim("/ns/mci/g/vm-2"))
+    held = taken(ClaimTable(), "op-2", Claim("/ns/mci/g/vm-2"))
     held = taken(held, "op-1", Claim("/ns/mci/g/vm-1"), Claim("/ns/other"), Claim("/ns/mci/net", I))
     held = taken(held, "op-3", Claim("/ns/another"))
     conflict = refused(held, "op-4", Claim("/ns/mci"))
     assert conflict.in_the_way == (
-        Handle("op-1", Claim("/ns/mci/g/vm-1", X)),
-        Handle("op-1", Claim("/ns/mci/net", I)),
-        Handle("op-2", Claim("/ns/mci/g/vm-2", X)),
+        ClaimHandle("op-1", Claim("/ns/mci/g/vm-1", X)),
+        ClaimHandle("op-1", Claim("/ns/mci/net", I)),
+        ClaimHandle("op-2", Claim("/ns/mci/g/vm-2", X)),
     )
     assert conflict.holders == ("op-1", "op-2")
 
 
 @pytest.mark.req("S0-20")
 def test_one_action_at_a_time_on_a_group_and_its_members() -> None:
-    held = taken(Held(), "suspend-1", Claim("/ns/mci"))
+    held = taken(ClaimTable(), "suspend-1", Claim("/ns/mci"))
     for path in ("/ns/mci", "/ns/mci/g/vm-1"):
-        assert refused(held, "reboot-2", Claim(path)).in_the_way == (Handle("suspend-1", Claim("/ns/mci")),)
+        assert refused(held, "reboot-2", Claim(path)).in_the_way == (ClaimHandle("suspend-1", Claim("/ns/mci")),)
 
 
 @pytest.mark.req("S4-03")
 def test_all_or_nothing() -> None:
-    held = taken(Held(), "op-1", Claim("/b"))
+    held = taken(ClaimTable(), "op-1", Claim("/b"))
     assert refused(held, "op-2", Claim("/a"), Claim("/b"), Claim("/c")).holders == ("op-1",)
     assert held.of("op-2") == ()
-    assert held == taken(Held(), "op-1", Claim("/b"))
+    assert held == taken(ClaimTable(), "op-1", Claim("/b"))
 
 
 @pytest.mark.req("S4-03")
 @pytest.mark.parametrize("mode", list(Mode))
 def test_again_in_the_same_mode_is_once(mode: Mode) -> None:
-    once = taken(Held(), "op-1", Claim("/a/b", mode))
+    once = taken(ClaimTable(), "op-1", Claim("/a/b", mode))
     twice = taken(once, "op-1", Claim("/a/b", mode))
     assert twice == once
     # Not counted either: what was taken twice is given back at once.
-    assert twice.give_back(Handle("op-1", Claim("/a/b", mode))) == Held()
+    assert twice.give_back(ClaimHandle("op-1", Claim("/a/b", mode))) == ClaimTable()
 
 
 @pytest.mark.req("S4-03")
 def test_an_upgrade_needs_the_node_for_itself() -> None:
-    alone = taken(Held(), "op-1", Claim("/a", I))
+    alone = taken(ClaimTable(), "op-1", Claim("/a", I))
     assert taken(alone, "op-1", Claim("/a", X)).on("/a") == {"op-1": X}
     shared = taken(alone, "op-2", Claim("/a", I))
-    assert refused(shared, "op-1", Claim("/a", X)).in_the_way == (Handle("op-2", Claim("/a", I)),)
+    assert refused(shared, "op-1", Claim("/a", X)).in_the_way == (ClaimHandle("op-2", Claim("/a", I)),)
     below = taken(alone, "op-2", Claim("/a/b", X))
-    assert refused(below, "op-1", Claim("/a", X)).in_the_way == (Handle("op-2", Claim("/a/b", X)),)
+    assert refused(below, "op-1", Claim("/a", X)).in_the_way == (ClaimHandle("op-2", Claim("/a/b", X)),)
 
 
 @pytest.mark.req("S4-03")
 def test_a_handle_remembers_its_mode() -> None:
     """Giving an upgrade back leaves the intention there was before it, and the other way round."""
-    used = Handle("op-1", Claim("/a", I))
-    changed = Handle("op-1", Claim("/a", X))
-    both = taken(Held(), "op-1", used.claim, changed.claim)
+    used = ClaimHandle("op-1", Claim("/a", I))
+    changed = ClaimHandle("op-1", Claim("/a", X))
+    both = taken(ClaimTable(), "op-1", used.claim, changed.claim)
     assert both.on("/a") == {"op-1": X}
     assert both.give_back(changed).on("/a") == {"op-1": I}
     assert both.give_back(used).on("/a") == {"op-1": X}
-    assert both.give_back(used).give_back(changed) == Held()
+    assert both.give_back(used).give_back(changed) == ClaimTable()
 
 
 @pytest.mark.req("S4-03")
 def test_giving_one_claim_back_keeps_the_way_of_the_other() -> None:
-    held = taken(Held(), "op-1", Claim("/a/b"), Claim("/a/c"))
-    held = held.give_back(Handle("op-1", Claim("/a/b")))
+    held = taken(ClaimTable(), "op-1", Claim("/a/b"), Claim("/a/c"))
+    held = held.give_back(ClaimHandle("op-1", Claim("/a/b")))
     assert held.on("/a") == {"op-1": I}
     assert refused(held, "op-2", Claim("/a")).holders == ("op-1",)
     taken(held, "op-2", Claim("/a/b"))
 
 
 def test_only_the_holder_gives_back() -> None:
-    held = taken(Held(), "op-1", Claim("/a"))
-    assert held.give_back(Handle("op-2", Claim("/a"))) == held
+    held = taken(ClaimTable(), "op-1", Claim("/a"))
+    assert held.give_back(ClaimHandle("op-2", Claim("/a"))) == held
     assert held.release("op-2") == held
-    assert held.release("op-1") == Held()
+    assert held.release("op-1") == ClaimTable()
 
 
 @pytest.mark.req("S4-04")
 def test_a_teardown_takes_over_from_the_deploys_and_then_takes_the_root() -> None:
-    held = taken(Held(), "deploy-1", Claim("/a/b"))
+    held = taken(ClaimTable(), "deploy-1", Claim("/a/b"))
     held = taken(held, "deploy-2", Claim("/a/c"))
     assert refused(held, "teardown", Claim(ROOT)).holders == ("deploy-1", "deploy-2")
     held = held.hand_over("deploy-1", "teardown")
@@ -329,18 +329,18 @@ class LockTable(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.held = Held()
+        self.held = ClaimTable()
         self.rows: set[tuple[str, Claim, tuple[str, ...], Mode]] = set()
 
     @rule(holder=holders, asked=claim_sets)
     def acquire(self, holder: str, asked: tuple[Claim, ...]) -> None:
         """Lock by lock, and back again at the first that does not go."""
         before = set(self.rows)
-        in_the_way: set[Handle] = set()
+        in_the_way: set[ClaimHandle] = set()
         for claim in asked:
             for node, mode in locks_of(claim):
                 in_the_way |= {
-                    Handle(other, theirs)
+                    ClaimHandle(other, theirs)
                     for other, theirs, their_node, their_mode in before
                     if other != holder and their_node == node and X in (mode, their_mode)
                 }
@@ -365,7 +365,7 @@ class LockTable(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def give_back(self, data: st.DataObject) -> None:
-        handle = data.draw(st.sampled_from([*sorted(self.held.handles), Handle("op-0", Claim(ROOT))]))
+        handle = data.draw(st.sampled_from([*sorted(self.held.handles), ClaimHandle("op-0", Claim(ROOT))]))
         self.rows = {row for row in self.rows if row[:2] != (handle.holder, handle.claim)}
         self.held = self.held.give_back(handle)
 

@@ -9,19 +9,19 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Outcome, Refusal
+from stead.lifecycle.decision import ClaimChange, Code, Decision, EndedOperation, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import (
     Children,
     Connected,
     Disconnected,
-    Due,
     Event,
     FullState,
     OnConflict,
     Report,
     Request,
     Take,
+    TimerDue,
 )
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
 from stead.lifecycle.snapshot import Fence, Holder, OnFailure, OnPartial, Operation, Phase, Snapshot, Work
@@ -40,10 +40,10 @@ def yes(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision:
     return answer
 
 
-def no(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Refusal:
+def no(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Rejection:
     """The refusal, which is not a decision."""
     answer = decide(lifecycle, snapshot, event)
-    assert isinstance(answer, Refusal), answer
+    assert isinstance(answer, Rejection), answer
     return answer
 
 
@@ -78,7 +78,7 @@ class TestAnOrdinaryAction:
         at_work = after(VM, Snapshot("Running"), Request("suspend", operation="op-1"), TAKE)
         decision = yes(VM, at_work, replace(DONE, fence=at_work.fence))
         assert decision.after.state == "Suspended"
-        assert decision.ended == (Ended("suspend", Outcome.DONE, "op-1"),)
+        assert decision.ended == (EndedOperation("suspend", Outcome.DONE, "op-1"),)
         assert decision.claims == (ClaimChange.RELEASE,)
         assert not pending(VM, decision.after)
 
@@ -190,40 +190,40 @@ class TestFences:
 class TestSilence:
     def test_an_order_that_nobody_took_is_sent_anew_under_a_new_fence(self) -> None:
         ordered = after(VM, Snapshot("Running"), Request("suspend"))
-        decision = yes(VM, ordered, Due("resend"))
+        decision = yes(VM, ordered, TimerDue("resend"))
         assert decision.orders[0].again
         assert no(VM, decision.after, Take(ordered.fence)).code is Code.STALE
 
     def test_lost_custody_is_followed_by_a_look_not_by_a_second_deed(self) -> None:
         at_work = after(VM, Snapshot("Running"), Request("reboot"), TAKE)
-        decision = yes(VM, at_work, Due("custody"))
+        decision = yes(VM, at_work, TimerDue("custody"))
         assert [o.verb for o in decision.orders] == ["probe"]
 
     def test_a_deed_that_was_done_unheard_is_found_by_the_look(self) -> None:
-        probed = after(VM, Snapshot("Running"), Request("suspend"), TAKE, Due("custody"), TAKE)
+        probed = after(VM, Snapshot("Running"), Request("suspend"), TAKE, TimerDue("custody"), TAKE)
         decision = yes(VM, probed, replace(seen("Suspended"), fence=probed.fence))
         assert decision.after.state == "Suspended"
         assert decision.ended[0].outcome is Outcome.DONE
 
     def test_a_deed_that_was_not_done_is_done_again(self) -> None:
-        probed = after(VM, Snapshot("Running"), Request("suspend"), TAKE, Due("custody"), TAKE)
+        probed = after(VM, Snapshot("Running"), Request("suspend"), TAKE, TimerDue("custody"), TAKE)
         again = yes(VM, probed, replace(seen("Running"), fence=probed.fence))
         assert [o.verb for o in again.orders] == ["suspend"]
         assert again.after.operation is not None
         assert again.after.operation.attempt == 2
 
     def test_past_the_deadline_the_truth_is_the_end(self) -> None:
-        ordered = after(VM, Snapshot("Running"), Request("suspend"), Due("deadline"), TAKE)
+        ordered = after(VM, Snapshot("Running"), Request("suspend"), TimerDue("deadline"), TAKE)
         decision = yes(VM, ordered, replace(seen("Running"), fence=ordered.fence))
         assert decision.after.state == "Running"
         assert decision.ended[0].outcome is Outcome.FAILED
 
     def test_whoever_is_at_work_is_fenced_off_before_the_look(self) -> None:
-        at_work = after(VM, Snapshot("Running"), Request("suspend"), TAKE, Due("deadline"))
+        at_work = after(VM, Snapshot("Running"), Request("suspend"), TAKE, TimerDue("deadline"))
         assert at_work.operation is not None
         assert at_work.operation.phase is Phase.FENCING
         assert at_work.work is None
-        assert yes(VM, at_work, Due("fenced")).orders[0].verb == "probe"
+        assert yes(VM, at_work, TimerDue("fenced")).orders[0].verb == "probe"
 
     @pytest.mark.parametrize(
         ("kind", "start", "action", "end"),
@@ -236,8 +236,8 @@ class TestSilence:
     def test_where_nothing_can_be_known_the_lifecycle_says(
         self, kind: str, start: str, action: str, end: str
     ) -> None:
-        probing = after(KINDS[kind], Snapshot(start), Request(action), Due("deadline"))
-        decision = yes(KINDS[kind], probing, Due("deadline"))
+        probing = after(KINDS[kind], Snapshot(start), Request(action), TimerDue("deadline"))
+        decision = yes(KINDS[kind], probing, TimerDue("deadline"))
         assert decision.moves[-1].target == end
         assert decision.moves[-1].actor is Actor.CLOCK
 
@@ -250,7 +250,7 @@ class TestSilence:
         assert after(VM, vm, seen("Running")).misses == 0
 
     def test_a_timer_that_does_not_run_is_not_due(self) -> None:
-        assert no(VM, Snapshot("Running"), Due("deadline")).code is Code.NOT_DUE
+        assert no(VM, Snapshot("Running"), TimerDue("deadline")).code is Code.NOT_DUE
 
     def test_an_undefined_vm_is_looked_at_before_it_is_terminated(self) -> None:
         looking = after(VM, Snapshot("Undefined"), Request("terminate"))
@@ -301,13 +301,13 @@ class TestUndo:
     @pytest.mark.req("S1-05")
     def test_an_undo_that_is_lost_is_sent_again_and_one_that_fails_stays(self) -> None:
         undoing = self.failed("update", "Ready")
-        assert yes(CLUSTER, undoing, Due("resend")).orders[0].verb == "restore"
+        assert yes(CLUSTER, undoing, TimerDue("resend")).orders[0].verb == "restore"
         stuck = after(CLUSTER, undoing, TAKE, FAILED)
         assert (stuck.state, stuck.operation) == ("UpdateError", None)
 
     def test_an_update_found_with_the_old_spec_was_not_done(self) -> None:
         probed = after(CLUSTER, Snapshot("Ready", revision=1, previous=1), Request("update", revision=2))
-        probed = after(CLUSTER, probed, TAKE, STARTED, Due("custody"), TAKE)
+        probed = after(CLUSTER, probed, TAKE, STARTED, TimerDue("custody"), TAKE)
         assert after(CLUSTER, probed, seen("Ready", 2)).revision == 2
         assert after(CLUSTER, probed, seen("Ready", 1)).revision == 1
 
@@ -344,7 +344,7 @@ class TestFullState:
         moving = after(CLUSTER, Snapshot("NotPresent"), Request("create"), TAKE, STARTED)
         line = FullState(moving.fence, found)
         assert no(CLUSTER, moving, line).code is Code.TAKEN  # its custody has to run out first
-        looking = after(CLUSTER, moving, Due("custody"))
+        looking = after(CLUSTER, moving, TimerDue("custody"))
         assert after(CLUSTER, looking, line).state == state
 
     @pytest.mark.req("S1-08")
@@ -362,7 +362,7 @@ class TestOutranking:
         starting = after(LEASE, Snapshot("PENDING"), Request("start", Actor.CLOCK, operation="op-1"))
         decision = yes(LEASE, starting, Request("delete", operation="op-2"))
         assert decision.after.state == "DELETING"
-        assert decision.ended == (Ended("start", Outcome.DISPLACED, "op-1"),)
+        assert decision.ended == (EndedOperation("start", Outcome.DISPLACED, "op-1"),)
         assert decision.claims == (ClaimChange.HAND_OVER,)
 
     def test_custody_is_waited_out_and_the_object_looked_up_before_it_acts(self) -> None:
@@ -372,7 +372,7 @@ class TestOutranking:
         fenced = after(service, at_work, ask)
         assert fenced.operation is not None
         assert fenced.operation.phase is Phase.FENCING
-        looking = after(service, fenced, Due("fenced"))
+        looking = after(service, fenced, TimerDue("fenced"))
         assert looking.work == Work("probe")
         assert after(service, looking, TAKE, seen("stable")).work == Work("delete")
 
@@ -424,7 +424,7 @@ class TestHiddenWork:
 
     def test_the_recycle_bin_is_emptied_by_the_clock(self) -> None:
         assert "expiry" in pending(MACHINE, Snapshot("DELETED"))
-        decision = yes(MACHINE, Snapshot("DELETED"), Due("expiry"))
+        decision = yes(MACHINE, Snapshot("DELETED"), TimerDue("expiry"))
         assert decision.moves[0].actor is Actor.CLOCK
         assert decision.after.state == "DESTROYING"
 
@@ -442,7 +442,7 @@ class TestCreationOfAGroup:
         assert set(pending(MCI, mci.after)) == {"deadline", "step"}
         ready = prepared()
         assert ready.state == "Prepared"
-        creating = yes(MCI, ready, Due("next"))
+        creating = yes(MCI, ready, TimerDue("next"))
         assert (creating.after.state, creating.members) == ("Creating", "create")
         assert yes(MCI, creating.after, Children((("Running", 3),))).after.state == "Running"
 
@@ -463,7 +463,7 @@ class TestCreationOfAGroup:
         assert no(MCI, held, Request("suspend")).code in (Code.MOVING, Code.WRONG_STATE)
         assert after(MCI, held, Request("continue")).state == "Creating"
         assert after(MCI, held, Request("withdraw"), Children(())).state == "Absent"
-        assert after(MCI, held, Due("hold"), Children(())).state == "Absent"
+        assert after(MCI, held, TimerDue("hold"), Children(())).state == "Absent"
 
     def test_what_is_not_held_cannot_be_continued(self) -> None:
         assert no(MCI, prepared(), Request("continue")).code is Code.WRONG_STATE
@@ -473,14 +473,14 @@ class TestCreationOfAGroup:
         [(OnPartial.ROLLBACK, "remove", "Absent"), (OnPartial.REFINE, "refine", "Running")],
     )
     def test_policies_on_partial_failure(self, policy: OnPartial, asked: str, state: str) -> None:
-        creating = after(MCI, prepared(on_partial=policy), Due("next"))
+        creating = after(MCI, prepared(on_partial=policy), TimerDue("next"))
         partial = yes(MCI, creating, Children((("Failed", 1), ("Running", 2)), failed=1))
         assert partial.members == asked
         rest = Children((("Running", 2),) if policy is OnPartial.REFINE else ())
         assert after(MCI, partial.after, rest).state == state
 
     def test_nothing_ends_before_the_last_member(self) -> None:
-        creating = after(MCI, prepared(), Due("next"))
+        creating = after(MCI, prepared(), TimerDue("next"))
         still = yes(MCI, creating, Children((("Running", 2), ("Creating", 1)), remaining=1))
         assert (still.after.state, still.moves) == ("Creating", ())
 
@@ -531,13 +531,13 @@ class TestPresence:
     def test_hello_answer_gather_ready(self) -> None:
         site = after(SITE, Snapshot("Offline"), Connected(1))
         assert site.state == "Init"
-        site = after(SITE, site, Due("next"))
+        site = after(SITE, site, TimerDue("next"))
         assert (site.state, site.work) == ("InitOk", Work("gather"))
         assert after(SITE, site, TAKE, DONE).state == "Ready"
 
     @pytest.mark.req("S1-10")
     def test_a_new_notify_id_supersedes_the_old(self) -> None:
-        ready = after(SITE, Snapshot("Offline"), Connected(1), Due("next"), TAKE, DONE)
+        ready = after(SITE, Snapshot("Offline"), Connected(1), TimerDue("next"), TAKE, DONE)
         assert no(SITE, ready, Connected(1)).code is Code.STALE
         again = after(SITE, ready, Connected(2))
         assert again.state == "Init"
@@ -552,7 +552,7 @@ class TestPresence:
         assert "next" in pending(SITE, after(SITE, created, Connected(1)))
 
     def upgrading(self) -> Snapshot:
-        ready = after(SITE, Snapshot("Offline"), Connected(1), Due("next"), TAKE, DONE)
+        ready = after(SITE, Snapshot("Offline"), Connected(1), TimerDue("next"), TAKE, DONE)
         return after(SITE, ready, Request("upgrade"), TAKE, STARTED)
 
     @pytest.mark.req("S1-11")
@@ -578,7 +578,7 @@ class TestPresence:
         assert after(SITE, error, Request("resolve", Actor.ADMIN)).state == "Ready"
 
     def test_a_new_agent_that_nobody_expects_is_turned_away(self) -> None:
-        ready = after(SITE, Snapshot("Offline"), Connected(1), Due("next"), TAKE, DONE)
+        ready = after(SITE, Snapshot("Offline"), Connected(1), TimerDue("next"), TAKE, DONE)
         assert no(SITE, ready, Connected(2, successor=True)).code is Code.NOT_EXPECTED
 
 
@@ -589,7 +589,7 @@ class TestTheControllersOwnWork:
         fired = yes(self.EVENT, Snapshot("UNDONE"), Request("fire", Actor.CLOCK))
         assert fired.step
         assert fired.after.state == "IN_PROGRESS"
-        again = yes(self.EVENT, fired.after, Due("step"))
+        again = yes(self.EVENT, fired.after, TimerDue("step"))
         assert again.step
         mine = Report(Trigger.DONE, fired.after.fence, actor=Actor.CONTROLLER)
         assert no(self.EVENT, again.after, mine).code is Code.STALE  # whoever did it before is fenced off
@@ -598,20 +598,20 @@ class TestTheControllersOwnWork:
 
     def test_a_deadline_that_is_due_starts_anew_where_children_are_counted_again(self) -> None:
         busy = after(MCI, Snapshot("Running"), Request("suspend"))
-        decision = yes(MCI, busy, Due("deadline"))
+        decision = yes(MCI, busy, TimerDue("deadline"))
         assert decision.recount
         assert {t.name for t in decision.timers} == {"deadline"}
 
 
 class TestWhatIsNotCertain:
     def test_a_reboot_that_nobody_took_is_not_called_done(self) -> None:
-        looked = after(VM, Snapshot("Running"), Request("reboot"), Due("deadline"), TAKE)
+        looked = after(VM, Snapshot("Running"), Request("reboot"), TimerDue("deadline"), TAKE)
         decision = yes(VM, looked, replace(seen("Running"), fence=looked.fence))
         assert decision.after.state == "Running"
         assert decision.ended[0].outcome is Outcome.UNKNOWN
 
     def test_an_update_whose_spec_cannot_be_told_is_taken_back(self) -> None:
-        looked = after(CLUSTER, Snapshot("Ready"), Request("update", revision=1), Due("deadline"), TAKE)
+        looked = after(CLUSTER, Snapshot("Ready"), Request("update", revision=1), TimerDue("deadline"), TAKE)
         decision = yes(CLUSTER, looked, replace(seen("Ready"), fence=looked.fence))
         assert decision.after.state == "UpdateError"
         assert decision.orders[0].verb == "restore"
@@ -621,8 +621,8 @@ class TestWhatIsNotCertain:
         assert after(CLUSTER, Snapshot("Ready", revision=1, previous=1), seen("Ready", 1)).state == "Ready"
 
     def test_an_answer_that_was_given_up_on_is_not_believed_later(self) -> None:
-        looking = after(MACHINE, Snapshot("RUNNING"), Request("pause"), Due("deadline"), TAKE)
-        settled = yes(MACHINE, looking, Due("deadline")).after
+        looking = after(MACHINE, Snapshot("RUNNING"), Request("pause"), TimerDue("deadline"), TAKE)
+        settled = yes(MACHINE, looking, TimerDue("deadline")).after
         assert settled.state == "RUNNING"
         assert no(MACHINE, settled, replace(seen("PAUSED"), fence=looking.fence)).code is Code.STALE
 
@@ -649,14 +649,16 @@ class TestOutcomesOfChildren:
         rolling = after(
             MCI,
             prepared(on_partial=OnPartial.ROLLBACK),
-            Due("next"),
+            TimerDue("next"),
             Children((("Failed", 1), ("Running", 1)), failed=1),
         )
         stuck = yes(MCI, rolling, Children((("Failed", 1),), failed=1))
         assert (stuck.after.state, stuck.ended[0].outcome) == ("Failed", Outcome.FAILED)
 
     def test_a_creation_that_left_nobody_has_failed(self) -> None:
-        refined = after(MCI, prepared(on_partial=OnPartial.REFINE), Due("next"), Children((("Failed", 2),), failed=1))
+        refined = after(
+            MCI, prepared(on_partial=OnPartial.REFINE), TimerDue("next"), Children((("Failed", 2),), failed=1)
+        )
         empty = yes(MCI, refined, Children(()))
         assert (empty.after.state, empty.ended[0].outcome) == ("Failed", Outcome.FAILED)
 
@@ -667,14 +669,14 @@ class TestOutcomesOfChildren:
         """Whoever had the order is waited out, and a look is tried; when that has no answer, the deletion acts."""
         lc = KINDS["service"]
         made = after(lc, Snapshot("absent"), Request("create", Actor.CONTROLLER, operation="op-0"), TAKE)
-        looking = after(lc, made, Request("delete", Actor.CONTROLLER, operation="op-1"), Due("fenced"), TAKE)
+        looking = after(lc, made, Request("delete", Actor.CONTROLLER, operation="op-1"), TimerDue("fenced"), TAKE)
         assert looking.operation is not None
         assert looking.operation.phase is Phase.PROBING
-        acts = yes(lc, looking, Due("deadline"))
+        acts = yes(lc, looking, TimerDue("deadline"))
         assert (acts.after.state, [order.verb for order in acts.orders]) == ("deleting", ["delete"])
-        late = yes(lc, after(lc, acts.after, TAKE), Due("deadline"))
+        late = yes(lc, after(lc, acts.after, TAKE), TimerDue("deadline"))
         assert late.ended == ()  # it is looked at once more
-        silent = after(lc, acts.after, TAKE, Due("deadline"), Due("fenced"), TAKE, Due("deadline"))
+        silent = after(lc, acts.after, TAKE, TimerDue("deadline"), TimerDue("fenced"), TAKE, TimerDue("deadline"))
         assert (silent.state, silent.operation) == ("failed", None)
 
     def test_an_outranking_delete_does_not_pass_a_claim_above_it(self) -> None:
@@ -685,7 +687,7 @@ class TestOutcomesOfChildren:
 
 
 def test_a_takeover_of_an_upgrade_that_is_over_is_not_heard() -> None:
-    ready = after(SITE, Snapshot("Offline"), Connected(1), Due("next"), TAKE, DONE)
+    ready = after(SITE, Snapshot("Offline"), Connected(1), TimerDue("next"), TAKE, DONE)
     first = after(SITE, ready, Request("upgrade"), TAKE, STARTED, Connected(5, successor=True), FAILED)
     second = after(SITE, first, Request("resolve", Actor.ADMIN), Request("upgrade"))
     late = Report(Trigger.DONE, Fence(), actor=Actor.SUCCESSOR, notify=5)

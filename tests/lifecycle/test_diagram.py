@@ -23,7 +23,7 @@ from stead.lifecycle.diagram.picture import MANY, Crowd, picture
 from stead.lifecycle.diagram.place import Pull, settle
 from stead.lifecycle.diagram.shapes import Box, Layout, Link, Point
 from stead.lifecycle.diagram.svg import sizes
-from stead.lifecycle.rows import Action, Actor, Move, StateClass, Trigger, absent, final, moving, settled
+from stead.lifecycle.rows import Action, Actor, StateClass, Transition, Trigger, absent, final, moving, settled
 
 LAMP = Lifecycle(
     kind="lamp",
@@ -44,8 +44,8 @@ LAMP = Lifecycle(
     ),
     drifts=("Off", "On", "Dim"),
     moves=(
-        Move("Off", Trigger.REQUEST, "switch", Actor.USER, "On"),
-        Move("Off", Trigger.REQUEST, "dim", Actor.USER, "Dimming", forced=True),
+        Transition("Off", Trigger.REQUEST, "switch", Actor.USER, "On"),
+        Transition("Off", Trigger.REQUEST, "dim", Actor.USER, "Dimming", forced=True),
     ),
 )
 

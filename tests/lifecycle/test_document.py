@@ -24,13 +24,13 @@ from stead.lifecycle.rows import (
     FAILS,
     Action,
     Actor,
-    Awaits,
+    AncestorCondition,
+    AwaitedParty,
     Expiry,
     Fold,
-    Move,
-    Need,
     State,
     StateClass,
+    Transition,
     Trigger,
     absent,
     final,
@@ -138,7 +138,7 @@ def test_a_short_document_means_what_the_constructors_mean() -> None:
             final("Broken", "It will not shine again."),
         ),
         actions=(Action("light", "Let it shine.", ("Off",), ("Warming",), "On", fails=BACK),),
-        moves=(Move("On", Trigger.SEEN, "absent", Actor.AGENT, "Broken"),),
+        moves=(Transition("On", Trigger.SEEN, "absent", Actor.AGENT, "Broken"),),
     )
 
 
@@ -213,7 +213,14 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
     fails = ends | st.just("")
     otherwise = fails | st.just(FAILS)
     moves = st.builds(
-        Move, known, st.sampled_from(Trigger), MAYBE, st.sampled_from(Actor), known, forced=FLAGS, contended=FLAGS
+        Transition,
+        known,
+        st.sampled_from(Trigger),
+        MAYBE,
+        st.sampled_from(Actor),
+        known,
+        forced=FLAGS,
+        contended=FLAGS,
     )
     states = [
         draw(
@@ -223,7 +230,7 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
                 st.sampled_from(StateClass),
                 TEXTS,
                 deadline=st.none() | SECONDS,
-                awaits=st.sampled_from(Awaits),
+                awaits=st.sampled_from(AwaitedParty),
                 seen=st.sampled_from(["", "absent", name]) | NAMES,
                 asks=MAYBE,
                 fails=fails,
@@ -261,7 +268,7 @@ def lifecycles(draw: st.DrawFn) -> Lifecycle:
         moves=draw(_tuples(moves)),
         without=draw(_tuples(moves)),
         parent=draw(MAYBE),
-        needs=draw(_tuples(st.builds(Need, NAMES, _tuples(NAMES)))),
+        needs=draw(_tuples(st.builds(AncestorCondition, NAMES, _tuples(NAMES)))),
         members=draw(MAYBE),
         fold=draw(st.sampled_from(Fold)),
         order=draw(_tuples(known)),
@@ -307,7 +314,7 @@ def test_times_are_written_as_people_say_them(text: str, value: int) -> None:
         (State, form.StateForm),
         (Action, form.ActionForm),
         (Expiry, form.ExpiryForm),
-        (Need, form.NeedForm),
+        (AncestorCondition, form.NeedForm),
     ],
 )
 def test_the_form_has_the_fields_and_the_defaults_of_the_row(row: type[Any], model: type[Any]) -> None:
@@ -325,7 +332,7 @@ def test_the_form_has_the_fields_and_the_defaults_of_the_row(row: type[Any], mod
 
 
 def test_the_form_of_a_move_says_all_that_a_move_says() -> None:
-    assert {f.name for f in dataclasses.fields(Move)} == {
+    assert {f.name for f in dataclasses.fields(Transition)} == {
         *form.MoveForm.model_fields,
         *("trigger", "on", "actor"),
     } - {"when", "by"}

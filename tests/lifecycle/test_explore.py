@@ -15,12 +15,12 @@ import pytest
 
 from stead.catalog import KINDS, explored
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import ClaimChange, Decision, Order, Outcome, Refusal, Timer
+from stead.lifecycle.decision import ClaimChange, Decision, Order, Outcome, Rejection, Timer
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Connected, Due, Event, FullState, Report, Take
+from stead.lifecycle.events import Connected, Event, FullState, Report, Take, TimerDue
 from stead.lifecycle.explore import Bounds, Result, explore
 from stead.lifecycle.explore.machine import Decide
-from stead.lifecycle.rows import Actor, Move, Trigger
+from stead.lifecycle.rows import Actor, Transition, Trigger
 from stead.lifecycle.snapshot import Fence, Phase, Snapshot, Work
 from tools.explored import ROOT, digest
 
@@ -97,21 +97,21 @@ def test_a_search_that_is_cut_short_says_so() -> None:
 # Faults in the code
 
 
-def deaf_to_fences(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def deaf_to_fences(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     """Does not compare fences."""
     if isinstance(event, Take | Report | FullState):
         event = replace(event, fence=snapshot.fence)
     return decide(lifecycle, snapshot, event)
 
 
-def trusts_every_full_state(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def trusts_every_full_state(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     """Compares fences, but not those of a full state."""
     if isinstance(event, FullState):
         event = replace(event, fence=snapshot.fence)
     return decide(lifecycle, snapshot, event)
 
 
-def welcomes_old_ids(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def welcomes_old_ids(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     """Lets in whoever says hello, with whatever notify-id."""
     if isinstance(event, Connected):
         event = replace(event, notify=max(event.notify, snapshot.notify + 1))
@@ -121,9 +121,9 @@ def welcomes_old_ids(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> 
 def then(mend: Callable[[Snapshot, Event, Decision], Decision]) -> Decide:
     """A decide that spoils its decisions."""
 
-    def spoiled(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+    def spoiled(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
         answer = decide(lifecycle, snapshot, event)
-        return answer if isinstance(answer, Refusal) else mend(snapshot, event, answer)
+        return answer if isinstance(answer, Rejection) else mend(snapshot, event, answer)
 
     return spoiled
 
@@ -140,7 +140,7 @@ def _keeps_the_spec(before: Snapshot, _: Event, answer: Decision) -> Decision:
 def _forgets_to_fence(_: Snapshot, event: Event, answer: Decision) -> Decision:
     """Past the deadline it gives the work out again at once, whoever is still at it."""
     op = answer.after.operation
-    deadline = isinstance(event, Due) and event.timer == "deadline"
+    deadline = isinstance(event, TimerDue) and event.timer == "deadline"
     if not deadline or op is None or op.phase is not Phase.FENCING:
         return answer
     action = KINDS["vm"].action(op.action)
@@ -180,13 +180,13 @@ def _asks_members_to_terminate(_: Snapshot, __: Event, answer: Decision) -> Deci
     return replace(answer, members="terminate" if answer.members else "")
 
 
-def hears_failed_as_done(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def hears_failed_as_done(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     if isinstance(event, Report) and event.kind is Trigger.FAILED:
         event = replace(event, kind=Trigger.DONE)
     return decide(lifecycle, snapshot, event)
 
 
-def one_miss_is_enough(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal:
+def one_miss_is_enough(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     return decide(replace(lifecycle, misses=1), snapshot, event)
 
 
@@ -200,14 +200,14 @@ def _silent_to(kind: str, action: str, state: str) -> Lifecycle:
 # Faults in the lifecycle
 
 
-def struck(kind: str, *rows: Move) -> Lifecycle:
+def struck(kind: str, *rows: Transition) -> Lifecycle:
     """A lifecycle without some rows that it should have."""
     lifecycle = KINDS[kind]
     assert all(row in lifecycle.table for row in rows)
     return replace(lifecycle, without=(*lifecycle.without, *rows))
 
 
-def added(kind: str, *rows: Move) -> Lifecycle:
+def added(kind: str, *rows: Transition) -> Lifecycle:
     """A lifecycle with rows too many."""
     lifecycle = KINDS[kind]
     assert not any(row in lifecycle.table for row in rows)
@@ -249,7 +249,7 @@ FAULTS = [
         "done is not heard",
         "vm",
         "done came in time and was refused",
-        struck("vm", Move("Suspending", Trigger.DONE, "suspend", A, "Suspended")),
+        struck("vm", Transition("Suspending", Trigger.DONE, "suspend", A, "Suspended")),
     ),
     Fault(
         "multicloud",
@@ -293,14 +293,14 @@ FAULTS = [
         "a rollback leads nowhere",
         "mci",
         "refused",
-        struck("mci", Move("Creating", Trigger.UNDONE, "create", C, "Absent")),
+        struck("mci", Transition("Creating", Trigger.UNDONE, "create", C, "Absent")),
     ),
     Fault(
         "edge",
         "the row for a missed message is missing",
         "clusterinst",
         "done came in time and was refused",
-        struck("clusterinst", Move("CreateRequested", Trigger.DONE, "create", A, "Ready")),
+        struck("clusterinst", Transition("CreateRequested", Trigger.DONE, "create", A, "Ready")),
     ),
     Fault("edge", "an undone update keeps its spec", "clusterinst", "its spec stayed", decide=then(_keeps_the_spec)),
     Fault("edge", "a known notify-id is let in again", "cloudlet", "though it is old", decide=welcomes_old_ids),
@@ -330,7 +330,7 @@ FAULTS = [
         "a failure is not heard",
         "disk",
         "failed came in time and was refused",
-        struck("disk", Move("DESTROYING", Trigger.FAILED, "destroy", A, "ERROR")),
+        struck("disk", Transition("DESTROYING", Trigger.FAILED, "destroy", A, "ERROR")),
     ),
     Fault(
         "datacenter",
@@ -353,7 +353,7 @@ FAULTS = [
         "a failed start is not heard",
         "lease",
         "and that was refused",
-        struck("lease", Move("STARTING", Trigger.CHILDREN, "start", C, "ERROR")),
+        struck("lease", Transition("STARTING", Trigger.CHILDREN, "start", C, "ERROR")),
     ),
     Fault("reservation", "fences are not compared", "reservation", "though it is old", decide=deaf_to_fences),
     Fault(
@@ -368,7 +368,7 @@ FAULTS = [
         "a failed system comes back by itself",
         "system",
         "controller led it from failed to stable, which no row allows",
-        added("system", Move("failed", Trigger.CHILDREN, "service", C, "stable")),
+        added("system", Transition("failed", Trigger.CHILDREN, "service", C, "stable")),
     ),
     Fault(
         "system",

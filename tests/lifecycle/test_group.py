@@ -11,10 +11,10 @@ from stead.catalog import KINDS
 from stead.lifecycle.aggregate import reached
 from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.group import as_class
-from stead.lifecycle.decision import Code, Outcome, Refusal
+from stead.lifecycle.decision import Code, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import Action, Awaits, Fold, moving, settled
+from stead.lifecycle.rows import Action, AwaitedParty, Fold, moving, settled
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot, Work
 
 MCI, VM = KINDS["mci"], KINDS["vm"]
@@ -48,7 +48,7 @@ def test_eligible_members_act_and_the_others_are_skipped_with_their_reason() -> 
 @pytest.mark.req("S0-11")
 def test_it_is_refused_only_if_no_member_is_eligible() -> None:
     answer = decide(MCI, group({"Suspended": 4, "Failed": 1}, "Suspended"), Request("suspend"))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.code is Code.NO_MEMBER
     assert {r.says.split(":")[0] for r in answer.reasons} == {"4 in Suspended", "1 in Failed"}
 
@@ -81,7 +81,7 @@ def test_a_member_that_another_operation_holds_is_skipped(choice: OnConflict) ->
 def test_a_group_that_has_an_action_under_way_refuses_another() -> None:
     busy = Snapshot("Suspending", operation=Operation("suspend", "Running", id="op-1", by="ann", since="12:00"))
     answer = decide(MCI, Group(busy, VM, {Snapshot("Suspending"): 3}), Request("terminate"))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.holder == Holder("op-1", "suspend", "", "ann", "12:00")
 
 
@@ -104,9 +104,9 @@ OWNER = Lifecycle(
     members="cloudspace",
     states=(
         settled("CONFIRMED", ".", seen=""),
-        moving("DISABLING", ".", 60, Awaits.CHILDREN),
+        moving("DISABLING", ".", 60, AwaitedParty.CHILDREN),
         settled("DISABLED", ".", seen=""),
-        moving("ENABLING", ".", 60, Awaits.CHILDREN),
+        moving("ENABLING", ".", 60, AwaitedParty.CHILDREN),
     ),
     actions=(
         Action("disable", ".", ("CONFIRMED",), ("DISABLING",), "DISABLED", "CONFIRMED", members="disable", orders=()),
@@ -139,7 +139,7 @@ def test_a_forced_terminate_reaches_the_failed() -> None:
 def test_failed_group_without_members_is_terminated_only_by_force(kind: str) -> None:
     empty = Group(Snapshot("Failed"), VM, {})
     refused = decide(KINDS[kind], empty, Request("terminate"))
-    assert isinstance(refused, Refusal)
+    assert isinstance(refused, Rejection)
     assert refused.code is Code.WRONG_STATE
     assert refused.reasons[0].says == "terminate cannot start in Failed; it could be forced, with a reason"
     forced = decide(KINDS[kind], empty, Request("terminate", force=True, reason="nothing came up"))
@@ -174,7 +174,7 @@ def test_refine_with_nothing_to_refine_is_done_and_moves_nothing(members: Mappin
 def test_refine_is_rejected_while_a_member_that_it_may_concern_is_busy() -> None:
     held = Snapshot("Failed", blocked=Holder("op-7", "terminate", "/ns/mci/a/1"))
     answer = decide(MCI, Group(Snapshot("Running"), VM, {Snapshot("Running"): 2, held: 1}), Request("refine"))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.code is Code.NO_MEMBER
 
 

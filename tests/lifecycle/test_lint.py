@@ -17,12 +17,12 @@ from stead.lifecycle.rows import (
     MINUTE,
     Action,
     Actor,
-    Awaits,
+    AwaitedParty,
     Expiry,
     Fold,
-    Move,
     State,
     StateClass,
+    Transition,
     Trigger,
     absent,
     final,
@@ -66,12 +66,12 @@ def _action(lc: Lifecycle, name: str, **changes: object) -> Lifecycle:
     return replace(lc, actions=tuple(replace(a, **changes) if a.name == name else a for a in lc.actions))  # type: ignore[arg-type]
 
 
-def _with(lc: Lifecycle, *rows: State | Action | Move) -> Lifecycle:
+def _with(lc: Lifecycle, *rows: State | Action | Transition) -> Lifecycle:
     return replace(
         lc,
         states=(*lc.states, *(r for r in rows if isinstance(r, State))),
         actions=(*lc.actions, *(r for r in rows if isinstance(r, Action))),
-        moves=(*lc.moves, *(r for r in rows if isinstance(r, Move))),
+        moves=(*lc.moves, *(r for r in rows if isinstance(r, Transition))),
     )
 
 
@@ -81,10 +81,10 @@ def _found(lc: Lifecycle) -> list[tuple[str, str]]:
 
 AJAR = settled("Ajar", "It is neither open nor shut.", seen="")
 SWINGING = moving("Swinging", "It swings.", 60)
-TO_SWINGING = Move("Open", Trigger.SEEN, "wind", Actor.AGENT, "Swinging")
-FROM_SWINGING = Move("Swinging", Trigger.SEEN, "calm", Actor.AGENT, "Open")
-SWINGING_FAILS = Move("Swinging", Trigger.FAILED, "close", Actor.AGENT, "Stuck")
-SWINGING_SILENT = Move("Swinging", Trigger.SILENT, "close", Actor.CLOCK, "Stuck")
+TO_SWINGING = Transition("Open", Trigger.SEEN, "wind", Actor.AGENT, "Swinging")
+FROM_SWINGING = Transition("Swinging", Trigger.SEEN, "calm", Actor.AGENT, "Open")
+SWINGING_FAILS = Transition("Swinging", Trigger.FAILED, "close", Actor.AGENT, "Stuck")
+SWINGING_SILENT = Transition("Swinging", Trigger.SILENT, "close", Actor.CLOCK, "Stuck")
 
 PLANTED: list[tuple[str, str, Lifecycle]] = [
     ("no-states", "states", replace(DOOR, states=(), actions=(), drifts=(), gone="")),
@@ -98,9 +98,13 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     ("nowhere", "action close", _action(DOOR, "close", silent="Closed")),
     ("nowhere", "action close", _action(DOOR, "close", idle=("Closed",))),
     ("nowhere", "state Closing", _state(DOOR, "Closing", fails="Closed")),
-    ("nowhere", "move Open -> Ajar", _with(DOOR, Move("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
-    ("nowhere", "move Ajar -> Open", _with(DOOR, Move("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
-    ("nowhere", "move Ajar -> Open", replace(DOOR, without=(Move("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"),))),
+    ("nowhere", "move Open -> Ajar", _with(DOOR, Transition("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
+    ("nowhere", "move Ajar -> Open", _with(DOOR, Transition("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
+    (
+        "nowhere",
+        "move Ajar -> Open",
+        replace(DOOR, without=(Transition("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"),)),
+    ),
     ("nowhere", "drifts", replace(DOOR, drifts=("Open", "Ajar"))),
     ("nowhere", "order", replace(DOOR, order=("Open", "Ajar"))),
     ("nowhere", "gone", replace(DOOR, gone="Ajar")),
@@ -118,17 +122,21 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "action hurry",
         _with(DOOR, Action("hurry", "Faster.", ("Closing",), (), "Shut", steers="shut", orders=())),
     ),
-    ("unknown-action", "move Open -> Shut", _with(DOOR, Move("Open", Trigger.DONE, "slam", Actor.AGENT, "Shut"))),
+    (
+        "unknown-action",
+        "move Open -> Shut",
+        _with(DOOR, Transition("Open", Trigger.DONE, "slam", Actor.AGENT, "Shut")),
+    ),
     (
         "absent-twice",
         "state Felled",
-        _with(DOOR, absent("Felled", "No."), Move("Ashes", Trigger.REQUEST, "burn", Actor.USER, "Felled")),
+        _with(DOOR, absent("Felled", "No."), Transition("Ashes", Trigger.REQUEST, "burn", Actor.USER, "Felled")),
     ),
     ("ambiguous-seen", "state Shut", _state(DOOR, "Shut", seen="Open")),
     (
         "vain-strike",
         "move Open -> Closing",
-        replace(DOOR, without=(Move("Open", Trigger.REQUEST, "close", Actor.ADMIN, "Closing"),)),
+        replace(DOOR, without=(Transition("Open", Trigger.REQUEST, "close", Actor.ADMIN, "Closing"),)),
     ),
     (
         "vain-expiry",
@@ -140,7 +148,7 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "state Closing",
         _state(DOOR, "Closing", expires=Expiry(60, "burn")),
     ),
-    ("unreachable", "state Ajar", _with(DOOR, AJAR, Move("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
+    ("unreachable", "state Ajar", _with(DOOR, AJAR, Transition("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
     ("unreachable", "state Swinging", _with(DOOR, SWINGING)),
     ("unreachable", "state Swinging", _with(DOOR, SWINGING, FROM_SWINGING)),
     # Failure leads back to wherever force began, but nobody ever was there to begin.
@@ -150,7 +158,7 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "state Ajar",
         _with(_action(DOOR, "burn", starts=("Open", "Shut", "Stuck", "Ajar"), fails=BACK), AJAR),
     ),
-    ("dead-end", "state Ajar", _with(DOOR, AJAR, Move("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
+    ("dead-end", "state Ajar", _with(DOOR, AJAR, Transition("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
     ("dead-end", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING)),
     (
         "through-resting",
@@ -165,15 +173,15 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "no-success-exit",
         "state Closing",
-        replace(DOOR, without=(Move("Closing", Trigger.DONE, "close", Actor.AGENT, "Shut"),)),
+        replace(DOOR, without=(Transition("Closing", Trigger.DONE, "close", Actor.AGENT, "Shut"),)),
     ),
     (
         "no-success-exit",
         "state Closing",
         _state(
-            replace(DOOR, without=(Move("Closing", Trigger.CHILDREN, "close", Actor.CONTROLLER, "Shut"),)),
+            replace(DOOR, without=(Transition("Closing", Trigger.CHILDREN, "close", Actor.CONTROLLER, "Shut"),)),
             "Closing",
-            awaits=Awaits.CHILDREN,
+            awaits=AwaitedParty.CHILDREN,
         ),
     ),
     ("no-success-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, SWINGING_FAILS, SWINGING_SILENT)),
@@ -181,12 +189,12 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "no-failure-exit",
         "state Closing",
-        _state(_action(DOOR, "close", fails=""), "Closing", awaits=Awaits.CHILDREN),
+        _state(_action(DOOR, "close", fails=""), "Closing", awaits=AwaitedParty.CHILDREN),
     ),
     (
         "no-failure-exit",
         "state Closing",
-        _state(_action(DOOR, "close", fails="", silent="Stuck"), "Closing", awaits=Awaits.CONTROLLER),
+        _state(_action(DOOR, "close", fails="", silent="Stuck"), "Closing", awaits=AwaitedParty.CONTROLLER),
     ),
     ("no-failure-exit", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING, FROM_SWINGING, SWINGING_SILENT)),
     ("no-silence-exit", "state Closing", _action(DOOR, "close", silent="")),
@@ -195,22 +203,26 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "two-actors",
         "state Closing",
-        _with(DOOR, Move("Closing", Trigger.REQUEST, "open", Actor.USER, "Open")),
+        _with(DOOR, Transition("Closing", Trigger.REQUEST, "open", Actor.USER, "Open")),
     ),
     (
         "two-actors",
         "state Closing",
-        _with(DOOR, Move("Closing", Trigger.UNDONE, "close", Actor.CONTROLLER, "Open")),
+        _with(DOOR, Transition("Closing", Trigger.UNDONE, "close", Actor.CONTROLLER, "Open")),
     ),
-    ("two-actors", "state Closing", _with(DOOR, Move("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut"))),
+    (
+        "two-actors",
+        "state Closing",
+        _with(DOOR, Transition("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut")),
+    ),
     # A steering word is for whoever waits; an agent that works does not hear it.
     (
         "two-actors",
         "state Closing",
         _with(DOOR, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")),
     ),
-    ("final-left", "state Ashes", _with(DOOR, Move("Ashes", Trigger.SEEN, "Open", Actor.AGENT, "Open"))),
-    ("final-left", "state Ashes", _with(DOOR, Move("Ashes", Trigger.SILENT, "burn", Actor.CLOCK, "Open"))),
+    ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.SEEN, "Open", Actor.AGENT, "Open"))),
+    ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.SILENT, "burn", Actor.CLOCK, "Open"))),
     (
         "final-left",
         "state Stuck",
@@ -263,25 +275,27 @@ def test_every_finding_tells_how_to_mend_it(rule: str, where: str, faulty: Lifec
     assert all(f.says and f.mend for f in lint(faulty))
 
 
-HELD = _state(DOOR, "Closing", awaits=Awaits.CONTROLLER)
+HELD = _state(DOOR, "Closing", awaits=AwaitedParty.CONTROLLER)
 DERIVED = replace(
-    _state(_with(DOOR, SWINGING), "Swinging", deadline=None, awaits=Awaits.CHILDREN),
+    _state(_with(DOOR, SWINGING), "Swinging", deadline=None, awaits=AwaitedParty.CHILDREN),
     fold=Fold.WORST,
     order=("Stuck", "Swinging", "Open"),
     members="hinge",
 )
 
 EXCEPTED: dict[str, Lifecycle] = {
-    "the clock leaves a moving state": _with(DOOR, Move("Closing", Trigger.REQUEST, "burn", Actor.CLOCK, "Burning")),
+    "the clock leaves a moving state": _with(
+        DOOR, Transition("Closing", Trigger.REQUEST, "burn", Actor.CLOCK, "Burning")
+    ),
     "an action that outranks leaves a moving state": _action(DOOR, "burn", outranks=True),
     "a declared contention": _with(
-        DOOR, Move("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut", contended=True)
+        DOOR, Transition("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut", contended=True)
     ),
     "a steering word while the controller waits": _with(
         HELD, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")
     ),
     "children have deadlines of their own": _state(
-        _action(DOOR, "close", silent=""), "Closing", awaits=Awaits.CHILDREN
+        _action(DOOR, "close", silent=""), "Closing", awaits=AwaitedParty.CHILDREN
     ),
     "a state that the children alone lead to": DERIVED,
     "work in a state that is final": _with(
@@ -290,7 +304,7 @@ EXCEPTED: dict[str, Lifecycle] = {
     "a request in a state that is final": _with(
         DOOR, Action("rebuild", "Hang it again.", ("Ashes",), (), "Planned", orders=())
     ),
-    "an undo of work by children": _action(_state(DOOR, "Closing", awaits=Awaits.CHILDREN), "close", undo=""),
+    "an undo of work by children": _action(_state(DOOR, "Closing", awaits=AwaitedParty.CHILDREN), "close", undo=""),
     "an undo where there is no work": _action(DOOR, "open", undo="", orders=()),
     "an undo of work on a path below": _with(
         DOOR, Action("paint", "Paint a part of it.", ("Open",), (), BACK, fails="Stuck", beside=True)
@@ -338,7 +352,7 @@ def test_a_wrong_move_that_an_action_implies_is_told_alone() -> None:
 
 
 def test_a_user_and_an_admin_are_one() -> None:
-    asked = [Move("Swinging", Trigger.REQUEST, "burn", who, "Burning") for who in (Actor.USER, Actor.ADMIN)]
+    asked = [Transition("Swinging", Trigger.REQUEST, "burn", who, "Burning") for who in (Actor.USER, Actor.ADMIN)]
     by_people = _with(DOOR, SWINGING, TO_SWINGING, *asked)
     assert "two-actors" not in [rule for rule, _ in _found(by_people)]
     assert ("two-actors", "state Swinging") in _found(_with(by_people, FROM_SWINGING))
@@ -371,7 +385,7 @@ def test_a_stranger_at_a_moving_state_of_the_catalog_is_noticed(kind: str, name:
     rows = [m for m in lc.table if m.source == name and m.target != name]
     regulars = {m.actor for m in rows if not m.contended and m.trigger is not Trigger.REQUEST} - {Actor.CLOCK}
     assert len(regulars) == 1
-    stranger = Move(name, Trigger.SEEN, "something", Actor.SUCCESSOR, lc.initial.name)
+    stranger = Transition(name, Trigger.SEEN, "something", Actor.SUCCESSOR, lc.initial.name)
     assert ("two-actors", f"state {name}") in _found(_with(lc, stranger))
     assert ("two-actors", f"state {name}") not in _found(_with(lc, replace(stranger, contended=True)))
 
@@ -379,7 +393,7 @@ def test_a_stranger_at_a_moving_state_of_the_catalog_is_noticed(kind: str, name:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_that_nothing_leads_to_is_noticed_in_every_kind(kind: str) -> None:
     lost = settled("Lost", "Nobody gets here.", seen="")
-    out = Move("Lost", Trigger.SEEN, "something", Actor.AGENT, KINDS[kind].initial.name)
+    out = Transition("Lost", Trigger.SEEN, "something", Actor.AGENT, KINDS[kind].initial.name)
     assert _found(_with(KINDS[kind], lost, out)) == [("unreachable", "state Lost")]
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from stead.catalog import KINDS
 from stead.lifecycle.decide import Group, GroupDecision, decide
-from stead.lifecycle.decision import Code, Decision, Order, Outcome, Refusal
+from stead.lifecycle.decision import Code, Decision, Order, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import dump, load
-from stead.lifecycle.events import Children, Due, Report, Request, Take
+from stead.lifecycle.events import Children, Report, Request, Take, TimerDue
 from stead.lifecycle.observation import ACCEPT, OBSERVING, REFRESH, is_observable
 from stead.lifecycle.rows import ABSENT, BROKEN, StateClass, Trigger
 from stead.lifecycle.snapshot import Snapshot
@@ -20,7 +20,7 @@ NEITHER = ["account", "lease", "reservation", "event", "cloudlet", "node"]
 WHY = "the provider was repaired"
 
 
-def yes(answer: Decision | Refusal) -> Decision:
+def yes(answer: Decision | Rejection) -> Decision:
     assert isinstance(answer, Decision), answer
     return answer
 
@@ -34,7 +34,7 @@ def observed(lc: Lifecycle, state: str, action: str, seen: str) -> Decision:
         if answer.ended:
             return answer
         assert seen == ABSENT
-        snap = yes(decide(lc, answer.after, Due("again"))).after
+        snap = yes(decide(lc, answer.after, TimerDue("again"))).after
     raise AssertionError(f"{action} in {state} does not end")
 
 
@@ -97,7 +97,7 @@ def test_accepting_what_no_state_stands_for_fails_and_moves_nothing() -> None:
 def test_accepting_needs_a_reason(kind: str) -> None:
     lc = KINDS[kind]
     answer = decide(lc, Snapshot(at_rest(lc, ACCEPT)[0]), Request(ACCEPT))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert (answer.code, answer.reasons[0].says) == (Code.NEEDS_REASON, "accept-observed needs a reason")
 
 
@@ -120,7 +120,7 @@ def test_spec_that_is_in_force_is_recorded_with_the_state() -> None:
 def test_kind_with_nothing_to_observe_says_so(kind: str, action: str) -> None:
     lc = KINDS[kind]
     answer = decide(lc, Snapshot(lc.states[1].name), Request(action, reason=WHY))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     article = "an" if kind[0] in "ae" else "a"
     assert answer.reasons[0].says == (
         f"{article} {kind} has nothing that an agent could observe: its state is what is on record"
@@ -143,7 +143,7 @@ def test_group_observes_its_members_and_becomes_what_they_are(kind: str) -> None
 def test_group_of_what_cannot_be_observed_says_so() -> None:
     group = Group(Snapshot("Running"), KINDS["account"], {Snapshot("CONFIRMED"): 1})
     answer = decide(KINDS["mci"], group, Request(REFRESH))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, Rejection)
     assert answer.reasons[0].says.startswith("an account has nothing that an agent could observe")
 
 

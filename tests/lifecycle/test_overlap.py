@@ -9,7 +9,7 @@ import pytest
 from stead.catalog import KINDS
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import Participation, participation
-from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.decision import Code, Decision, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Event, Request
 from stead.lifecycle.explore import explore_overlap
@@ -40,18 +40,18 @@ def test_large_group_never_goes_on_while_member_it_asked_is_in_progress(kind: st
     assert result.complete
 
 
-def forgets_joined(answer: Decision | Refusal, operation: str) -> Participation:
+def forgets_joined(answer: Decision | Rejection, operation: str) -> Participation:
     """Waits only for members that it began to act on."""
     found = participation(answer, operation)
     return Participation.NONE if found is Participation.JOINS else found
 
 
-def forgets_acting(answer: Decision | Refusal, operation: str) -> Participation:
+def forgets_acting(answer: Decision | Rejection, operation: str) -> Participation:
     found = participation(answer, operation)
     return Participation.NONE if found is Participation.ACTS else found
 
 
-def takes_joined_for_acting(answer: Decision | Refusal, operation: str) -> Participation:
+def takes_joined_for_acting(answer: Decision | Rejection, operation: str) -> Participation:
     """Counts a member that joined as one whose own operation will end."""
     found = participation(answer, operation)
     return Participation.ACTS if found is Participation.JOINS else found
@@ -76,9 +76,9 @@ def test_group_that_changes_members_that_others_hold_is_found(kind: str) -> None
 
 @pytest.mark.parametrize("kind", LARGE)
 def test_group_that_members_of_others_keep_off_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def kept_off(lifecycle: Lifecycle, snap: Snapshot, event: Event) -> Decision | Refusal:
+    def kept_off(lifecycle: Lifecycle, snap: Snapshot, event: Event) -> Decision | Rejection:
         if lifecycle.kind == kind and snap.blocked is not None and isinstance(event, Request):
-            return Refusal((Reason(Code.HELD, "planted"),), snap.state, holder=snap.blocked)
+            return Rejection((Reason(Code.HELD, "planted"),), snap.state, holder=snap.blocked)
         return decide(lifecycle, snap, event)
 
     monkeypatch.setattr("stead.lifecycle.explore.overlap.decide", kept_off)

@@ -19,8 +19,8 @@ from stead.dev.children import Server
 from stead.dev.engines import nats_binary
 from stead.pki.claims import Permissions
 from stead.pki.identity import Candidate, Description, Identity
-from stead.pki.initialization import Founded, found
-from stead.pki.issuer import Issuer
+from stead.pki.initialization import InitializedCell, found
+from stead.pki.issuer import CredentialIssuer
 
 CELL = "safe"
 
@@ -31,7 +31,7 @@ class SafeNats(Server):
     def __init__(self, cell: str = CELL) -> None:
         super().__init__("nats")
         self.cell = cell
-        self.founded: Founded = found(self.folder / "pki", cell, ["127.0.0.1", "localhost"], self.port)
+        self.founded: InitializedCell = found(self.folder / "pki", cell, ["127.0.0.1", "localhost"], self.port)
 
     @property
     def url(self) -> str:
@@ -58,7 +58,7 @@ class SafeNats(Server):
         lanes = list(lanes)
         candidate = Candidate(name)
         may = Permissions(*agent_may(self.cell, name, lanes), answers=1)
-        issued = Issuer(self.controller).issue(
+        issued = CredentialIssuer(self.controller).issue(
             name, candidate.user_key, candidate.request, may, lifetime, time.time()
         )
         about = Description(name, self.cell, [self.url], "agent", lanes)

@@ -16,7 +16,7 @@ from stead.cli.main import app
 from stead.pki import certificates, claims
 from stead.pki.identity import Candidate, Identity, NoIdentity
 from stead.pki.initialization import found
-from stead.pki.issuer import Issuer, proven
+from stead.pki.issuer import CredentialIssuer, proven
 from stead.pki.nkeys import Key, Role, raw, signed_by
 
 
@@ -56,7 +56,7 @@ def test_nothing_that_runs_needs_what_is_put_away(tmp_path: Path) -> None:
     assert len(secret) == 5
     kept = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "root")
     assert not [one for one in secret if one in kept]
-    Issuer(Identity(made.controller)).account_claims({"U": 1})
+    CredentialIssuer(Identity(made.controller)).account_claims({"U": 1})
 
 
 def test_claims_are_signed_and_their_id_is_their_digest() -> None:

@@ -19,11 +19,20 @@ import pytest
 
 from stead.agent import Agent
 from stead.bus import Bus
-from stead.bus.codec import Form, encode
-from stead.bus.messages import FullState, Hello, Presence, Report, ReportResult, StateLine, Take, TakeReply
+from stead.bus.codec import MessageFormat, encode
+from stead.bus.messages import (
+    FullState,
+    Hello,
+    Presence,
+    Report,
+    ReportResult,
+    StateLine,
+    TakeCustody,
+    TakeCustodyReply,
+)
 from stead.bus.subjects import Subjects, inbox
 from stead.catalog import KINDS
-from stead.controller.observation.agent_identities import Identities
+from stead.controller.observation.agent_identities import AgentIdentities
 from stead.controller.runtime import Controller
 from stead.lifecycle.snapshot import Fence
 from stead.pki.identity import Candidate, Description, Identity
@@ -90,7 +99,7 @@ class Scene:
         return row.snapshot.fence
 
 
-async def let_in(identities: Identities, folder: Path, name: str, lanes: list[str]) -> Identity:
+async def let_in(identities: AgentIdentities, folder: Path, name: str, lanes: list[str]) -> Identity:
     invited = await identities.invite(name, lanes, 60, "ann")
     candidate = Candidate(name)
     joined = await identities.join(invited.token, name, candidate.user_key, candidate.request, candidate.proof)
@@ -109,7 +118,7 @@ async def stage(safe: SafeNats, dsn: str, world: SimWorld, folder: Path) -> Asyn
         await bus.connect(60)
         await bus.identity()
         await bus._link.client().jsm().purge_stream(OF.reports_stream)
-        identities = Identities(store, safe.controller)
+        identities = AgentIdentities(store, safe.controller)
         one = Controller(store, bus, KINDS, identities=identities)
         one.healers = tuple(healer for healer in one.healers if healer.name not in ("drift", "orphans"))
         lane = f"{world.provider}.{world.region}"
@@ -185,19 +194,21 @@ async def test_nobody_takes_renews_or_lists_what_is_anothers(scene: Scene) -> No
 
     for counter in (fence.counter - 1, fence.counter, fence.counter + 1, 2**62):
         members = [(FOREIGN, Fence(fence.incarnation, counter))]
-        said = Form(TakeReply).decode(await asked(OF.take("h1"), encode(Take("h1", 1, members))))
+        said = MessageFormat(TakeCustodyReply).decode(
+            await asked(OF.take("h1"), encode(TakeCustody("h1", 1, members)))
+        )
         assert (said.ok, said.fences) == (False, {})
     assert b"not a fence" in await asked(
-        OF.take("h1"), encode(Take("h1", 1, [])).replace(b"[]", b'[["/a",[1,%d]]]' % 2**63)
+        OF.take("h1"), encode(TakeCustody("h1", 1, [])).replace(b"[]", b'[["/a",[1,%d]]]' % 2**63)
     )
     name = next(m.name for m in await scene.one.identities.members() if m.name != "h1")  # type: ignore[union-attr]
-    assert b"another's name" in await asked(OF.take("h1"), encode(Take(name, 1, [(FOREIGN, fence)])))
+    assert b"another's name" in await asked(OF.take("h1"), encode(TakeCustody(name, 1, [(FOREIGN, fence)])))
     renew = {"t": "renew", "v": [1, 0], "order": 1, "agent": "h1", "epoch": 1, "fences": {FOREIGN: list(fence)}}
     assert b'"ok":false' in await asked(OF.renew("h1"), json.dumps(renew).encode())
     roster = {"t": "roster", "v": [1, 0], "lane": scene.lane, "agent": "h1"}
     assert b"not its own" in await asked(OF.roster("h1"), json.dumps(roster).encode())
     assert b"another's name" in await asked(OF.roster("h1"), json.dumps({**roster, "agent": name}).encode())
-    assert b"future" in await asked(OF.take("h1"), encode(Take("h1", 2**62, [(FOREIGN, fence)])))
+    assert b"future" in await asked(OF.take("h1"), encode(TakeCustody("h1", 2**62, [(FOREIGN, fence)])))
     await scene.world.client.delete(f"/v1/_faults/{hang}")
     await settled(scene.one, "Suspended")
 

@@ -22,12 +22,12 @@ from stead.bus.messages import (
     Report,
     ReportResult,
     Superseded,
-    Take,
-    TakeReply,
+    TakeCustody,
+    TakeCustodyReply,
 )
 from stead.bus.permissions import agent_may
 from stead.bus.subjects import Recipient, Subjects, inbox
-from stead.controller.observation.agent_identities import Identities
+from stead.controller.observation.agent_identities import AgentIdentities
 from stead.dev.engines import Nats
 from stead.lifecycle.snapshot import Fence
 from stead.pki import certificates
@@ -179,7 +179,7 @@ async def test_its_own_work_goes_on(safe: SafeNats, thief: Identity, controller:
         async with bus.orders(OWN) as consumer:
             (delivery,) = await consumer.fetch(1)
             await delivery.ack()
-        assert (await bus.take(Take("a1", 1, [("/shop/front/web-1", Fence(0, 1))]))).ok
+        assert (await bus.take(TakeCustody("a1", 1, [("/shop/front/web-1", Fence(0, 1))]))).ok
         await bus.publish_report(Report("a1", 1, 1, OWN, [ReportResult("/a", Fence(0, 2), "done")]), timeout=5)
         async with controller.reports() as reports:
             (report,) = await reports.fetch()
@@ -268,9 +268,9 @@ async def test_an_answer_does_what_its_asker_may_not(
 ) -> None:
     """The bus does not look at where an answer is wanted. In one account with the streams, an empty answer of the
     server to a pull, sent to where streams are deleted, deletes one."""
-    asked: list[Take] = []
+    asked: list[TakeCustody] = []
 
-    async def handler(take: Take) -> TakeReply:
+    async def handler(take: TakeCustody) -> TakeCustodyReply:
         asked.append(take)
         return await granted(take)
 
@@ -348,7 +348,7 @@ def test_only_agents_of_sites_are_let_behind_leaf_nodes(
 ) -> None:
     store: Any = SimpleNamespace(clock=time.time)  # nothing is written
     candidate = Candidate("a1")
-    issued = Identities(store, safe.controller, leaves=leaves)._issue(
+    issued = AgentIdentities(store, safe.controller, leaves=leaves)._issue(
         "a1", lanes, candidate.user_key, candidate.request
     )
     assert ("_R_.>" in decode(issued.jwt)["nats"]["pub"]["allow"]) == anywhere

@@ -12,14 +12,14 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from stead.secrets import scrubbing
-from stead.secrets.scrubbing import Known, Scrubbing
+from stead.secrets.scrubbing import KnownSecrets, ScrubbingFormatter
 
 VALUE = 'p/ä+s "w\\ord=1&x'
 
 
 @pytest.fixture
-def known() -> Known:
-    known = Known()
+def known() -> KnownSecrets:
+    known = KnownSecrets()
     known.remember(VALUE)
     return known
 
@@ -39,23 +39,23 @@ def known() -> Known:
         *(base64.urlsafe_b64encode(f"{'u' * n}:{VALUE}".encode()).decode() for n in range(3)),
     ],
 )
-def test_in_every_form(known: Known, text: str) -> None:
+def test_in_every_form(known: KnownSecrets, text: str) -> None:
     clean = known.scrub(f"before {text} after")
     assert clean.startswith("before ")
     assert "***" in clean
     assert len(clean) < len("before  after") + 16  # what mixes with its neighbours, and no more
 
 
-def test_nothing_else(known: Known) -> None:
+def test_nothing_else(known: KnownSecrets) -> None:
     assert known.scrub("p ord x") == "p ord x"
-    assert not Known()
-    short = Known()
+    assert not KnownSecrets()
+    short = KnownSecrets()
     short.remember("abc")
     assert short.scrub("abc") == "abc"
 
 
 def test_the_longest_goes_first() -> None:
-    known = Known()
+    known = KnownSecrets()
     for value in ("hunter", "hunter2hunter2"):
         known.remember(value)
     assert known.scrub("hunter2hunter2 hunter") == "*** ***"
@@ -63,20 +63,20 @@ def test_the_longest_goes_first() -> None:
 
 def test_so_many_are_known_and_the_latest_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrubbing, "MOST", 2)
-    known = Known()
+    known = KnownSecrets()
     for value in ("first", "second", "third"):
         known.remember(value)
     assert known.scrub("first second third") == "first *** ***"
 
 
-def test_a_log_with_a_traceback(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_with_a_traceback(known: KnownSecrets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrubbing, "scrub", known.scrub)
     try:
         raise ValueError(f"asked with {VALUE}")
     except ValueError as error:
         trace = (type(error), error, error.__traceback__)
         record = logging.LogRecord("a", 40, "f", 1, "said %r", (VALUE,), trace)
-    text = Scrubbing("%(message)s").format(record)
+    text = ScrubbingFormatter("%(message)s").format(record)
     assert "Traceback" in text
     assert VALUE not in text
     assert repr(VALUE)[1:-1] not in text

@@ -9,7 +9,7 @@ import pickle
 import msgspec
 import pytest
 
-from stead.secrets import NOTHING, Secret, Unreadable
+from stead.secrets import NOTHING, Secret, UnreadableSecret
 
 VALUE = "hunter2-hunter2"
 
@@ -25,7 +25,7 @@ class Kept:
     def __call__(self) -> str:
         self.reads += 1
         if self.value is None:
-            raise Unreadable("it is away")
+            raise UnreadableSecret("it is away")
         return self.value
 
 
@@ -106,5 +106,5 @@ def test_nothing_is_nothing(secret: Secret) -> None:
     assert secret
     assert not NOTHING
     assert not NOTHING.doubt("")
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableSecret):
         NOTHING.reveal()

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stead.dev.engines import Postgres
-from stead.lifecycle.claims import Claim, Conflict, Handle, Held, Mode, claims_for
+from stead.lifecycle.claims import Claim, ClaimHandle, ClaimTable, Conflict, Mode, claims_for
 from stead.store.store import speak_json
 from tests.lanes import every_lane
 from tests.lifecycle.test_claims import NODES
@@ -140,7 +140,7 @@ async def database(dsn: str) -> AsyncIterator[Database]:
             await connection.close()
 
 
-def strongest(handles: Iterable[Handle]) -> dict[str, dict[str, Mode]]:
+def strongest(handles: Iterable[ClaimHandle]) -> dict[str, dict[str, Mode]]:
     found: dict[str, dict[str, Mode]] = {}
     for handle in sorted(handles, key=lambda h: h.claim.mode is X):
         found.setdefault(handle.holder, {})[handle.claim.path] = handle.claim.mode
@@ -149,7 +149,7 @@ def strongest(handles: Iterable[Handle]) -> dict[str, dict[str, Mode]]:
 
 async def drive(dsn: str, sequence: list[tuple[str, str, tuple[Claim, ...]]]) -> None:
     async with database(dsn) as db:
-        held = Held()
+        held = ClaimTable()
         for what, name, claims in sequence:
             if what == "release":
                 held = held.release(name)
@@ -227,10 +227,10 @@ async def test_of_many_that_want_overlapping_paths_at_once_no_two_get_them(migra
             asked = [pool.fetchval(COMMIT, *change) for change in changes]
             answers = await asyncio.wait_for(asyncio.gather(*asked), 60)
             got = [path for path, answer in zip(wanted, answers, strict=True) if not answer["conflicts"]]
-            held = Held()
+            held = ClaimTable()
             for i, path in enumerate(got):
                 after = held.acquire(str(i), [Claim(path)])
-                assert isinstance(after, Held), got
+                assert isinstance(after, ClaimTable), got
                 held = after
             assert got
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from stead.controller.reconcilers.partitions import Partitions
+from stead.controller.reconcilers.partitions import PartitionReconciler
 from stead.lifecycle.rows import DAY
 from stead.store import Store
 
@@ -131,10 +131,10 @@ async def test_who_reads_operations_is_not_waited_for_long(database: Connection,
         await database.fetch("SELECT FROM ended_operations")
         began = asyncio.get_running_loop().time()
         assert await store.forget_operations(KEPT) is None
-        await Partitions(store, KEPT)()
+        await PartitionReconciler(store, KEPT)()
         assert asyncio.get_running_loop().time() - began < 30
         assert await known(store, id) == [True]
-    await Partitions(store, KEPT)()
+    await PartitionReconciler(store, KEPT)()
     assert await known(store, id) == [False]
 
 
@@ -169,7 +169,7 @@ async def test_keys_go_with_their_time_the_oldest_first(database: Connection, st
         )
     assert await store.forget_keys(KEPT, 2) == 2
     assert await _keys(database) == {"key-1", "key-89", "key-91"}
-    await Partitions(store, KEPT)()
+    await PartitionReconciler(store, KEPT)()
     assert await _keys(database) == {"key-1", "key-89"}
 
 

@@ -16,18 +16,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stead import catalog
-from stead.controller.execution.executor import Moved, Mover, Told
+from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import as_class
-from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.decision import Decision, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, Due, Event, FullState, Report, Request, Take
-from stead.lifecycle.rows import Actor, Move, StateClass, Trigger
+from stead.lifecycle.events import Cancel, Event, FullState, Report, Request, Take, TimerDue
+from stead.lifecycle.rows import Actor, StateClass, Transition, Trigger
 from stead.lifecycle.snapshot import Fence, Phase, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
 from stead.store import Row, Store
-from stead.store.decision_template import Begin
+from stead.store.decision_template import OperationStart
 from tests.tiers import examples
 
 KINDS = {name: replace(kind, needs=()) for name, kind in catalog.KINDS.items()}
@@ -43,7 +43,7 @@ class Oracle:
 
     lifecycle: Lifecycle
     snapshot: Snapshot
-    moves: list[Move] = field(default_factory=list)
+    moves: list[Transition] = field(default_factory=list)
     cancels: int = 0
 
 
@@ -55,7 +55,7 @@ def words(oracle: Oracle) -> list[Event]:
     said += [Request(a.name, a.by[0], force=True, reason="because", revision=1) for a in lc.actions if a.forceable]
     running = [op.id for op in (snap.operation, snap.hidden) if op is not None]
     said += [Cancel(id, actor) for id in (*running, "another") for actor in (Actor.USER, Actor.ADMIN)]
-    said += [Due(timer) for timer in (*pending(lc, snap), "deadline")]
+    said += [TimerDue(timer) for timer in (*pending(lc, snap), "deadline")]
     for fence in (snap.fence, snap.fence, old):
         said += [Take(fence), *(Report(kind, fence) for kind in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED))]
         said += [Report(Trigger.SEEN, fence, seen=what) for what in observations(lc)]
@@ -75,17 +75,21 @@ def counted_anew(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, revision=int(snapshot.revision != snapshot.previous), previous=0)
 
 
-def told(path: str, event: Event) -> Told:
+def told(path: str, event: Event) -> TransitionInput:
     operation = uuid4()
-    if isinstance(event, Due):
-        return Told(path, replace(event, operation=str(operation)), begin=Begin(operation, "destroy", "clock"))
+    if isinstance(event, TimerDue):
+        return TransitionInput(
+            path, replace(event, operation=str(operation)), begin=OperationStart(operation, "destroy", "clock")
+        )
     if not isinstance(event, Request):
-        return Told(path, event)
+        return TransitionInput(path, event)
     event = replace(event, operation=str(operation), by="ann")
-    return Told(path, event, principal="ann", begin=Begin(operation, event.action, "ann"), spec={"size": 2})
+    return TransitionInput(
+        path, event, principal="ann", begin=OperationStart(operation, event.action, "ann"), spec={"size": 2}
+    )
 
 
-def agree(oracle: Oracle, event: Event) -> Decision | Refusal:
+def agree(oracle: Oracle, event: Event) -> Decision | Rejection:
     """What the dictionary makes of an event."""
     answer = decide(oracle.lifecycle, oracle.snapshot, event)
     if isinstance(answer, Decision):
@@ -98,7 +102,7 @@ def agree(oracle: Oracle, event: Event) -> Decision | Refusal:
 async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
     async with Store.open(dsn, connections=2) as store:
         far_ahead = itertools.count(1e9, 1e9)  # whatever runs is due by the next step
-        mover = Mover(store, KINDS, lambda: next(far_ahead))
+        mover = TransitionExecutor(store, KINDS, lambda: next(far_ahead))
         run = uuid4().hex
         oracles = {
             f"/{run}/{KINDS[kind].kind}-{i:02}": Oracle(KINDS[kind], Snapshot(KINDS[kind].initial.name, Fence(1, 0)))
@@ -109,7 +113,7 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
         await compare(store, oracles, f"/{run}")
 
 
-async def one_step(store: Store, mover: Mover, oracles: dict[str, Oracle], step: Sequence[int]) -> None:
+async def one_step(store: Store, mover: TransitionExecutor, oracles: dict[str, Oracle], step: Sequence[int]) -> None:
     events = []
     for (path, oracle), choice in zip(oracles.items(), step, strict=False):
         said = words(oracle)
@@ -126,10 +130,10 @@ async def one_step(store: Store, mover: Mover, oracles: dict[str, Oracle], step:
     answers = await mover.move([replace(event, new=new.get(event.path)) for event in events])
     for event, answer in zip(events, answers, strict=True):
         wanted = agree(oracles[event.path], event.event)
-        if isinstance(wanted, Refusal):
-            assert answer == wanted or (isinstance(answer, Refusal) and answer.code == wanted.code), event
+        if isinstance(wanted, Rejection):
+            assert answer == wanted or (isinstance(answer, Rejection) and answer.code == wanted.code), event
         else:
-            assert isinstance(answer, Moved), (event, answer)
+            assert isinstance(answer, Applied), (event, answer)
             assert as_class(answer.decision.after) == as_class(wanted.after)
             assert answer.fence == wanted.after.fence
 

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 
 from stead.store import Store
-from stead.store.sites import There
+from stead.store.sites import PresentAgent
 
 ORDER = "INSERT INTO orders (lane, kind, verb, members, agent) VALUES ($1, 'vm', 'create', '{1}', $2)"
 
@@ -21,10 +21,12 @@ async def test_lanes_with_who_serves_them_and_what_stands_on_them(migrated: str)
     connection = await asyncpg.connect(migrated)
     async with Store.open(migrated) as store:
         assert await store.lanes("", 10, 30) == []
-        await store.met([There("b", 1, ["aws.x", "Edge.1"], "0.2")], "edge.")
-        await store.met([There("a", 1, ["aws.x"], "0.1")], "edge.")
-        await store.met([There("c", 1, ["aws.w"], "0.1")], "edge.")
-        await store.met([There("c", 2, ["aws.x"], "0.1")], "edge.")  # serves another lane since it was started anew
+        await store.met([PresentAgent("b", 1, ["aws.x", "Edge.1"], "0.2")], "edge.")
+        await store.met([PresentAgent("a", 1, ["aws.x"], "0.1")], "edge.")
+        await store.met([PresentAgent("c", 1, ["aws.w"], "0.1")], "edge.")
+        await store.met(
+            [PresentAgent("c", 2, ["aws.x"], "0.1")], "edge."
+        )  # serves another lane since it was started anew
         for agent, seconds in (("a", 31), ("b", 29)):
             await connection.execute(
                 "UPDATE agents SET last_seen = now() - make_interval(secs => $2) WHERE name = $1", agent, seconds

@@ -12,7 +12,7 @@ import pytest
 from stead.store import concurrent_indexes, migration_runner
 from stead.store.concurrent_indexes import statements
 from stead.store.migrate import migrate, newest
-from stead.store.migration_runner import Busy, upgrade
+from stead.store.migration_runner import MigrationBlocked, upgrade
 from tests.store.crowd import crowd, fill
 
 SECOND = 1.0
@@ -96,7 +96,7 @@ async def test_who_never_lets_go_is_told_of(migrated_before: str) -> None:
     try:
         async with holder.transaction():
             await holder.execute("UPDATE resources SET version = version WHERE path = '/ns3/m3/g/3'")
-            with pytest.raises(Busy, match="pg_stat_activity"):
+            with pytest.raises(MigrationBlocked, match="pg_stat_activity"):
                 await upgrade(migrated_before, "head", patience=0.5)
     finally:
         await holder.close()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from stead.client import Operation, Refused, SyncClient
+from stead.client import Operation, Rejected, SyncClient
 from stead.dev.cell import DATABASE, Stead, Web
 from stead.dev.children import free_port
 from stead.dev.engines import Nats, Postgres
@@ -186,7 +186,7 @@ def _refused(ask: Callable[[], object]) -> set[str]:
     """Who is in the way of somebody, by path."""
     try:
         ask()
-    except Refused as refused:
+    except Rejected as refused:
         return {holder.path for holder in refused.problem.holders or ()}
     raise AssertionError("it was let in")
 

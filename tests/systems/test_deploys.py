@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from stead.controller.admission.admission import Accepted
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnFailure
 from tests.systems.town import SYSTEM, Town, service, town
@@ -21,7 +21,7 @@ def tree(**nodes: Any) -> dict[str, Any]:
 async def held(one: Town, action: str, **spec: Any) -> set[str]:
     """Refused for claims: those that are in the way, by path."""
     answer = await one.want(action, **spec)
-    assert isinstance(answer, Refusal), answer
+    assert isinstance(answer, Rejection), answer
     assert answer.code is Code.HELD
     return {holder.path.removeprefix(SYSTEM) or "/" for holder in answer.holders}
 
@@ -129,7 +129,7 @@ async def test_a_deletion_cancels_deploys_and_takes_the_root(migrated: str) -> N
         gone = one.let_in(await one.want("delete"))
         assert [await one.outcome(id) for id in deploys] == ["cancelled"] * 2
         refused = await one.want("deploy", definition={}, path="/a")
-        assert isinstance(refused, Refusal)
+        assert isinstance(refused, Rejection)
         assert (refused.code, refused.state) == (Code.HELD, "deleting")
         await one.expire()
         assert await one.outcome(gone) == "done"
@@ -175,7 +175,7 @@ async def test_a_plan_holds_only_for_what_it_was_made_for(migrated: str) -> None
         one.let_in(await one.want("deploy", definition=tree(x=service()), path="/a", mark=mark))
         await one.serve()
         answer = await one.want("deploy", definition={}, path="/a", mark=mark)
-        assert isinstance(answer, Refusal)
+        assert isinstance(answer, Rejection)
         assert answer.code is Code.CHANGED
         assert await one.states() == {"/a/x": "stable", "/b/x": "stable"}
 

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import Wish
-from stead.lifecycle.decision import Code, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Trigger
 from stead.store import Store
@@ -31,7 +31,7 @@ NODES = 1000
 CONTROLLERS = 3
 KINDS = ("deploy",) * 12 + ("teardown", "delete") + ("finish",) * 5
 
-type Answer = Accepted | Refusal | NotFound
+type Answer = Accepted | Rejection | NotFound
 
 
 class IntentionLock:
@@ -111,7 +111,7 @@ class System:
     """Places by operation."""
 
     async def found(self) -> None:
-        wish = Wish("system", self.path, Request("create"), "ann", {"lanes": [LANE]})
+        wish = AdmissionRequest("system", self.path, Request("create"), "ann", {"lanes": [LANE]})
         self.towns[0].let_in(await self.towns[0].admission.ask(wish))
         await self.towns[0].rest()
 
@@ -120,7 +120,7 @@ class System:
         if kind == "deploy":
             spec = {"path": place, "definition": {"s": service(uuid4().hex)}}  # there is always something to do
         request = Request(kind, on_conflict=OnConflict.REFUSE)
-        return await self.towns[by].admission.ask(Wish("system", self.path, request, f"p{by}", spec))
+        return await self.towns[by].admission.ask(AdmissionRequest("system", self.path, request, f"p{by}", spec))
 
     async def round(self, wanted: Sequence[tuple[int, str, str]]) -> None:
         """All of these at the same moment."""
@@ -140,14 +140,14 @@ class System:
         assert await self.claimed() == self.running
         assert allowed_together(self.running), self.running
         for answer, (_, kind, place) in zip(answers, wanted, strict=True):
-            if isinstance(answer, Refusal):
+            if isinstance(answer, Rejection):
                 assert answer.code is Code.HELD, answer
                 wish = place if kind == "deploy" else "/"
                 assert any(not allowed_together({"it": wish, id: at}) for id, at in met.items()), (kind, wish, answer)
                 holders = {holder.operation for holder in answer.holders}
                 assert holders, answer
                 assert holders <= {*before, *let_in}
-        assert all(isinstance(answer, Accepted | Refusal) for answer in answers)
+        assert all(isinstance(answer, Accepted | Rejection) for answer in answers)
 
     async def deleted(self, let_in: Mapping[str, tuple[int, str, str]]) -> None:
         """Whatever ran is cancelled, the root is the deletion's, and in the end there is nothing."""

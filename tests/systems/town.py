@@ -11,14 +11,14 @@ from typing import Any
 import asyncpg
 
 from stead.controller.admission.admission import Accepted, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionInput
 from stead.controller.execution.steps import Steps
-from stead.controller.reconcilers.group_state import Following
-from stead.controller.reconcilers.journal_numbering import Numbering
-from stead.controller.steps.system_validation import Founding
-from stead.lifecycle.decision import Refusal
-from stead.lifecycle.events import Due, OnConflict, Report, Request
+from stead.controller.reconcilers.group_state import GroupStateReconciler
+from stead.controller.reconcilers.journal_numbering import JournalNumbering
+from stead.controller.steps.system_validation import SystemValidation
+from stead.lifecycle.decision import Rejection
+from stead.lifecycle.events import OnConflict, Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.store import Row, Store
@@ -44,14 +44,14 @@ class Town(Controller):
         self.system = SYSTEM
         self.there: dict[str, str] = {}
         """What agents have made, by path."""
-        self.steps = Steps(self.mover, {("system", "pending"): partial(Founding, store)})
+        self.steps = Steps(self.mover, {("system", "pending"): partial(SystemValidation, store)})
         self.mover.follow(self.steps)
-        self.numbering = Numbering(store, Following(self.mover))
+        self.numbering = JournalNumbering(store, GroupStateReconciler(self.mover))
 
-    async def want(self, action: str, **spec: Any) -> Accepted | Refusal | NotFound:
+    async def want(self, action: str, **spec: Any) -> Accepted | Rejection | NotFound:
         said = {name: spec.pop(name) for name in ("on_failure", "actor") if name in spec}
         request = Request(action, on_conflict=OnConflict.REFUSE, **said)
-        answer = await self.admission.ask(Wish("system", self.system, request, "ann", spec))
+        answer = await self.admission.ask(AdmissionRequest("system", self.system, request, "ann", spec))
         await self.rest()
         return answer
 
@@ -59,12 +59,12 @@ class Town(Controller):
         """Begin a deploy."""
         return self.let_in(await self.want("deploy", definition=definition, path=at, **more))
 
-    def let_in(self, answer: Accepted | Refusal | NotFound) -> str:
+    def let_in(self, answer: Accepted | Rejection | NotFound) -> str:
         assert isinstance(answer, Accepted), answer
         return answer.operation
 
-    def wish(self, kind: str, path: str, action: str, **spec: Any) -> Wish:
-        return Wish(kind, path, Request(action, on_conflict=OnConflict.REFUSE), "ann", spec)
+    def wish(self, kind: str, path: str, action: str, **spec: Any) -> AdmissionRequest:
+        return AdmissionRequest(kind, path, Request(action, on_conflict=OnConflict.REFUSE), "ann", spec)
 
     async def expire(self) -> None:
         """Serve, and let every timer come due that would keep it waiting."""
@@ -73,13 +73,15 @@ class Town(Controller):
             self.mover.clock = lambda: time.time() + 3600
             for row in (await self.parts()).values():
                 for timer in {*(row.timers or {})} & {"again", "fenced", "custody"}:
-                    await self.mover.move([Told(row.path, Due(timer), principal="clock")])
+                    await self.mover.move([TransitionInput(row.path, TimerDue(timer), principal="clock")])
             self.mover.clock = time.time
             await self.rest()
 
     async def found(self, path: str = SYSTEM) -> None:
         """A system on one lane."""
-        answer = await self.admission.ask(Wish("system", path, Request("create"), "ann", {"lanes": [LANE]}))
+        answer = await self.admission.ask(
+            AdmissionRequest("system", path, Request("create"), "ann", {"lanes": [LANE]})
+        )
         self.let_in(answer)
         await self.rest()
 
@@ -123,7 +125,9 @@ class Town(Controller):
         row = await self.store.read(path)
         assert row is not None
         fences = await self.takes.take(ME, {path: row.snapshot.fence})
-        await self.mover.move([Told(path, Report(Trigger.SEEN, fences[path], seen=state), principal="agent")])
+        await self.mover.move(
+            [TransitionInput(path, Report(Trigger.SEEN, fences[path], seen=state), principal="agent")]
+        )
         await self.idle()
 
     async def outcome(self, operation: str) -> str:

@@ -129,7 +129,7 @@ def test_the_list_of_pages_is_whole() -> None:
 
 
 def test_what_doctor_says_to_do_can_be_done() -> None:
-    text = (ROOT / "src" / "stead" / "controller" / "doctor.py").read_text()
+    text = (ROOT / "src" / "stead" / "controller" / "health" / "doctor.py").read_text()
     said = re.findall(r"\bstead (?:agent|lane|pki|stuck|operation)[a-z -]*", text)
     assert said
     cut = [re.sub(r" (says|will|which|for|who).*", "", command) for command in said]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from stead.batcher import Together
+from stead.batcher import Batcher
 from stead.secrets.scrubbing import KNOWN
 from stead.telemetry.context import about, known, note
 from stead.telemetry.logs import Json, Text, without_trace
@@ -79,7 +79,7 @@ async def test_what_is_done_for_many_is_about_none_of_them() -> None:
         heard.append(known().get("request_id", ""))
         return list(items)
 
-    together = Together(each, 10)
+    together = Batcher(each, 10)
     with about(request_id="r-1"):
         await asyncio.gather(together(1), together(2))
         assert known()["request_id"] == "r-1"

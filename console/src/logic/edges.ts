@@ -1,5 +1,5 @@
 /** The moves of a lifecycle as edges of its picture: one for each pair of states. */
-import type { WholeLifecycle, LifecycleMove } from '../api.ts';
+import type { LifecycleDetail, LifecycleTransition } from '../api.ts';
 
 export interface Edge {
   source: string;
@@ -18,7 +18,7 @@ const FAILURE = new Set(['failed', 'silent', 'undone', 'declined']);
 export type Taken = Map<string, string>;
 
 /** With `all`, also what a look leads to and what is forced; whatever was taken is always there. */
-export function edgesOf(of: WholeLifecycle, all: boolean, taken?: Taken): Edge[] {
+export function edgesOf(of: LifecycleDetail, all: boolean, taken?: Taken): Edge[] {
   const names = new Set(of.states.map((state) => state.name));
   const moving = new Set(of.states.filter((state) => state.state_class === 'moving').map((state) => state.name));
   const mine = new Set<string>();
@@ -51,11 +51,11 @@ export function edgesOf(of: WholeLifecycle, all: boolean, taken?: Taken): Edge[]
 }
 
 /** What a picture is clearer without: all that members may come to amount to, and all that an action may start in. */
-function aside(of: WholeLifecycle, move: LifecycleMove, moving: Set<string>): boolean {
+function aside(of: LifecycleDetail, move: LifecycleTransition, moving: Set<string>): boolean {
   const action = of.actions.find((one) => one.name === move.on);
   if (move.trigger === 'children') return !moving.has(move.source) || (!!action && move.target !== action.ends && move.target !== action.fails);
   if (move.trigger === 'request' && action && action.starts.length > FEW) return action.starts.indexOf(move.source) > 1;
   return false;
 }
 
-const word = (move: LifecycleMove): string => `${move.trigger} ${move.on}${move.forced ? ' (forced)' : ''} by ${move.actor}`;
+const word = (move: LifecycleTransition): string => `${move.trigger} ${move.on}${move.forced ? ' (forced)' : ''} by ${move.actor}`;

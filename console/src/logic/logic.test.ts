@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TimelineBar, RunningDeploy, WholeLifecycle, LifecycleMove, System, SystemPart } from '../api.ts';
+import type { TimelineBar, RunningDeploy, LifecycleDetail, LifecycleTransition, System, SystemPart } from '../api.ts';
 import { segments, windowOf } from './bars.ts';
 import { address, around, has, placed, spanOf, step, ticks, title, turned } from './calendar.ts';
 import { edgesOf } from './edges.ts';
@@ -60,9 +60,9 @@ describe('a file', () => {
   });
 });
 
-const move = (source: string, trigger: string, on: string, target: string): LifecycleMove => ({ source, trigger, on, actor: 'user', target, forced: false });
+const move = (source: string, trigger: string, on: string, target: string): LifecycleTransition => ({ source, trigger, on, actor: 'user', target, forced: false });
 const state = (name: string, state_class: 'settled' | 'moving') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
-const door: WholeLifecycle = {
+const door: LifecycleDetail = {
   kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, registered: null, actions: [],
   states: [state('Closed', 'settled'), state('Opening', 'moving'), state('Open', 'settled')],
   moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'done', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'seen', 'Closed', 'Closed')],

@@ -1,5 +1,5 @@
 /** How things are said: numbers, times, spans, tones of states. */
-import type { Health, Lasting } from '../api.ts';
+import type { Health, Elapsed } from '../api.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
 
@@ -24,7 +24,7 @@ export function span(seconds: number): string {
 }
 
 /** For how long it has lasted, how long it usually does, and how long it may. */
-export function lasting(of: Lasting, now: number): string {
+export function lasting(of: Elapsed, now: number): string {
   const parts = [`here for ${span((now - Date.parse(of.since)) / 1000)}`];
   if (of.usual !== null && of.p99 !== null) parts.push(`usually ${span(of.usual)}, 99 of 100 within ${span(of.p99)} (from ${number(of.moves)}${of.lane ? ` on ${of.lane}` : ''})`);
   if (of.declared !== null) parts.push(`at most ${span(of.declared)}`);

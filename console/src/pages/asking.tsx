@@ -1,7 +1,7 @@
 /** What can be asked of a resource: what is allowed acts, what is refused says why and what would help. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { at, call, get, type Accepted, type Explanation, type WholeLifecycle, type LifecycleAction, type Line, type Rehearsal, type Resource } from '../api.ts';
+import { at, call, get, type Accepted, type Explanation, type LifecycleDetail, type LifecycleAction, type JournalLine, type DryRun, type Resource } from '../api.ts';
 import { below, useLive } from '../live.ts';
 import { number } from '../logic/words.ts';
 import { Dialog, Icon, say, Skeleton, When } from '../parts.tsx';
@@ -13,7 +13,7 @@ const GRAVE = /terminate|teardown|delete|destroy|withdraw|decommission|rollback/
 const SIZED = new Set(['scale-out', 'scale-in', 'create', 'update', 'upgrade']);
 
 /** Whether nothing has to be said beside it. */
-function plain(action: LifecycleAction, lifecycle: WholeLifecycle, state: string): boolean {
+function plain(action: LifecycleAction, lifecycle: LifecycleDetail, state: string): boolean {
   if (!lifecycle.registered) return !SIZED.has(action.name);
   return !action.respec && (action.name !== 'create' || action.starts.includes(state));
 }
@@ -30,12 +30,12 @@ async function ask(path: string, action: string, body: Record<string, unknown> =
   }
 }
 
-interface Props { of: Resource; lifecycle: WholeLifecycle; reload: () => void }
+interface Props { of: Resource; lifecycle: LifecycleDetail; reload: () => void }
 
 export function Actions({ of, lifecycle, reload }: Props) {
   const first = (lifecycle.actions.find((action) => action.name === 'delete') ?? lifecycle.actions[0])?.name ?? 'create';
   // One question for all buttons. The answer changes with the members of a group, and with whoever holds what is above it.
-  const near = (line: Line) => below(of.path)(line) || of.path.startsWith(`${line.path}/`);
+  const near = (line: JournalLine) => below(of.path)(line) || of.path.startsWith(`${line.path}/`);
   const explained = useLive<Explanation>(`allowed ${of.path}`, () => get('/v1/explain', { path: of.path, action: first }), { concerns: near });
   const confirming = useSignal<LifecycleAction | null>(null);
   const refused = useSignal<LifecycleAction | null>(null);
@@ -73,12 +73,12 @@ export function Actions({ of, lifecycle, reload }: Props) {
 }
 
 function Confirm({ of, action, close }: { of: Resource; action: LifecycleAction; close: () => void }) {
-  const plan = useSignal<Rehearsal | Error | null>(null);
+  const plan = useSignal<DryRun | Error | null>(null);
   const reason = useSignal('');
   const busy = useSignal(false);
   useEffect(() => {
     const why = action.needs_reason ? { reason: 'dry run' } : {};
-    call<Rehearsal>('POST', `/v1/resources/${at(of.path)}`, { action: action.name, dry_run: true }, why).then(
+    call<DryRun>('POST', `/v1/resources/${at(of.path)}`, { action: action.name, dry_run: true }, why).then(
       (found) => { plan.value = found; }, (error: Error) => { plan.value = error; },
     );
   }, []);

@@ -1,7 +1,7 @@
 /** Hosts by time: who has which, from when to when, and which of them failed. */
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
-import { get, type Booked, type Calendar, type Host } from '../api.ts';
+import { get, type Booking, type Calendar, type Host } from '../api.ts';
 import { health, learnt } from '../kinds.ts';
 import { useLive } from '../live.ts';
 import { address, has, placed, share, spanOf, step, ticks, title, turned, UNITS, type Span } from '../logic/calendar.ts';
@@ -65,7 +65,7 @@ export default function CalendarPage({ rest }: { rest: string }) {
 
 function Drawing({ of, span }: { of: Calendar; span: Span }) {
   const marks = ticks(span);
-  const booked = new Map<string, Booked[]>();
+  const booked = new Map<string, Booking[]>();
   for (const one of of.booked) {
     const others = booked.get(one.host);
     if (others) others.push(one);
@@ -100,7 +100,7 @@ function Now({ span, label = false }: { span: Span; label?: boolean }) {
   return <b class={`now ${left > 90 ? 'late' : ''}`} aria-hidden="true" data-testid={label ? 'now' : undefined} style={{ left: `${left}%` }}>{label && <small>now</small>}</b>;
 }
 
-function HostRow({ host, booked, span }: { host: Host; booked: Booked[]; span: Span }) {
+function HostRow({ host, booked, span }: { host: Host; booked: Booking[]; span: Span }) {
   const here = booked.filter((one) => placed(span, one.start, one.end)).sort((a, b) => Date.parse(a.start) - Date.parse(b.start));
   return (
     <div class={`calendar-row ${host.works ? '' : 'failed'}`} role="row" data-host={host.name} data-works={host.works}>
@@ -116,7 +116,7 @@ function HostRow({ host, booked, span }: { host: Host; booked: Booked[]; span: S
   );
 }
 
-function Bar({ of, span }: { of: Booked; span: Span }) {
+function Bar({ of, span }: { of: Booking; span: Span }) {
   learnt.value;
   const where = placed(span, of.start, of.end);
   if (!where) return null;
@@ -133,7 +133,7 @@ function Bar({ of, span }: { of: Booked; span: Span }) {
 }
 
 /** What the colours mean: never by colour alone. */
-function Legend({ of, span }: { of: Booked[]; span: Span }) {
+function Legend({ of, span }: { of: Booking[]; span: Span }) {
   const here = of.filter((one) => placed(span, one.start, one.end));
   const states = [...new Set(here.filter((one) => one.lease).map((one) => one.status))].sort();
   const others = here.some((one) => !one.lease);

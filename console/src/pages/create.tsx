@@ -1,7 +1,7 @@
 /** Make an infrastructure from a file, checked as it is written and again by the server, line by line. */
 import { useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
-import { at, call, Problem, type Accepted, type Rehearsal } from '../api.ts';
+import { at, call, Problem, type Accepted, type DryRun } from '../api.ts';
 import { read, type Mistake } from '../logic/lines.ts';
 import { number, plural } from '../logic/words.ts';
 import { Card, Command, Icon, say } from '../parts.tsx';
@@ -33,7 +33,7 @@ export default function CreatePage() {
   const partial = useSignal('continue');
   const busy = useSignal(false);
   const told = useSignal<{ for: string; errors: { where: string; says: string }[]; detail: string } | null>(null);
-  const planned = useSignal<Rehearsal | null>(null);
+  const planned = useSignal<DryRun | null>(null);
   const gutter = useRef<HTMLDivElement>(null);
   const found = useMemo(() => read(text.value), [text.value]);
   const from = told.value?.for === text.value + path.value ? told.value : null;
@@ -47,7 +47,7 @@ export default function CreatePage() {
     planned.value = null;
     const body = { kind: 'mci', spec: found.value, hold: hold.value, on_partial: partial.value, expect_agent: later.value };
     try {
-      const answer = await call<Accepted & Rehearsal>('POST', `/v1/resources/${at(path.value)}`, { action: 'create', ...(dry ? { dry_run: true } : {}) }, body);
+      const answer = await call<Accepted & DryRun>('POST', `/v1/resources/${at(path.value)}`, { action: 'create', ...(dry ? { dry_run: true } : {}) }, body);
       if (dry) planned.value = answer;
       else if (answer.operation) {
         say('It is being made');
@@ -108,7 +108,7 @@ export default function CreatePage() {
   );
 }
 
-function Plan({ of }: { of: Rehearsal }) {
+function Plan({ of }: { of: DryRun }) {
   const members = of.members.reduce((sum, part) => sum + part.members, 0);
   return (
     <Card title="It would be let in" testid="plan">

@@ -1,5 +1,5 @@
 /** A lease: its times, what happened at them and how late, which hosts it has, and who was told. */
-import { at, get, type Lease, type Moment, type Notice, type Reserved } from '../api.ts';
+import { at, get, type Lease, type LeaseEvent, type Notice, type Reservation } from '../api.ts';
 import { below, useLive } from '../live.ts';
 import { address } from '../logic/calendar.ts';
 import { clock, date, plural, span } from '../logic/words.ts';
@@ -22,7 +22,7 @@ export function LeaseCard({ path }: { path: string }) {
               <div><dt>before its end</dt><dd>{data.before_end ? <>told <Time of={data.before_end} /></> : 'nobody is told'}</dd></div>
             </dl>
             <h3>Events</h3><Events of={data.events} />
-            <h3>Reservations</h3>{data.reservations.map((one) => <Reservation key={one.id} of={one} />)}
+            <h3>Reservations</h3>{data.reservations.map((one) => <ReservedHosts key={one.id} of={one} />)}
             {!data.reservations.length && <p class="dim">It has no hosts.</p>}
             {data.notices.length > 0 && <><h3>Notices</h3>{data.notices.map((one) => <Told key={one.id} of={one} />)}</>}
           </>
@@ -41,13 +41,13 @@ function Time({ of }: { of: string }) {
 const Flag = ({ of, says }: { of: string; says: string }) => <span class="state trouble" title={says} data-flag={of}><Icon of="trouble" />{of}</span>;
 
 /** How late it came, or is. */
-function late(of: Moment): string {
+function late(of: LeaseEvent): string {
   if (of.late !== null) return of.late < 0.001 ? 'on time' : `${span(of.late)} late`;
   const due = (now.value - Date.parse(of.at)) / 1000;
   return due > 1 ? `due for ${span(due)}` : 'to come';
 }
 
-function Events({ of }: { of: Moment[] }) {
+function Events({ of }: { of: LeaseEvent[] }) {
   const events = [...of].sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
   return (
     <table class="cards" data-testid="lease-events">
@@ -64,7 +64,7 @@ function Events({ of }: { of: Moment[] }) {
   );
 }
 
-function Reservation({ of }: { of: Reserved }) {
+function ReservedHosts({ of }: { of: Reservation }) {
   const wants = Object.entries(of.properties).map(([name, value]) => `${name} ${String(value)}`).join(', ');
   return (
     <div class="reservation" data-reservation={of.name}>

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { get, type WholeLifecycle, type LifecycleName } from '../api.ts';
+import { get, type LifecycleDetail, type LifecycleName } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { useLive } from '../live.ts';
 import type { Taken } from '../logic/edges.ts';
@@ -54,9 +54,9 @@ function All() {
   );
 }
 
-type DiagramType = ComponentType<{ of: WholeLifecycle; current?: string | undefined; taken?: Taken | undefined; all?: boolean }>;
+type DiagramType = ComponentType<{ of: LifecycleDetail; current?: string | undefined; taken?: Taken | undefined; all?: boolean }>;
 
-export function Drawn(props: { of: WholeLifecycle; current?: string | undefined; taken?: Taken | undefined; all?: boolean }) {
+export function Drawn(props: { of: LifecycleDetail; current?: string | undefined; taken?: Taken | undefined; all?: boolean }) {
   const drawing = useSignal<{ is: DiagramType } | null>(null);
   useEffect(() => { void import('../diagram.tsx').then((module) => { drawing.value = { is: module.default }; }); }, []);
   const Diagram = drawing.value?.is;
@@ -65,7 +65,7 @@ export function Drawn(props: { of: WholeLifecycle; current?: string | undefined;
 
 function One({ kind }: { kind: string }) {
   const all = useSignal(false);
-  const found = useLive<WholeLifecycle>(`lifecycle ${kind}`, () => lifecycle(kind));
+  const found = useLive<LifecycleDetail>(`lifecycle ${kind}`, () => lifecycle(kind));
   return (
     <Shown of={found} rows={10}>
       {(of) => (
@@ -101,7 +101,7 @@ function One({ kind }: { kind: string }) {
   );
 }
 
-function Registered({ of, kind }: { of: NonNullable<WholeLifecycle['registered']>; kind: string }) {
+function Registered({ of, kind }: { of: NonNullable<LifecycleDetail['registered']>; kind: string }) {
   const bounds = Object.entries(of.explored.bounds ?? {}).map(([name, most]) => `${name.replace('_', ' ')} ${most}`);
   return (
     <Card title="Registered" testid="registered" aside={`version ${of.version}`}>

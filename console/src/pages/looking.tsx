@@ -1,7 +1,7 @@
 /** What a look shows beside what is believed, and what a resource was at any time. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { at, get, Problem, type Page, type Past, type Resource, type Truth } from '../api.ts';
+import { at, get, Problem, type Page, type HistoricalResource, type Resource, type DriftReport } from '../api.ts';
 import { useLive } from '../live.ts';
 import { clock } from '../logic/words.ts';
 import { Card, Icon, Shown, State, Values, When } from '../parts.tsx';
@@ -13,7 +13,7 @@ const WHY: Record<string, string> = {
 };
 
 export function TruthCard({ path, state }: { path: string; state: string }) {
-  const truth = useLive<Truth | null>(`truth ${path} ${state}`, async () => (await get<Page<Truth>>('/v1/truth', { below: path, limit: 1 })).items[0] ?? null);
+  const truth = useLive<DriftReport | null>(`truth ${path} ${state}`, async () => (await get<Page<DriftReport>>('/v1/truth', { below: path, limit: 1 })).items[0] ?? null);
   return (
     <Card title="Belief beside truth" testid="truth" aside={<button class="small" onClick={truth.reload}>Look again</button>}>
       <Shown of={truth} rows={3}>
@@ -34,7 +34,7 @@ export function TruthCard({ path, state }: { path: string; state: string }) {
 
 export function PastCard({ of, first }: { of: Resource; first: string | null }) {
   const place = useSignal(1000);
-  const past = useSignal<Past | Error | null>(null);
+  const past = useSignal<HistoricalResource | Error | null>(null);
   const asked = useRef(0);
   const begin = first ? Date.parse(first) : Date.parse(of.created_at ?? new Date().toISOString());
   const when = begin + ((Date.now() - begin) * place.value) / 1000;
@@ -45,7 +45,7 @@ export function PastCard({ of, first }: { of: Resource; first: string | null }) 
     }
     const turn = ++asked.current;
     const timer = window.setTimeout(() => {
-      get<Past>(`/v1/resources/${at(of.path)}`, { at: new Date(when).toISOString() }).then(
+      get<HistoricalResource>(`/v1/resources/${at(of.path)}`, { at: new Date(when).toISOString() }).then(
         (found) => { if (turn === asked.current) past.value = found; },
         (error: Error) => { if (turn === asked.current) past.value = error; },
       );

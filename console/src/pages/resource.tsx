@@ -1,7 +1,7 @@
 /** One resource: where it stands in its lifecycle, what can be asked of it, what goes on, what it was. */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { at, get, Problem, type Journal, type WholeLifecycle, type Line, type Operation, type Page, type WholeQueue, type Resource, type Standing } from '../api.ts';
+import { at, get, Problem, type JournalPage, type LifecycleDetail, type JournalLine, type Operation, type Page, type QueueDetail, type Resource, type GroupStatus } from '../api.ts';
 import { healthOf, lifecycle } from '../kinds.ts';
 import { below, useLive } from '../live.ts';
 import { clock, leaf, number, parent, span } from '../logic/words.ts';
@@ -19,7 +19,7 @@ const STEPS = [1000, 10_000, 100_000];
 const LINES = 200;
 
 export default function ResourcePage({ rest: path }: { rest: string }) {
-  const own = (line: Line) => line.path === path;
+  const own = (line: JournalLine) => line.path === path;
   const resource = useLive<Resource>(`resource ${path}`, () => get(`/v1/resources/${at(path)}`), { concerns: own, every: 10_000 });
   if (resource.error instanceof Problem && resource.error.body.status === 404) return <Gone path={path} />;
   return (
@@ -47,7 +47,7 @@ function Crumbs({ path, kind = '' }: { path: string; kind?: string | undefined }
 }
 
 function Gone({ path }: { path: string }) {
-  const lines = useLive<Line[]>(`journal ${path}`, () => journal(path, false));
+  const lines = useLive<JournalLine[]>(`journal ${path}`, () => journal(path, false));
   return (
     <>
       <Crumbs path={path} />
@@ -60,24 +60,24 @@ function Gone({ path }: { path: string }) {
   );
 }
 
-async function journal(path: string, group: boolean): Promise<Line[]> {
+async function journal(path: string, group: boolean): Promise<JournalLine[]> {
   if (!group) {
-    const found: Line[] = [];
+    const found: JournalLine[] = [];
     for (let after = 0, pages = 0; pages < 5; pages++) {
-      const page = await get<Journal>('/v1/journal', { path, after, limit: 1000 });
+      const page = await get<JournalPage>('/v1/journal', { path, after, limit: 1000 });
       found.push(...page.items.filter((line) => line.path === path));
       after = page.next;
       if (page.items.length < 1000) break;
     }
     return found.slice(-LINES);
   }
-  const { end } = await get<Journal>('/v1/journal', { limit: 1 });
-  let found: Line[] = [];
+  const { end } = await get<JournalPage>('/v1/journal', { limit: 1 });
+  let found: JournalLine[] = [];
   for (const step of [...STEPS, end]) {
     let after = Math.max(0, end - step);
     found = [];
     for (let pages = 0; pages < 3; pages++) {
-      const page = await get<Journal>('/v1/journal', { path, after, limit: 1000 });
+      const page = await get<JournalPage>('/v1/journal', { path, after, limit: 1000 });
       found = [...found, ...page.items].slice(-1000);
       after = page.next;
       if (page.items.length < 1000) break;
@@ -88,10 +88,10 @@ async function journal(path: string, group: boolean): Promise<Line[]> {
 }
 
 function Whole({ of, reload }: { of: Resource; reload: () => void }) {
-  const whole = useLive<WholeLifecycle>(`lifecycle ${of.kind}`, () => lifecycle(of.kind));
+  const whole = useLive<LifecycleDetail>(`lifecycle ${of.kind}`, () => lifecycle(of.kind));
   const group = !!whole.data?.members;
   const counted = whole.data?.members === 'vm';
-  const lines = useLive<Line[]>(`journal ${of.path} ${group}`, () => journal(of.path, group), { concerns: group ? below(of.path) : (line) => line.path === of.path });
+  const lines = useLive<JournalLine[]>(`journal ${of.path} ${group}`, () => journal(of.path, group), { concerns: group ? below(of.path) : (line) => line.path === of.path });
   const taken = useMemo(() => new Map((lines.data ?? []).filter((line) => line.path === of.path && !line.refused && line.source !== line.target).map((line) => [`${line.source} ${line.target}`, line.trigger === 'request' ? line.word : ''])), [lines.data]);
   const state = whole.data?.states.find((one) => one.name === of.state);
   const health = state ? healthOf(state.state_class, state.bad) : undefined;
@@ -156,9 +156,9 @@ function UnderWay({ of }: { of: Resource }) {
 
 function QueueCard({ path }: { path: string }) {
   // Most have none, and to ask for what is not there is an error to a browser: so it is looked for among those that are.
-  const queue = useLive<WholeQueue | null>(`queue ${path}`, async () => {
+  const queue = useLive<QueueDetail | null>(`queue ${path}`, async () => {
     const found = await get<Page<{ path: string }>>('/v1/queues', { below: path, limit: 1 });
-    return found.items[0]?.path === path ? get<WholeQueue>(`/v1/queues/${at(path)}`, { limit: 20 }) : null;
+    return found.items[0]?.path === path ? get<QueueDetail>(`/v1/queues/${at(path)}`, { limit: 20 }) : null;
   }, { concerns: (line) => line.path === path });
   if (!queue.data?.items.length) return null;
   return (
@@ -169,7 +169,7 @@ function QueueCard({ path }: { path: string }) {
 }
 
 function StandingCard({ path }: { path: string }) {
-  const standing = useLive<Standing>(`standing ${path}`, () => get(`/v1/status/${at(path)}`), { concerns: below(path), every: 10_000 });
+  const standing = useLive<GroupStatus>(`standing ${path}`, () => get(`/v1/status/${at(path)}`), { concerns: below(path), every: 10_000 });
   return (
     <Card title="How it stands" testid="standing" aside={standing.data?.text}>
       <Shown of={standing}>
@@ -191,12 +191,12 @@ function StandingCard({ path }: { path: string }) {
 }
 
 /** Why a request was rejected. */
-function rejections(line: Line): string[] {
+function rejections(line: JournalLine): string[] {
   const reasons = line.change['reasons'];
   return Array.isArray(reasons) ? reasons.map((one: { says?: unknown }) => String(one.says ?? '')) : [];
 }
 
-export function JournalLines({ of, path }: { of: Line[]; path: string }) {
+export function JournalLines({ of, path }: { of: JournalLine[]; path: string }) {
   const all = useSignal(false);
   if (!of.length) return <Empty title="The journal has nothing of it" />;
   const shown = [...of].reverse().slice(0, all.value ? LINES : 25);

@@ -1,7 +1,7 @@
 /** A system: its tree of services and jobs, and on it whoever has which path. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { at, call, get, Problem, type RunningDeploy, type Counts, type WholeLifecycle, type Operation, type Resource, type System } from '../api.ts';
+import { at, call, get, Problem, type RunningDeploy, type Counts, type LifecycleDetail, type Operation, type Resource, type System } from '../api.ts';
 import { health, lifecycle } from '../kinds.ts';
 import { below, link, useLive } from '../live.ts';
 import { grown, rowsOf, systemOf, UNDER_WAY, type Node, type Row } from '../logic/system.ts';
@@ -34,7 +34,7 @@ export function SystemView({ place }: { place: string }) {
   const path = systemOf(place);
   const whole = useLive<Whole>(`system ${path}`, () => load(path), { concerns: below(path), every: 3000 });
   const resource = useLive<Resource>(`resource ${path}`, () => get(`/v1/resources/${at(path)}`), { concerns: (line) => line.path === path });
-  const life = useLive<WholeLifecycle>('lifecycle system', () => lifecycle('system'));
+  const life = useLive<LifecycleDetail>('lifecycle system', () => lifecycle('system'));
   const missing = whole.error instanceof Problem && whole.error.body.status === 404;
   const reload = () => { whole.reload(); resource.reload(); };
   return (

@@ -1,7 +1,7 @@
 /** Everything by its place, from namespaces to VMs, the worst first. What is not unfolded is not loaded. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { get, type Line, type Page, type TreeNode } from '../api.ts';
+import { get, type JournalLine, type Page, type TreeNode } from '../api.ts';
 import { health, learnt } from '../kinds.ts';
 import { link, listen } from '../live.ts';
 import { number, parent } from '../logic/words.ts';
@@ -69,7 +69,7 @@ class Folder {
     this.redraw();
   }
 
-  hear(line: Line): void {
+  hear(line: JournalLine): void {
     if (line.refused || line.source === line.target) return;
     const node = this.nodes.get(line.path);
     if (node && !node.total) {

@@ -15,8 +15,8 @@ from typing import Any
 
 from stead.access import tokens
 from stead.access.caller import EVERYWHERE, TOKEN, USER, Caller, anonymous
-from stead.access.oidc import IssuerAway, NotVerified, Oidc, Person
-from stead.access.policies import ROLES, BadPolicy, Policies, check
+from stead.access.oidc import InvalidIdToken, IssuedIdentity, IssuerUnavailable, OidcVerifier
+from stead.access.policies import ROLES, InvalidPolicy, Policies, check
 from stead.store import Store
 
 FRESH = 1.0
@@ -31,11 +31,11 @@ LONGEST = timedelta(days=366)
 type Roles = Collection[tuple[str, str]]
 
 
-class NotKnown(Exception):
+class UnknownCredentials(Exception):
     """What somebody shows does not say who they are."""
 
 
-class NotGiven(ValueError):
+class InvalidAccessRequest(ValueError):
     """A role, a token or a policy makes no sense."""
 
 
@@ -57,7 +57,7 @@ class Access:
         store: Store,
         actions: Sequence[str] | Callable[[], Sequence[str]],
         *,
-        oidc: Oidc | None = None,
+        oidc: OidcVerifier | None = None,
         files: Mapping[str, str] | None = None,
         open: bool = False,
     ) -> None:
@@ -105,7 +105,7 @@ class Access:
             return True
         try:
             await self.known(caller.bearer)
-        except (NotKnown, IssuerAway):
+        except (UnknownCredentials, IssuerUnavailable):
             return False
         return True
 
@@ -140,27 +140,27 @@ class Access:
         if id is not None:
             return await self._token(id, shown)
         if self.oidc is None:
-            raise NotKnown("it is no token of this server")
+            raise UnknownCredentials("it is no token of this server")
         try:
             return self._person(await self.oidc.verify(shown), shown)
-        except NotVerified as error:
-            raise NotKnown(str(error)) from None
+        except InvalidIdToken as error:
+            raise UnknownCredentials(str(error)) from None
 
     async def _token(self, id: str, shown: str) -> Caller:
         record = await self.store.token(id)
         if record is None or not tokens.same(shown, record["hash"]):
-            raise NotKnown("there is no such token, or it is expired")
+            raise UnknownCredentials("there is no such token, or it is expired")
         roles = frozenset((role, where) for role, where in record["roles"])
         return Caller(f"{TOKEN}:{record['name']}", roles=roles, until=record["until"], bearer=shown)
 
-    def _person(self, person: Person, shown: str) -> Caller:
+    def _person(self, person: IssuedIdentity, shown: str) -> Caller:
         caller = Caller(f"{USER}:{person.name}", groups=person.groups, until=person.until, bearer=shown)
         return self._with_grants(caller)
 
     async def _session(self, shown: str) -> Caller:
         record = await self.store.session(tokens.digest(shown))
         if record is None:
-            raise NotKnown("the session is over")
+            raise UnknownCredentials("the session is over")
         caller = Caller(record["principal"], groups=tuple(record["groups"]), until=record["until"], bearer=shown)
         if record["roles"] is None:
             return self._with_grants(caller)
@@ -190,17 +190,17 @@ class Access:
     # Tokens, grants, policies
 
     async def create_token(self, name: str, roles: Roles, lasts: timedelta, by: str) -> NewToken:
-        """A token for a program. Raises `NotGiven`."""
+        """A token for a program. Raises `InvalidAccessRequest`."""
         if not timedelta(0) < lasts <= LONGEST:
-            raise NotGiven(f"a token lasts for {LONGEST.days} days at most")
+            raise InvalidAccessRequest(f"a token lasts for {LONGEST.days} days at most")
         if not roles:
-            raise NotGiven("a token without a role is good for nothing")
+            raise InvalidAccessRequest("a token without a role is good for nothing")
         for role, namespace in roles:
             _fit(role, namespace)
         made, until = tokens.make(), self.store.clock.now() + lasts
         wanted = tuple(sorted(set(roles)))
         if not await self.store.add_token(made.id, name, made.digest, wanted, by, until):
-            raise NotGiven(f"there is a token {name}: revoke it first, or take another name")
+            raise InvalidAccessRequest(f"there is a token {name}: revoke it first, or take another name")
         self._digests.add(made.digest)
         return NewToken(name, made.text, wanted, until)
 
@@ -208,14 +208,14 @@ class Access:
         """Give a person or a group a role."""
         _fit(role, namespace)
         if subject.partition(":")[0] not in (USER, "group") or not subject.partition(":")[2]:
-            raise NotGiven(f"{subject!r} is nobody: say user:NAME or group:NAME")
+            raise InvalidAccessRequest(f"{subject!r} is nobody: say user:NAME or group:NAME")
         await self.store.add_grant(subject, role, namespace, by)
         self._looked = -FRESH
 
     async def put_policy(self, name: str, text: str, by: str) -> None:
-        """Make a policy, or put another in its place. Raises `BadPolicy`."""
+        """Make a policy, or put another in its place. Raises `InvalidPolicy`."""
         if name in self._files:
-            raise BadPolicy(f"{name} is in a file of the server's")
+            raise InvalidPolicy(f"{name} is in a file of the server's")
         others = {record["name"]: record["text"] for record in await self.store.policies()}
         check(name, text, self.actions())
         Policies({**others, **self._files, name: text})
@@ -240,6 +240,6 @@ SESSION_MARK = "session:"
 
 def _fit(role: str, namespace: str) -> None:
     if role not in ROLES:
-        raise NotGiven(f"there is no role {role}: say {', '.join(ROLES)}")
+        raise InvalidAccessRequest(f"there is no role {role}: say {', '.join(ROLES)}")
     if namespace != EVERYWHERE and not (namespace and namespace.isprintable() and "/" not in namespace):
-        raise NotGiven(f"{namespace!r} is no namespace: say its name, or {EVERYWHERE} for all")
+        raise InvalidAccessRequest(f"{namespace!r} is no namespace: say its name, or {EVERYWHERE} for all")

@@ -32,17 +32,17 @@ from stead.access.policies import (
     RELEASE,
     SCALING,
     VIEW,
-    Thing,
+    PolicyResource,
     Verdict,
     labels_of,
 )
 from stead.lifecycle.decide.draft import acts_as
-from stead.lifecycle.decision import Code, Reason, Refusal
+from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
 from stead.store import Row, Store
 
-THE_CELL = Thing("/", CELL)
+THE_CELL = PolicyResource("/", CELL)
 IN_WORDS = {
     VIEW: "looking around",
     QUEUE: "opening and stopping queues",
@@ -64,7 +64,7 @@ IN_WORDS = {
 class NotPermitted(Exception):
     """It is refused by the policies."""
 
-    def __init__(self, refusal: Refusal, action: str, thing: Thing) -> None:
+    def __init__(self, refusal: Rejection, action: str, thing: PolicyResource) -> None:
         super().__init__(refusal.reasons[0].says)
         self.refusal = refusal
         self.action = action
@@ -72,31 +72,31 @@ class NotPermitted(Exception):
 
 
 @dataclass(frozen=True)
-class Permission:
+class Authorization:
     """Asks the policies; without any, everybody may what their actor may."""
 
     access: Access | None
     kinds: Mapping[str, Lifecycle]
     store: Store
 
-    def judge(self, caller: Caller, action: str, thing: Thing, **context: bool) -> Verdict:
+    def judge(self, caller: Caller, action: str, thing: PolicyResource, **context: bool) -> Verdict:
         """What the policies say."""
         caller.judged = True
         return ALLOWED if self.access is None else self.access.policies.judge(caller, action, thing, **context)
 
-    def sees(self, caller: Caller, thing: Thing) -> bool:
+    def sees(self, caller: Caller, thing: PolicyResource) -> bool:
         """Whether it is there for them."""
         return self.judge(caller, VIEW, thing).allowed
 
-    def require(self, caller: Caller, action: str, thing: Thing = THE_CELL) -> None:
+    def require(self, caller: Caller, action: str, thing: PolicyResource = THE_CELL) -> None:
         """Raise `NotPermitted` where they may not do what is no action of a lifecycle."""
         verdict = self.judge(caller, action, thing, admin=action in FOR_ADMINS)
         if not verdict.allowed:
             raise NotPermitted(refused(action, thing.path, verdict), action, thing)
 
     def acting(
-        self, caller: Caller, action: str, thing: Thing, *, force: bool = False, dry_run: bool = False
-    ) -> Caller | Refusal:
+        self, caller: Caller, action: str, thing: PolicyResource, *, force: bool = False, dry_run: bool = False
+    ) -> Caller | Rejection:
         """The caller as the actor that they may act as, or why they may not."""
         admin = self.for_admins(thing.kind, action)
         verdict = self.judge(caller, action, thing, force=force, dry_run=dry_run, admin=admin)
@@ -115,7 +115,7 @@ class Permission:
         items: Sequence[T],
         path: Callable[[T], str],
         kind: Callable[[T], str] | None = None,
-        record: Callable[[T], Record] | None = None,
+        record: Callable[[T], RecordedEvent] | None = None,
     ) -> list[T]:
         """Those of some items that a caller may see. Nothing is read that the policies do not read.
 
@@ -144,7 +144,7 @@ class Permission:
                 row = _at(former.get(where, ()), one)
                 if row is None and where.count("/") > 1 and not one.rejected and self._hides(VIEW):
                     continue  # its labels are not known any more, and a policy might forbid it for them
-            things = [_thing(where, what, row), *(Thing(where, what, labels_of(said)) for said in one.specs)]
+            things = [_thing(where, what, row), *(PolicyResource(where, what, labels_of(said)) for said in one.specs)]
             if all(self.sees(caller, thing) for thing in things):
                 found.append(item)
         return found
@@ -157,7 +157,7 @@ class Permission:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordedEvent:
     """Of a record of something that happened: when, and what it says of its resource itself."""
 
     at: datetime | None = None
@@ -167,12 +167,12 @@ class Record:
     """It is a rejection: there may never have been such a resource."""
 
 
-def _is_past(row: Mapping[str, Any] | None, record: Record) -> bool:
+def _is_past(row: Mapping[str, Any] | None, record: RecordedEvent) -> bool:
     """Whether a record is of a resource that is gone, whatever has its path by now."""
     return row is None or (record.at is not None and record.at < row["at"])
 
 
-def _at(former: Sequence[Mapping[str, Any]], record: Record) -> Mapping[str, Any] | None:
+def _at(former: Sequence[Mapping[str, Any]], record: RecordedEvent) -> Mapping[str, Any] | None:
     """What is known of a resource that is gone: as it was at a time, or as it was first after that."""
     if record.at is None:
         return former[-1] if former else None
@@ -180,30 +180,32 @@ def _at(former: Sequence[Mapping[str, Any]], record: Record) -> Mapping[str, Any
     return before[-1] if before else next(iter(former), None)
 
 
-def thing_of(row: Row) -> Thing:
+def thing_of(row: Row) -> PolicyResource:
     """A resource as policies see it."""
-    return Thing(row.path, row.kind, labels_of(row.spec), lanes_on(row.kind, row.lane, row.spec))
+    return PolicyResource(row.path, row.kind, labels_of(row.spec), lanes_on(row.kind, row.lane, row.spec))
 
 
-def _thing(path: str, kind: str, record: Mapping[str, Any] | None) -> Thing:
+def _thing(path: str, kind: str, record: Mapping[str, Any] | None) -> PolicyResource:
     """What is at a path as policies see it, from what was read of it."""
     if record is None:
-        return Thing(path, kind or (NAMESPACE if path.count("/") == 1 else ""))
+        return PolicyResource(path, kind or (NAMESPACE if path.count("/") == 1 else ""))
     kind = kind or record["kind"]
     lanes = lanes_on(record["kind"], record.get("lane", ""), record["spec"])
-    return Thing(path, kind, labels_of({"labels": record["labels"]}), lanes)
+    return PolicyResource(path, kind, labels_of({"labels": record["labels"]}), lanes)
 
 
 def asked_thing(
     path: str, kind: str, spec: Mapping[str, Any], row: Row | None, action: str = "", lane: str = ""
-) -> Thing:
+) -> PolicyResource:
     """What a request is about: what is there, or what would be, on every lane that it names."""
     lanes = asked_on(kind, action, row, lane, spec)
-    return replace(thing_of(row), lanes=lanes) if row is not None else Thing(path, kind, labels_of(spec), lanes)
+    return (
+        replace(thing_of(row), lanes=lanes) if row is not None else PolicyResource(path, kind, labels_of(spec), lanes)
+    )
 
 
-def refused(what: str, path: str, verdict: Verdict) -> Refusal:
+def refused(what: str, path: str, verdict: Verdict) -> Rejection:
     """A refusal that names the policies."""
     place = "the cell" if path == "/" else path
     words = f"{IN_WORDS[what]} in {place}" if what in IN_WORDS else f"{what} of {place}"
-    return Refusal((Reason(Code.NOT_PERMITTED, f"{words} is not for you: {verdict.says}"),), "")
+    return Rejection((Reason(Code.NOT_PERMITTED, f"{words} is not for you: {verdict.says}"),), "")

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from stead.access.access import Access, Roles
 from stead.store import Store
-from stead.store.migrate import CannotMigrate, migrate
+from stead.store.migrate import MigrationFailed, migrate
 
-__all__ = ["CannotMigrate", "create_token"]
+__all__ = ["MigrationFailed", "create_token"]
 
 
 async def create_token(dsn: str, name: str, roles: Roles, lasts: timedelta) -> str:

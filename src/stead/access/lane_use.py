@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stead.lifecycle.decide.group import makes
-from stead.lifecycle.decision import Code, Reason, Refusal
+from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Event, Request
 from stead.lifecycle.rows import Action, Actor
-from stead.store import Brief, Row
+from stead.store import ResourceSummary, Row
 
 SHOWN = 20
 """Lanes that a refusal names."""
@@ -86,7 +86,7 @@ def uses(
 
 def used_by(
     kinds: Mapping[str, Lifecycle],
-    brief: Brief,
+    brief: ResourceSummary,
     event: Event,
     spec: Mapping[str, Any] | None,
     row: Row | None,
@@ -161,12 +161,12 @@ def _makes(kinds: Mapping[str, Lifecycle], lifecycle: Lifecycle, action: Action)
     return asked is not None and member is not None and makes(member, asked.members)
 
 
-def not_allowed(refused: Mapping[str, Any], state: str = "") -> Refusal:
+def not_allowed(refused: Mapping[str, Any], state: str = "") -> Rejection:
     """A refusal that names the lanes which the namespace may use, and what to do."""
     space, lanes, allowed = refused["namespace"], refused["lanes"], refused["allowed"]
     more = " and more" if len(allowed) > SHOWN else ""
     may = f"it may use {', '.join(allowed[:SHOWN])}{more}" if allowed else "it may use none"
-    return Refusal((Reason(Code.LANE_NOT_ALLOWED, f"{advice(space, lanes)}; {may}"),), state)
+    return Rejection((Reason(Code.LANE_NOT_ALLOWED, f"{advice(space, lanes)}; {may}"),), state)
 
 
 def advice(namespace: str, lanes: Sequence[str]) -> str:

@@ -32,11 +32,11 @@ MOST = 1_000_000
 """Bytes of an issuer's answer."""
 
 
-class NotVerified(Exception):
+class InvalidIdToken(Exception):
     """It does not show who somebody is."""
 
 
-class IssuerAway(Exception):
+class IssuerUnavailable(Exception):
     """Nobody can say: the issuer does not answer as it should."""
 
 
@@ -57,7 +57,7 @@ class Issuer:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class IssuedIdentity:
     """Somebody whom an issuer knows."""
 
     name: str
@@ -66,7 +66,7 @@ class Person:
     nonce: str
 
 
-class Oidc:
+class OidcVerifier:
     """Verifies ID tokens of one issuer."""
 
     def __init__(self, issuer: Issuer) -> None:
@@ -82,14 +82,14 @@ class Oidc:
             await self._refresh(0)
         return self._found
 
-    async def verify(self, token: str) -> Person:
-        """Who it is; raises `NotVerified`, or `IssuerAway` where nobody can tell."""
+    async def verify(self, token: str) -> IssuedIdentity:
+        """Who it is; raises `InvalidIdToken`, or `IssuerUnavailable` where nobody can tell."""
         try:
             header = jwt.get_unverified_header(token)
         except (jwt.InvalidTokenError, ValueError, RecursionError):
-            raise NotVerified("it is no token of an issuer") from None
+            raise InvalidIdToken("it is no token of an issuer") from None
         if header.get("alg") not in ALGORITHMS:
-            raise NotVerified(f"it is signed with {str(header.get('alg'))[:20]}, which shows nothing")
+            raise InvalidIdToken(f"it is signed with {str(header.get('alg'))[:20]}, which shows nothing")
         key = await self._key(str(header.get("kid", "")))
         try:
             claims = jwt.decode(
@@ -102,29 +102,31 @@ class Oidc:
                 options={"require": ["exp", "iat", "iss", "aud", "sub"]},
             )
         except (jwt.ExpiredSignatureError, jwt.ImmatureSignatureError) as error:
-            raise NotVerified(f"{error}, by the clock of this server, which says {_now()}") from None
+            raise InvalidIdToken(f"{error}, by the clock of this server, which says {_now()}") from None
         except (jwt.InvalidTokenError, TypeError, ValueError, RecursionError) as error:
-            raise NotVerified(str(error) or type(error).__name__) from None
+            raise InvalidIdToken(str(error) or type(error).__name__) from None
         return self._person(claims)
 
-    def _person(self, claims: Mapping[str, Any]) -> Person:
+    def _person(self, claims: Mapping[str, Any]) -> IssuedIdentity:
         if isinstance(claims["aud"], list) and len(claims["aud"]) > 1 and claims.get("azp") != self.issuer.client:
-            raise NotVerified("it was made for another client")
+            raise InvalidIdToken("it was made for another client")
         name, groups = claims.get(self.issuer.name_claim), claims.get(self.issuer.groups_claim, [])
         if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-            raise NotVerified(f"its claim {self.issuer.name_claim} is no name")
+            raise InvalidIdToken(f"its claim {self.issuer.name_claim} is no name")
         if self.issuer.name_claim == "email" and claims.get("email_verified") is not True:
-            raise NotVerified("the issuer has not verified the address")
+            raise InvalidIdToken("the issuer has not verified the address")
         known = [g for g in groups if isinstance(g, str) and g.isprintable()] if isinstance(groups, list) else []
         nonce = claims.get("nonce")
-        return Person(name, tuple(sorted(known)), float(claims["exp"]), nonce if isinstance(nonce, str) else "")
+        return IssuedIdentity(
+            name, tuple(sorted(known)), float(claims["exp"]), nonce if isinstance(nonce, str) else ""
+        )
 
     async def _key(self, id: str) -> jwt.PyJWK:
         age = time.monotonic() - self._asked
         if age > KEYS_LAST or (id not in self._keys and age > PAUSE):
             await self._refresh(self._asked)
         if id not in self._keys:
-            raise NotVerified("it is signed with a key that the issuer does not have")
+            raise InvalidIdToken("it is signed with a key that the issuer does not have")
         return self._keys[id]
 
     async def _refresh(self, asked: float) -> None:
@@ -136,7 +138,7 @@ class Oidc:
             async with self.http() as http:
                 found = await _json(http, f"{self.issuer.url.rstrip('/')}/.well-known/openid-configuration")
                 if found.get("issuer") != self.issuer.url:
-                    raise IssuerAway(f"{self.issuer.url} says that it is {str(found.get('issuer'))[:200]}")
+                    raise IssuerUnavailable(f"{self.issuer.url} says that it is {str(found.get('issuer'))[:200]}")
                 said = await _json(http, str(found.get("jwks_uri")))
             self._found, self._keys = found, dict(_keys(said))
 
@@ -158,9 +160,9 @@ async def _json(http: httpx.AsyncClient, url: str) -> Mapping[str, Any]:
         answer.raise_for_status()
         said = answer.json() if len(answer.content) <= MOST else None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise IssuerAway(f"the issuer does not answer as it should: {type(error).__name__} at {url}") from None
+        raise IssuerUnavailable(f"the issuer does not answer as it should: {type(error).__name__} at {url}") from None
     if not isinstance(said, dict):
-        raise IssuerAway(f"the issuer does not answer as it should: {url}")
+        raise IssuerUnavailable(f"the issuer does not answer as it should: {url}")
     return said
 
 

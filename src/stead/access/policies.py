@@ -47,12 +47,12 @@ MOST = 50_000
 """Answers that are remembered."""
 
 
-class BadPolicy(ValueError):
+class InvalidPolicy(ValueError):
     """It cannot be read, or speaks of what there is not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
+class PolicyResource:
     """What something is done to, as policies see it."""
 
     path: str
@@ -85,7 +85,7 @@ ALLOWED = Verdict(True)
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class PolicyAttributes:
     """What some policies read of a resource."""
 
     attributes: frozenset[str]
@@ -93,7 +93,7 @@ class Reads:
     labels: frozenset[str] | None
     """The names of the labels; None: any of them."""
 
-    def labels_of(self, thing: Thing) -> tuple[tuple[str, str], ...]:
+    def labels_of(self, thing: PolicyResource) -> tuple[tuple[str, str], ...]:
         """The labels of a resource that they read."""
         if self.labels is None:
             return tuple(sorted(thing.labels.items()))
@@ -110,12 +110,12 @@ class Policies:
     """The roles, and an operator's own policies beside them. It never changes; other policies are another one."""
 
     def __init__(self, own: Mapping[str, str] | None = None, actions: Sequence[str] = ()) -> None:
-        """`own` are texts in Cedar by name. Raises `BadPolicy`, which says what is wrong with which."""
+        """`own` are texts in Cedar by name. Raises `InvalidPolicy`, which says what is wrong with which."""
         found: dict[str, Any] = dict(_read("roles", _text("roles.cedar"), ()))
         for name, text in sorted((own or {}).items()):
             for id, policy in _read(name, text, actions):
                 if id in found:
-                    raise BadPolicy(f"{name}: there is another policy {id}")
+                    raise InvalidPolicy(f"{name}: there is another policy {id}")
                 found[id] = policy
         reads = _reads(found)
         self.looks_at = reads.attributes | ({"labels"} if reads.labels != frozenset() else frozenset())
@@ -131,7 +131,7 @@ class Policies:
         self,
         caller: Caller,
         action: str,
-        thing: Thing,
+        thing: PolicyResource,
         *,
         force: bool = False,
         dry_run: bool = False,
@@ -148,7 +148,7 @@ class Policies:
         verdict = next(verdicts)
         return verdict if not verdict.allowed else next((one for one in verdicts if not one.allowed), verdict)
 
-    def forbidding(self, actions: Iterable[str]) -> Reads | None:
+    def forbidding(self, actions: Iterable[str]) -> PolicyAttributes | None:
         """What the policies read that can forbid one of some actions; None where no policy can."""
         ids = {id for action in actions for id in self._ids(action) if self._found[id]["effect"] == "forbid"}
         return _reads({id: self._found[id] for id in ids}) if ids else None
@@ -178,7 +178,15 @@ class _Rules:
         self._known: dict[tuple[object, ...], Verdict] = {}
 
     def judge(
-        self, caller: Caller, action: str, thing: Thing, lane: str, *, force: bool, dry_run: bool, admin: bool
+        self,
+        caller: Caller,
+        action: str,
+        thing: PolicyResource,
+        lane: str,
+        *,
+        force: bool,
+        dry_run: bool,
+        admin: bool,
     ) -> Verdict:
         """What they say of something on one lane."""
         reads = self.reads.attributes
@@ -204,7 +212,7 @@ class _Rules:
         return known
 
     def _ask(
-        self, caller: Caller, action: str, thing: Thing, lane: str, force: bool, dry_run: bool, admin: bool
+        self, caller: Caller, action: str, thing: PolicyResource, lane: str, force: bool, dry_run: bool, admin: bool
     ) -> Verdict:
         who = {"type": "Token" if caller.name.startswith(f"{TOKEN}:") else "User", "id": caller.name}
         request = {
@@ -227,7 +235,7 @@ def _principal(who: Mapping[str, str], caller: Caller) -> dict[str, Any]:
     return {"uid": who, "attrs": {"name": caller.name.partition(":")[2], **roles}, "parents": groups}
 
 
-def _resource(thing: Thing, lane: str) -> dict[str, Any]:
+def _resource(thing: PolicyResource, lane: str) -> dict[str, Any]:
     """The thing on a lane, in all that it is part of: a policy may name any of it."""
     attrs = {"namespace": thing.namespace, "kind": thing.kind, "path": thing.path, "lane": lane}
     parents = [{"type": "Resource", "id": path} for path in _above(thing.path)]
@@ -250,7 +258,7 @@ def _named(error: str) -> str:
 
 
 def check(name: str, text: str, actions: Sequence[str]) -> None:
-    """Raise `BadPolicy` where a text is not in Cedar, or speaks of what there is not."""
+    """Raise `InvalidPolicy` where a text is not in Cedar, or speaks of what there is not."""
     for _ in _read(name, text, actions):
         pass
 
@@ -258,20 +266,20 @@ def check(name: str, text: str, actions: Sequence[str]) -> None:
 def _read(name: str, text: str, actions: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """The policies of a text, each with a name of its own."""
     if "\0" in text:
-        raise BadPolicy(f"{name}: there is a character in it that cannot be kept")
+        raise InvalidPolicy(f"{name}: there is a character in it that cannot be kept")
     try:
         said = json.loads(cedarpy.policies_to_json_str(text))
     except ValueError as error:
-        raise BadPolicy(f"{name}: {error}") from None
+        raise InvalidPolicy(f"{name}: {error}") from None
     if said["templates"] or said["templateLinks"]:
-        raise BadPolicy(f"{name}: a policy with slots stands for nobody; name the principal and the resource")
+        raise InvalidPolicy(f"{name}: a policy with slots stands for nobody; name the principal and the resource")
     found = said["staticPolicies"]
     if not found:
-        raise BadPolicy(f"{name}: there is no policy in it")
+        raise InvalidPolicy(f"{name}: there is no policy in it")
     if actions:
         result = cedarpy.validate_policies(text, _schema(tuple(sorted({*actions, *OWN_ACTIONS}))))
         if not result.validation_passed:
-            raise BadPolicy("; ".join(f"{name}: {error.error}" for error in result.errors))
+            raise InvalidPolicy("; ".join(f"{name}: {error.error}" for error in result.errors))
     for place, policy in enumerate(found.values()):
         own = policy.get("annotations", {}).get("id")
         yield own or (name if len(found) == 1 else f"{name}/{place + 1}"), policy
@@ -306,7 +314,7 @@ EVERYTHING = "*"
 """An expression hands the resource on, so anything may be read of it."""
 
 
-def _reads(policies: Mapping[str, Any]) -> Reads:
+def _reads(policies: Mapping[str, Any]) -> PolicyAttributes:
     words = {"namespace"}
     for policy in policies.values():
         if policy["resource"]["op"] != "All":
@@ -317,7 +325,7 @@ def _reads(policies: Mapping[str, Any]) -> Reads:
     attributes = frozenset(word for word in words if not word.startswith(LABEL) and word not in (LABELS, EVERYTHING))
     if EVERYTHING in words:
         attributes |= {"namespace", "kind", "path", "lane"}
-    return Reads(attributes, None if {LABELS, EVERYTHING} & words else labels)
+    return PolicyAttributes(attributes, None if {LABELS, EVERYTHING} & words else labels)
 
 
 LABELS, LABEL = "labels", "label:"

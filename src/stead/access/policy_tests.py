@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stead.access.caller import EVERYWHERE, Caller
-from stead.access.policies import ROLES, Policies, Thing
+from stead.access.policies import ROLES, Policies, PolicyResource
 
 FIELDS = {
     "who": str,
@@ -27,12 +27,12 @@ FIELDS = {
 ALLOW, REFUSE = "allow", "refuse"
 
 
-class BadCase(ValueError):
+class InvalidCase(ValueError):
     """A case makes no sense."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class CaseResult:
     """A case, and what became of it."""
 
     what: str
@@ -42,39 +42,41 @@ class Tried:
     right: bool
 
 
-def tried(policies: Policies, cases: Sequence[Any]) -> Iterator[Tried]:
-    """Each case, judged. Raises `BadCase` where one makes no sense."""
+def tried(policies: Policies, cases: Sequence[Any]) -> Iterator[CaseResult]:
+    """Each case, judged. Raises `InvalidCase` where one makes no sense."""
     for place, case in enumerate(cases, 1):
         yield _tried(policies, _fit(case, place), place)
 
 
 def _fit(case: Any, place: int) -> Mapping[str, Any]:
     if not isinstance(case, Mapping):
-        raise BadCase(f"case {place} is no mapping")
+        raise InvalidCase(f"case {place} is no mapping")
     for name, value in case.items():
         if name not in FIELDS:
-            raise BadCase(f"case {place}: there is no field {name}; there are {', '.join(FIELDS)}")
+            raise InvalidCase(f"case {place}: there is no field {name}; there are {', '.join(FIELDS)}")
         if not isinstance(value, FIELDS[name]):
-            raise BadCase(f"case {place}: {name} is to be a {FIELDS[name].__name__}")
+            raise InvalidCase(f"case {place}: {name} is to be a {FIELDS[name].__name__}")
     for name in ("who", "action", "path", "expect"):
         if not case.get(name):
-            raise BadCase(f"case {place} needs {name}")
+            raise InvalidCase(f"case {place} needs {name}")
     if case["expect"] not in (ALLOW, REFUSE):
-        raise BadCase(f"case {place}: expect is {ALLOW} or {REFUSE}")
+        raise InvalidCase(f"case {place}: expect is {ALLOW} or {REFUSE}")
     if not case["who"].startswith(("user:", "token:")):
-        raise BadCase(f"case {place}: who is user:NAME or token:NAME")
+        raise InvalidCase(f"case {place}: who is user:NAME or token:NAME")
     if not all(isinstance(group, str) for group in case.get("groups", ())):
-        raise BadCase(f"case {place}: a group is to be a str")
+        raise InvalidCase(f"case {place}: a group is to be a str")
     if not case["path"].startswith("/"):
-        raise BadCase(f"case {place}: a path begins with /")
+        raise InvalidCase(f"case {place}: a path begins with /")
     return case
 
 
-def _tried(policies: Policies, case: Mapping[str, Any], place: int) -> Tried:
+def _tried(policies: Policies, case: Mapping[str, Any], place: int) -> CaseResult:
     roles = frozenset(_role(role, place) for role in case.get("roles", ()))
     caller = Caller(case["who"], groups=tuple(case.get("groups", ())), roles=roles)
     lanes = (case["lane"],) if case.get("lane") else ()
-    thing = Thing(case["path"], case.get("kind", ""), {k: str(v) for k, v in case.get("labels", {}).items()}, lanes)
+    thing = PolicyResource(
+        case["path"], case.get("kind", ""), {k: str(v) for k, v in case.get("labels", {}).items()}, lanes
+    )
     context = {name: case.get(name, False) for name in ("force", "dry_run", "admin")}
     verdict = policies.judge(caller, case["action"], thing, **context)
     found = ALLOW if verdict.allowed else REFUSE
@@ -83,11 +85,11 @@ def _tried(policies: Policies, case: Mapping[str, Any], place: int) -> Tried:
     expected = f"{case['expect']} by {by}" if by else case["expect"]
     words = [word for word, said in (("by force", context["force"]), ("as a dry run", context["dry_run"])) if said]
     what = " ".join([case["who"], case["action"], case["path"], *words])
-    return Tried(what, expected, found, verdict.says, right)
+    return CaseResult(what, expected, found, verdict.says, right)
 
 
 def _role(text: Any, place: int) -> tuple[str, str]:
     role, _, namespace = str(text).partition("@")
     if role not in ROLES:
-        raise BadCase(f"case {place}: there is no role {role}; there are {', '.join(ROLES)}")
+        raise InvalidCase(f"case {place}: there is no role {role}; there are {', '.join(ROLES)}")
     return role, namespace or EVERYWHERE

@@ -15,7 +15,7 @@ _FORM = re.compile(rf"{PREFIX}_([a-z0-9]{{10}})_([A-Za-z0-9_-]{{43}})")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-class Made(NamedTuple):
+class GeneratedSecret(NamedTuple):
     """A secret that was just made: the only time that it is known."""
 
     id: str
@@ -23,11 +23,11 @@ class Made(NamedTuple):
     digest: bytes
 
 
-def make() -> Made:
+def make() -> GeneratedSecret:
     """A new one."""
     id = "".join(secrets.choice(_LETTERS) for _ in range(10))
     text = f"{PREFIX}_{id}_{secrets.token_urlsafe(32)}"
-    return Made(id, text, digest(text))
+    return GeneratedSecret(id, text, digest(text))
 
 
 def digest(text: str) -> bytes:

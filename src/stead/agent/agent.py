@@ -17,33 +17,33 @@ from typing import Any
 
 from stead import __version__
 from stead.agent.custody import Custody
-from stead.agent.handover import Succession
+from stead.agent.handover import Handover
 from stead.agent.incarnations import Incarnations
 from stead.agent.inventory import line_of
-from stead.agent.order_work import Work, members_of
+from stead.agent.order_work import OrderWork, members_of
 from stead.agent.orders import MOST_TAKEN, given, in_words, key, parts, started, within
 from stead.agent.site import GATHER, KIND, LANES, Site
-from stead.agent.state_sync import Resync
+from stead.agent.state_sync import StateSync
 from stead.agent.supersession import Supersession
-from stead.batcher import Together
+from stead.batcher import Batcher
 from stead.bus import Bus, BusError, BusState, Delivery, NoAnswer
 from stead.bus.messages import (
-    Greet,
     Hello,
-    Lack,
-    Logs,
     LogsReply,
-    Look,
-    LookReply,
-    Offers,
+    LogsRequest,
+    MissingOffer,
     OffersReply,
+    OffersRequest,
     Order,
     Presence,
+    ProbeReply,
+    ProbeRequest,
     ReportResult,
-    Survey,
-    SurveyReply,
-    Take,
-    TakeReply,
+    SiteRequest,
+    StateSyncReply,
+    StateSyncRequest,
+    TakeCustody,
+    TakeCustodyReply,
 )
 from stead.drivers.base import Driver, Error, Permanent
 from stead.lifecycle.snapshot import Fence
@@ -72,7 +72,7 @@ HOLD = 0.5
 """Seconds after which an order comes again that came before the full state was told."""
 
 
-class SiteFailed(Exception):
+class SiteStateUnavailable(Exception):
     """A controller wanted to know what a site has, and it could not be said."""
 
 
@@ -85,7 +85,7 @@ class Agent:
         name: str,
         lanes: Mapping[str, Driver],
         at_once: int = 32,
-        succession: Succession | None = None,
+        succession: Handover | None = None,
     ) -> None:
         """With a `succession`, it can be replaced by an agent of another version, or replaces one itself."""
         self.bus = bus
@@ -102,14 +102,14 @@ class Agent:
         self.succession = succession
         self.supersession = Supersession(self)
         self.incarnations = Incarnations()
-        self.lanes = {lane: Lane(self, lane, driver) for lane, driver in lanes.items()}
-        self.take = Together(self._take, MOST_TAKEN, at_once=2, size=len)
+        self.lanes = {lane: LaneWorker(self, lane, driver) for lane, driver in lanes.items()}
+        self.take = Batcher(self._take, MOST_TAKEN, at_once=2, size=len)
         """Ask for custody of members, together with whoever else does at the same time."""
 
-    async def _take(self, asked: Sequence[Sequence[tuple[str, Fence]]]) -> list[TakeReply | NoAnswer]:
+    async def _take(self, asked: Sequence[Sequence[tuple[str, Fence]]]) -> list[TakeCustodyReply | NoAnswer]:
         members = [member for each in asked for member in each]
         try:
-            reply = await self.bus.take(Take(agent=self.name, epoch=self.epoch, members=members))
+            reply = await self.bus.take(TakeCustody(agent=self.name, epoch=self.epoch, members=members))
         except NoAnswer as error:
             return [error for _ in asked]
         return [reply for _ in asked]
@@ -153,7 +153,7 @@ class Agent:
         self.epoch = max(time.time_ns() // 1_000_000, last + 1)
         self.began = time.monotonic()
         try:
-            before = await self.bus.greet(Greet(agent=self.name, lanes=list(self.lanes)))
+            before = await self.bus.greet(SiteRequest(agent=self.name, lanes=list(self.lanes)))
         except BusError as error:
             log.info("nobody says which epochs there were: %s", error)
         else:
@@ -188,13 +188,13 @@ class Agent:
         return Presence(self.name, self.epoch, names, __version__, slowed, now=time.time(), rejected=rejected)
 
 
-class Lane:
+class LaneWorker:
     """One lane: its orders, and looks at what is there."""
 
     def __init__(self, agent: Agent, lane: str, driver: Driver) -> None:
         self.agent = agent
         self.name = lane
-        self.work = Work(driver)
+        self.work = OrderWork(driver)
         self.in_hand = 0
         """Orders that are being taken or carried out."""
         self.free = asyncio.Event()
@@ -270,7 +270,7 @@ class Lane:
             self.wanted.clear()
             began = asyncio.get_running_loop().time()
             try:
-                await Resync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
+                await StateSync(agent.bus, agent.name, agent.epoch, self.name, self.work).send()
                 self.told_at, pause = began, PAUSE
                 self.told.set()
                 self._is_rejected("")
@@ -296,32 +296,32 @@ class Lane:
         self.wanted.set()
         return min(pause * 2, LONGEST_PAUSE)
 
-    async def _look(self, look: Look) -> LookReply:
+    async def _look(self, look: ProbeRequest) -> ProbeReply:
         fences = {member.path: member.fence for member in look.members}
         self.agent.incarnations.meet(look.members)
         try:
             seen = await self.work.look(members_of(look.members))
         except Error as error:
             log.info("%s: nobody can say what is there: %s", self.name, error)
-            return LookReply([], error.message)
+            return ProbeReply([], error.message)
         lines = [line_of(s.path, fences[s.path], s) for s in seen if s.path in fences]
         told = [line for line in lines if line is not None]
-        return LookReply(told, agent=self.agent.name, epoch=self.agent.epoch)
+        return ProbeReply(told, agent=self.agent.name, epoch=self.agent.epoch)
 
-    async def _offers(self, offers: Offers) -> OffersReply:
+    async def _offers(self, offers: OffersRequest) -> OffersReply:
         driver = self.work.driver
-        lacks: list[Lack] = []
+        lacks: list[MissingOffer] = []
         try:
             for want in offers.wants:
                 near = await self.work.lacks(want.field, want.name)
                 if near is not None:
-                    lacks.append(Lack(want, near))
+                    lacks.append(MissingOffer(want, near))
         except Error as error:
             log.info("%s: nobody can say what there is to be had: %s", self.name, error)
             return OffersReply(why=error.message)
         return OffersReply(kinds=sorted(driver.kinds), lacks=lacks)
 
-    async def _logs(self, asked: Logs) -> LogsReply:
+    async def _logs(self, asked: LogsRequest) -> LogsReply:
         (member,) = members_of([asked.member])
         try:
             tail = await self.work.logs(member, asked.lines, asked.since)
@@ -333,9 +333,9 @@ class Lane:
         lines = within(tail.lines)
         return LogsReply(lines, tail.position, omitted=len(tail.lines) - len(lines))
 
-    async def _survey(self, survey: Survey) -> SurveyReply:
+    async def _survey(self, survey: StateSyncRequest) -> StateSyncReply:
         self.wanted.set()
-        return SurveyReply()
+        return StateSyncReply()
 
     def _done(self, job: asyncio.Task[None]) -> None:
         self.jobs.discard(job)
@@ -383,7 +383,7 @@ class Lane:
             del self.met[next(iter(self.met))]
         return True
 
-    async def _carry(self, order: Order, fences: Mapping[str, Fence], reply: TakeReply, asked: float) -> None:
+    async def _carry(self, order: Order, fences: Mapping[str, Fence], reply: TakeCustodyReply, asked: float) -> None:
         """Do an order while custody lasts, and report it."""
         words = {"operation": order.operation, "lane": self.name, "agent": self.agent.name}
         path = next(iter(fences)) if len(fences) == 1 else ""
@@ -396,7 +396,7 @@ class Lane:
             await self._work_on(order, fences, reply, asked, made.traceparent)
 
     async def _work_on(
-        self, order: Order, fences: Mapping[str, Fence], reply: TakeReply, asked: float, traceparent: str
+        self, order: Order, fences: Mapping[str, Fence], reply: TakeCustodyReply, asked: float, traceparent: str
     ) -> None:
         agent = self.agent
         try:
@@ -439,7 +439,7 @@ class Lane:
             return
         if any(result.kind == "failed" for result in results):
             if not self.failure.done():
-                self.failure.set_exception(SiteFailed(f"{self.name}: {results[0].error}"))
+                self.failure.set_exception(SiteStateUnavailable(f"{self.name}: {results[0].error}"))
         elif asyncio.get_running_loop().time() - self.told_at > RECENT:
             self.wanted.set()
 

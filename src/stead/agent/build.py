@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from stead.agent.agent import Agent
-from stead.agent.credential_renewal import Renewal
-from stead.agent.handover import Succession
+from stead.agent.credential_renewal import CredentialRenewal
+from stead.agent.handover import Handover
 from stead.bus import Bus, BusError
 from stead.drivers import registry
 from stead.pki.identity import Identity
@@ -19,11 +19,11 @@ from stead.secrets import scrub
 log = logging.getLogger(__name__)
 
 
-class WrongSettings(ValueError):
+class InvalidSettings(ValueError):
     """A lane's driver cannot be made of what was said."""
 
 
-class WrongCell(ValueError):
+class UnknownCell(ValueError):
     """The bus has no cell of that name."""
 
 
@@ -37,7 +37,7 @@ async def run(
     name: str,
     lanes: Mapping[str, Mapping[str, Any]],
     identity: Identity | None = None,
-    succession: Succession | None = None,
+    succession: Handover | None = None,
     domain: str | None = None,
     leaf: str | None = None,
 ) -> None:
@@ -54,7 +54,7 @@ async def run(
             try:
                 driver = registry.make(settings.pop("driver"), settings)
             except ValueError as error:
-                raise WrongSettings(scrub(f"{lane}: {error}")) from None
+                raise InvalidSettings(scrub(f"{lane}: {error}")) from None
             stack.push_async_callback(driver.close)
             drivers[lane] = driver
         if identity is None:
@@ -71,7 +71,7 @@ async def run(
         async with asyncio.TaskGroup() as group:
             group.create_task(Agent(bus, name, drivers, succession=succession).run())
             if identity is not None:
-                group.create_task(Renewal(bus, identity).run())
+                group.create_task(CredentialRenewal(bus, identity).run())
 
 
 async def _find_cell(bus: Bus, cell: str) -> None:
@@ -86,7 +86,9 @@ async def _find_cell(bus: Bus, cell: str) -> None:
         if cell in known or not known:
             return
         if asyncio.get_running_loop().time() > end:
-            raise WrongCell(f"cell {cell}: the bus has no cell of that name; it has {', '.join(known)}. Use --cell.")
+            raise UnknownCell(
+                f"cell {cell}: the bus has no cell of that name; it has {', '.join(known)}. Use --cell."
+            )
         await asyncio.sleep(0.5)
 
 

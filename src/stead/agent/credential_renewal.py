@@ -25,7 +25,7 @@ LONGEST = 3600.0
 """Seconds between two looks at the clock: a machine may have been asleep."""
 
 
-class Renewal:
+class CredentialRenewal:
     """Keeps one identity from running out."""
 
     def __init__(self, bus: Bus, identity: Identity) -> None:

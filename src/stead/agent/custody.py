@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from stead.bus import Bus, NoAnswer
-from stead.bus.messages import Order, Renew, Report, ReportResult
+from stead.bus.messages import Order, RenewCustody, Report, ReportResult
 from stead.lifecycle.snapshot import Fence
 
 
-class Lost(Exception):
+class CustodyLost(Exception):
     """Custody has run out: nothing more may be done."""
 
 
@@ -47,13 +47,13 @@ class Custody:
         if kind is asyncio.CancelledError and not self.held and self._work is not None:
             self._work.uncancel()
             return True
-        return kind is Lost
+        return kind is CustodyLost
 
     def check(self) -> None:
         """Before every call: a process that was stopped for a while wakes up in the middle of its work."""
         if asyncio.get_running_loop().time() >= self.until:
             self.held = False
-            raise Lost
+            raise CustodyLost
 
     def settled(self, paths: Iterable[str]) -> None:
         """Members whose results are reported are not held any longer."""
@@ -67,7 +67,7 @@ class Custody:
             await asyncio.sleep(max(0.0, (self.until - loop.time()) / 3))
             asked = loop.time()
             try:
-                renew = Renew(order=self.order.id, agent=self.agent, epoch=self.epoch, fences=self.fences)
+                renew = RenewCustody(order=self.order.id, agent=self.agent, epoch=self.epoch, fences=self.fences)
                 reply = await self.bus.renew(renew, timeout=max(0.1, self.until - asked))
             except NoAnswer:
                 break

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stead import __version__
-from stead.agent.versions import NoVersion, Versions
+from stead.agent.versions import InstalledVersions, UnknownVersion
 from stead.bus import BusError
-from stead.bus.messages import Greet, Hello, Presence, Report, ReportResult, SiteKnown
+from stead.bus.messages import Hello, KnownSite, Presence, Report, ReportResult, SiteRequest
 from stead.lifecycle.snapshot import FIRST
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ TAIL = 500
 """Characters of what a failed agent said last."""
 
 
-class NotExpected(Exception):
+class HandoverRejected(Exception):
     """A new agent was not let in."""
 
 
-class Succession:
+class Handover:
     """How agents of a machine replace each other."""
 
     def __init__(self, folder: Path, arguments: Sequence[str], succeeds: int = 0, patience: float = PATIENCE) -> None:
         """`arguments` are those that an agent is started with; `succeeds` is the process that this one replaces."""
-        self.versions = Versions(folder)
+        self.versions = InstalledVersions(folder)
         self.arguments = list(arguments)
         self.succeeds = succeeds
         self.patience = patience
@@ -61,7 +61,7 @@ class Succession:
         """Start an agent of another version and be ended by it; otherwise, why it did not come to that."""
         try:
             program = self.versions.program(version)
-        except NoVersion as error:
+        except UnknownVersion as error:
             return str(error)
         said = self.versions.folder / f"{version}.log"
         with said.open("wb") as out:
@@ -105,7 +105,7 @@ class Succession:
                 await agent.lanes[lane].work.driver.inventory()
             async with self.versions.turn(GOING) as ours:
                 if not ours:
-                    raise NotExpected("the old agent has given this one up")
+                    raise HandoverRejected("the old agent has given this one up")
                 await _end_parent(self.succeeds)
                 self.succeeds = 0
                 self.versions.choose(__version__)
@@ -120,19 +120,19 @@ class Succession:
                 )
             )  # fmt: skip
 
-    async def _let_in(self, agent: Agent) -> dict[str, SiteKnown]:
+    async def _let_in(self, agent: Agent) -> dict[str, KnownSite]:
         """The sites that have let this agent in, once one has."""
         await agent.bus.publish_report(Hello(agent.name, agent.epoch, list(agent.lanes), __version__, successor=True))
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience):
                 while True:
                     with suppress(BusError):
-                        known = (await agent.bus.greet(Greet(agent=agent.name, lanes=list(agent.lanes)))).sites
+                        known = (await agent.bus.greet(SiteRequest(agent=agent.name, lanes=list(agent.lanes)))).sites
                         sites = {site.lane: site for site in known if site.state == LET_IN}
                         if sites:
                             return sites
                     await asyncio.sleep(POLL)
-        raise NotExpected("no controller has let the new agent in")
+        raise HandoverRejected("no controller has let the new agent in")
 
 
 async def _be_there(agent: Agent) -> None:

@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 
 from stead.bus.messages import OrderMember, StateLine
-from stead.drivers.base import MOVING, VM, Found, Seen
+from stead.drivers.base import MOVING, VM, FoundObject, ObservedObject
 from stead.lifecycle.snapshot import FIRST, Fence
 
 log = logging.getLogger(__name__)
@@ -27,14 +27,14 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 _lines = msgspec.json.Decoder(StateLine)
 
 
-class Owned:
+class OwnedObjects:
     """The objects of resources on record: by token, and by the provider's id as far as it is known."""
 
     def __init__(self) -> None:
         self._ids: defaultdict[str, set[str]] = defaultdict(set)
         self._known: set[tuple[str, str]] = set()
 
-    def add(self, member: OrderMember, seen: Seen | None) -> None:
+    def add(self, member: OrderMember, seen: ObservedObject | None) -> None:
         """A resource on record, and what was seen of it."""
         ids = {id for facts in (member.facts, seen.facts if seen else {}) if (id := _text(facts.get("id")))}
         self._ids[member.token] |= ids
@@ -44,7 +44,7 @@ class Owned:
         """Whether it is the token of a resource on record."""
         return token in self._ids
 
-    def has(self, found: Found) -> bool:
+    def has(self, found: FoundObject) -> bool:
         """Whether it belongs to one of them. A copied token makes no owner, where the owner's id is another."""
         id = _text(found.facts.get("id"))
         if (found.kind, id) in self._known:
@@ -55,7 +55,7 @@ class Owned:
         return not ids or not id or id in ids
 
 
-def strays(found: Iterable[Found], owned: Owned) -> Iterator[StateLine]:
+def strays(found: Iterable[FoundObject], owned: OwnedObjects) -> Iterator[StateLine]:
     """Objects that carry our tag and belong to no resource on record, each under a key of its own: its token; or the
     provider's id, where there is no token, or another object has the same."""
     settled = [one for one in found if one.state != MOVING]
@@ -71,7 +71,7 @@ def strays(found: Iterable[Found], owned: Owned) -> Iterator[StateLine]:
         yield from _stray(key if PLAIN.fullmatch(key) else str(uuid5(NAMESPACE_URL, _plain(key))), one)
 
 
-def _stray(key: str, found: Found) -> Iterator[StateLine]:
+def _stray(key: str, found: FoundObject) -> Iterator[StateLine]:
     named = {"path": found.path, "id": found.id} | ({"kind": found.kind} if found.kind != VM else {})
     for facts in ({**found.facts, **named}, {"id": found.id[:1000]}):
         if line := _carried(fence=FIRST, seen=found.state, token=key, facts=facts):
@@ -80,7 +80,7 @@ def _stray(key: str, found: Found) -> Iterator[StateLine]:
     log.warning("an object that cannot be told is left out: %s", repr(found)[:300])
 
 
-def line_of(path: str, fence: Fence, seen: Seen) -> StateLine | None:
+def line_of(path: str, fence: Fence, seen: ObservedObject) -> StateLine | None:
     """What was seen of a resource; None, with a warning, where that cannot be told."""
     for facts in (dict(seen.facts), {}):
         line = _carried(fence=fence, seen=seen.state, path=path, revision=seen.revision, facts=facts)

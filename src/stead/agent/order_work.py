@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import msgspec
 
 from stead.agent.inventory import facts_of
-from stead.agent.patience import Patience, latest
-from stead.bus.invalid_messages import Seldom
+from stead.agent.patience import RetryBudget, latest
+from stead.bus.invalid_messages import LogThrottle
 from stead.bus.messages import Order, OrderMember, ReportKind, ReportResult
 from stead.drivers.base import (
     MOVING,
@@ -22,13 +22,13 @@ from stead.drivers.base import (
     VM,
     Driver,
     Error,
-    Found,
+    FoundObject,
     Logs,
     Member,
+    ObservedObject,
     Permanent,
-    Recovers,
+    RecoveringDriver,
     Result,
-    Seen,
     Tail,
     Throttled,
     TryAgain,
@@ -58,14 +58,14 @@ CREATE = "create"
 ONCE = ("reboot", "reset")
 """Verbs that are never repeated when nobody knows whether they were done."""
 
-Fences = Mapping[str, Fence]
-
+type Fences = Mapping[str, Fence]
+type ByPath = dict[str, ObservedObject]
 
 type Tell = Callable[[Sequence[ReportResult]], Awaitable[None]]
 """Takes results of members whose order goes on for others."""
 
 
-class Results:
+class OrderResults:
     """What is known of the members of an order: told at once while others are at work, kept for the end otherwise."""
 
     def __init__(self, paths: Iterable[str], tell: Tell | None) -> None:
@@ -89,13 +89,13 @@ class Results:
         await self.add(left, declined)
 
 
-class Work:
+class OrderWork:
     """The driver of one lane, used with care."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self._slow_until = 0.0
-        self._unanswered = Seldom()
+        self._unanswered = LogThrottle()
         self.throttled = 0
         """Calls that the provider refused because there were too many, since somebody was told."""
 
@@ -112,14 +112,14 @@ class Work:
             for m in order.members
             if m.path in fences
         ]
-        results, until = Results([m.path for m in members], tell), latest(order)
+        results, until = OrderResults([m.path for m in members], tell), latest(order)
         for batch in batches(members, self.driver.batch_limit(order.verb, order.kind)):
             await self._batch(order, batch, fences, may, results, until)
         return results.kept
 
-    async def look(self, members: Sequence[Member]) -> list[Seen]:
+    async def look(self, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of some members; those on their way are left out."""
-        seen: list[Seen] = []
+        seen: list[ObservedObject] = []
         for kind in sorted({member.kind for member in members}):
             alike = [member for member in members if member.kind == kind]
             for batch in batches(alike, self._at_once(kind)):
@@ -133,13 +133,13 @@ class Work:
         except ValueError as error:
             raise Permanent(str(error)) from error
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Everything that carries our tag."""
         return await self._asked(self.driver.inventory())
 
     async def recover(self) -> None:
         """Have what should run on this machine started again, where the machine has ended it."""
-        if isinstance(self.driver, Recovers):
+        if isinstance(self.driver, RecoveringDriver):
             try:
                 paths = await self._asked(self.driver.recover())
             except Error as error:
@@ -180,14 +180,14 @@ class Work:
         batch: Sequence[Member],
         fences: Fences,
         may: Callable[[], None],
-        results: Results,
+        results: OrderResults,
         until: float,
     ) -> None:
         if order.verb != PROBE:
             await self._perform(order, batch, fences, may, results, until)
             return
 
-        async def seen(looked: Sequence[Seen]) -> None:
+        async def seen(looked: Sequence[ObservedObject]) -> None:
             await results.add([s.path for s in looked], [_seen(s, fences) for s in looked])
 
         try:
@@ -201,7 +201,7 @@ class Work:
         batch: Sequence[Member],
         fences: Fences,
         may: Callable[[], None],
-        results: Results,
+        results: OrderResults,
         until: float,
     ) -> None:
         """Do it, and again for single members for which that may help: a call that was answered may have had no room
@@ -246,7 +246,7 @@ class Work:
         answers: Mapping[str, Result],
         unsure: set[str],
         fences: Fences,
-        results: Results,
+        results: OrderResults,
     ) -> None:
         """Say what became of those that nothing is on its way for, where that is certain."""
         told = [answers[m.path] for m in members]
@@ -255,7 +255,7 @@ class Work:
         certain = [r for r in told if _certain(order, r, looked.get(r.path))]
         await results.add([m.path for m in members], [_said(r, looked.get(r.path), fences) for r in certain])
 
-    async def _shown(self, order: Order, members: Sequence[Member], told: Sequence[Result]) -> dict[str, Seen]:
+    async def _shown(self, order: Order, members: Sequence[Member], told: Sequence[Result]) -> ByPath:
         """What is there of those that it was not done to: only what is broken, or gone, is not as it was before."""
         failed = {r.path for r in told if not r.ok}
         asked = [m for m in members if m.path in failed]
@@ -273,12 +273,12 @@ class Work:
         waiting: Sequence[Member],
         answers: Mapping[str, Result],
         fences: Fences,
-        results: Results,
+        results: OrderResults,
         until: float,
     ) -> None:
         """Look at what was accepted until each has come to its end. An error leaves that open, whatever it says."""
 
-        async def seen(looked: Sequence[Seen]) -> None:
+        async def seen(looked: Sequence[ObservedObject]) -> None:
             certain = [s for s in looked if _certain(order, answers[s.path], s)]
             await results.add([s.path for s in looked], [_said(answers[s.path], s, fences) for s in certain])
 
@@ -294,7 +294,7 @@ class Work:
     ) -> list[Result]:
         """One call, made again while that may help: for a few times; or, where the provider has too much to do or
         cannot be reached, until the state times out."""
-        patience = Patience(TRIES, until)
+        patience = RetryBudget(TRIES, until)
         while True:
             await self._wait_for_lane()
             may()
@@ -318,7 +318,7 @@ class Work:
         self,
         members: Sequence[Member],
         ends: Mapping[str, str],
-        seen: Callable[[Sequence[Seen]], Awaitable[None]],
+        seen: Callable[[Sequence[ObservedObject]], Awaitable[None]],
         until: float,
     ) -> None:
         """Look until nothing is on its way any more, and say of each what was seen when it has settled; custody ends
@@ -326,7 +326,7 @@ class Work:
 
         Where something is to be there in the end, a provider may be slow to show it: one miss says nothing.
         """
-        patience = Patience(TRIES, until)
+        patience = RetryBudget(TRIES, until)
         missed = {path: 0 for path, end in ends.items() if end != ABSENT}
         left = list(members)
         while left:
@@ -416,13 +416,13 @@ def _pause_before(result: Result) -> float:
     return result.retry_after or (0.0 if result.again else AGAIN)
 
 
-def _seen(seen: Seen, fences: Fences) -> ReportResult:
+def _seen(seen: ObservedObject, fences: Fences) -> ReportResult:
     return ReportResult(
         seen.path, fences[seen.path], "seen", seen=seen.state, revision=seen.revision, facts=facts_of(seen.facts)
     )
 
 
-def _certain(order: Order, result: Result, looked: Seen | None) -> bool:
+def _certain(order: Order, result: Result, looked: ObservedObject | None) -> bool:
     """Whether it can be said what became of one. What was accepted and came to something else is left unsaid, as what
     nobody knows is: custody runs out, and then somebody looks. So is a VM that is gone, or on its way."""
     if result.ok:
@@ -432,7 +432,7 @@ def _certain(order: Order, result: Result, looked: Seen | None) -> bool:
     return looked is not None and looked.state not in (ABSENT, MOVING)
 
 
-def _said(result: Result, looked: Seen | None, fences: Fences) -> ReportResult:
+def _said(result: Result, looked: ObservedObject | None, fences: Fences) -> ReportResult:
     """Done; failed, where something is broken or nothing was made; or declined, where all is as it was."""
     facts = {**result.facts, **(looked.facts if looked is not None else {})}
     broken = looked is not None and looked.state == BROKEN

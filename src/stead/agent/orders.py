@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from stead.bus import Delivery
-from stead.bus.messages import Order, ReportResult, TakeReply
+from stead.bus.messages import Order, ReportResult, TakeCustodyReply
 from stead.lifecycle.snapshot import Fence
 
 MOST_TAKEN = 1000
@@ -57,7 +57,7 @@ def key(order: Order) -> tuple[object, ...]:
     return (order.id, *(member.fence for member in order.members))
 
 
-def given(order: Order, reply: TakeReply) -> dict[str, Fence]:
+def given(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
     """The members of an order that custody was given of; what was given may be of another order for the same ones."""
     own = {member.path: member.fence.raised() for member in order.members}
     return {path: fence for path, fence in own.items() if reply.fences.get(path) == fence}

@@ -14,7 +14,7 @@ MARGIN = 5.0
 """Seconds before a state times out in which it is told that nothing could be done."""
 
 
-class Patience:
+class RetryBudget:
     """Whether a call is made again: a few times; and until a time, while the provider does nothing."""
 
     def __init__(self, tries: int, until: float) -> None:

@@ -10,8 +10,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from stead import __version__
-from stead.agent.handover import NotExpected
-from stead.agent.order_work import Fences, Work
+from stead.agent.handover import HandoverRejected
+from stead.agent.order_work import Fences, OrderWork
 from stead.bus.messages import Order, OrderMember, ReportKind, ReportResult
 from stead.drivers.base import Error
 
@@ -34,7 +34,7 @@ TRIES, PAUSE = 5, 1.0
 class Site:
     """The site of one lane."""
 
-    def __init__(self, agent: Agent, work: Work) -> None:
+    def __init__(self, agent: Agent, work: OrderWork) -> None:
         self.agent = agent
         self.work = work
 
@@ -69,7 +69,7 @@ class Site:
         await self.agent.begin_epoch()
         try:
             await succession.take_over(self.agent)
-        except NotExpected as error:
+        except HandoverRejected as error:
             return str(error)
         return ""
 

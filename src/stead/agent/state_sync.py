@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from stead.agent.inventory import Owned, line_of, strays
-from stead.agent.order_work import Work, members_of
+from stead.agent.inventory import OwnedObjects, line_of, strays
+from stead.agent.order_work import OrderWork, members_of
 from stead.bus import Bus
-from stead.bus.messages import FullState, Roster, StateLine
+from stead.bus.messages import FullState, InventoryRequest, StateLine
 from stead.lifecycle.rows import ABSENT
 
 PAGE = 500
@@ -24,10 +24,10 @@ MAX_BYTES = 500_000
 """Of lines in one message; the bus carries a million, and one line may have nearly half of that."""
 
 
-class Resync:
+class StateSync:
     """Sends the full state of one lane."""
 
-    def __init__(self, bus: Bus, agent: str, epoch: int, lane: str, work: Work) -> None:
+    def __init__(self, bus: Bus, agent: str, epoch: int, lane: str, work: OrderWork) -> None:
         self.bus = bus
         self.agent = agent
         self.epoch = epoch
@@ -36,10 +36,10 @@ class Resync:
 
     async def send(self) -> None:
         """Look at everything and tell it. Raises where a controller or the provider cannot be asked."""
-        began, owned, missing = 0.0, Owned(), list[StateLine]()
+        began, owned, missing = 0.0, OwnedObjects(), list[StateLine]()
         after = ""
         while True:
-            page = await self.bus.roster(Roster(self.lane, after, self.agent))
+            page = await self.bus.roster(InventoryRequest(self.lane, after, self.agent))
             began = began or page.now
             taken = set(page.taken)
             free = [member for member in page.members if member.path not in taken]

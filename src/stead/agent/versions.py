@@ -18,11 +18,11 @@ PAUSE = 0.05
 """Seconds before another try for the turn."""
 
 
-class NoVersion(Exception):
+class UnknownVersion(Exception):
     """There is no program of that version."""
 
 
-class Versions:
+class InstalledVersions:
     """A folder of them."""
 
     def __init__(self, folder: Path) -> None:
@@ -33,7 +33,7 @@ class Versions:
         program = self.folder / version / "bin" / "stead"
         if not _VERSION.fullmatch(version) or version == CURRENT or not os.access(program, os.X_OK):
             there = ", ".join(sorted(p.parts[-3] for p in self.folder.glob("*/bin/stead") if p.parts[-3] != CURRENT))
-            raise NoVersion(f"there is no version {version!r} on this machine; there are {there or 'none'}")
+            raise UnknownVersion(f"there is no version {version!r} on this machine; there are {there or 'none'}")
         return program
 
     def choose(self, version: str) -> None:

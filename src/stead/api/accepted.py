@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from stead.application import Taken
+from stead.application import AcceptedRequest
 from stead.schema import Model
 
 
@@ -38,7 +38,7 @@ class Accepted(Model):
     """While it waits: its place in its queue; 1 is the next."""
 
 
-def accepted(taken: Taken, response: Response) -> Accepted:
+def accepted(taken: AcceptedRequest, response: Response) -> Accepted:
     """The answer; the response says where to follow it."""
     name = None
     if taken.operation:

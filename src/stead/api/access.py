@@ -11,16 +11,16 @@ from fastapi import Path as InPath
 from fastapi import Query
 from pydantic import ConfigDict, Field
 
-from stead.access.access import Access, NotGiven
+from stead.access.access import Access, InvalidAccessRequest
 from stead.access.authorization import THE_CELL
 from stead.access.caller import EVERYWHERE, Caller
-from stead.access.policies import ACCESS, NAMESPACE, BadPolicy, Thing
+from stead.access.policies import ACCESS, NAMESPACE, InvalidPolicy, PolicyResource
 from stead.api.identity import Who
-from stead.api.login import RoleAt
-from stead.api.models import Wire
-from stead.api.problems import FieldError, Trouble
+from stead.api.login import RoleBinding
+from stead.api.models import ResponseModel
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import ServiceDep, router
-from stead.application import Page, Service
+from stead.application import Application, Page
 from stead.application.names import SEGMENT
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ Where = Annotated[
 DAY = 86400
 
 
-class RoleAsk(Wire):
+class RoleRequest(ResponseModel):
     """A role that a token is to have, and where."""
 
     model_config = ConfigDict(extra="forbid")
@@ -51,23 +51,23 @@ class RoleAsk(Wire):
     """`*`: in every namespace, and in the cell itself."""
 
 
-class TokenAsk(Wire):
+class TokenRequest(ResponseModel):
     """A request for a token for a program."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(pattern=f"^{SEGMENT}$", max_length=100)]
-    roles: Annotated[list[RoleAsk], Field(min_length=1, max_length=100)]
+    roles: Annotated[list[RoleRequest], Field(min_length=1, max_length=100)]
     lasts: Annotated[int, Field(ge=1, le=366 * DAY)] = 30 * DAY
     """Seconds."""
 
 
-class Token(Wire):
+class Token(ResponseModel):
     """A token, without its secret, which is not kept."""
 
     id: str
     name: str
-    roles: list[RoleAt]
+    roles: list[RoleBinding]
     created_by: str
     created_at: datetime
     expires_at: datetime
@@ -75,17 +75,17 @@ class Token(Wire):
     """To the hour."""
 
 
-class NewToken(Wire):
+class NewToken(ResponseModel):
     """A token that was just made."""
 
     name: str
     token: str
     """The secret. It is told this once."""
-    roles: list[RoleAt]
+    roles: list[RoleBinding]
     expires_at: datetime
 
 
-class Grant(Wire):
+class Grant(ResponseModel):
     """A role of a subject in a namespace."""
 
     subject: str
@@ -95,7 +95,7 @@ class Grant(Wire):
     created_at: datetime
 
 
-class Policy(Wire):
+class Policy(ResponseModel):
     """A policy of the operator's own."""
 
     name: str
@@ -105,7 +105,7 @@ class Policy(Wire):
     """Null for one that is in a file of the server's."""
 
 
-class PolicyText(Wire):
+class PolicyText(ResponseModel):
     """A policy, in Cedar."""
 
     model_config = ConfigDict(extra="forbid")
@@ -116,17 +116,17 @@ class PolicyText(Wire):
 routes = router("access")
 
 
-def _may(service: Service, caller: Caller, namespaces: Iterable[str]) -> bool:
+def _may(service: Application, caller: Caller, namespaces: Iterable[str]) -> bool:
     """Whether somebody says who may what in all of some namespaces."""
     judged = [service.permission.judge(caller, ACCESS, _place(where), admin=True) for where in namespaces]
     return all(verdict.allowed for verdict in judged)
 
 
-def _require(service: Service, caller: Caller, namespaces: Iterable[str]) -> Access:
+def _require(service: Application, caller: Caller, namespaces: Iterable[str]) -> Access:
     for where in namespaces:
         service.permission.require(caller, ACCESS, _place(where))
     if service.access is None or service.access.open:
-        raise Trouble("invalid", "nobody is asked who they are here: there is nothing to give")
+        raise ProblemResponse("invalid", "nobody is asked who they are here: there is nothing to give")
     return service.access
 
 
@@ -140,7 +140,7 @@ async def list_tokens(service: ServiceDep, caller: Who) -> Page[Token]:
 
 
 @routes.post("/v1/tokens", status_code=201)
-async def create_token(service: ServiceDep, body: TokenAsk, caller: Who) -> NewToken:
+async def create_token(service: ServiceDep, body: TokenRequest, caller: Who) -> NewToken:
     """Make a token for a program. Its secret is in the answer, and nowhere else.
 
     The name of a token that an admin of namespaces makes begins with these namespaces, as in `shop/ci`.
@@ -152,7 +152,7 @@ async def create_token(service: ServiceDep, body: TokenAsk, caller: Who) -> NewT
     name = "/".join([*within, body.name])
     try:
         made = await access.create_token(name, wanted, timedelta(seconds=body.lasts), caller.name)
-    except NotGiven as error:
+    except InvalidAccessRequest as error:
         raise _invalid("body", str(error)) from None
     log.info("%s made the token %s with %s", caller.name, name, wanted)
     return NewToken(name=made.name, token=made.text, roles=_roles(wanted), expires_at=made.expires_at)
@@ -164,7 +164,7 @@ async def revoke_token(service: ServiceDep, name: TokenName, caller: Who) -> Non
     caller.judged = True
     found = next((token for token in await service.view.store.tokens() if token["name"] == name), None)
     if found is None or not _may(service, caller, [where for _, where in found["roles"]]):
-        raise Trouble("not-found", f"there is no token {name}")
+        raise ProblemResponse("not-found", f"there is no token {name}")
     await service.view.store.remove_token(name, caller.name)
     log.info("%s revoked the token %s", caller.name, name)
 
@@ -185,7 +185,7 @@ async def give_role(
     access = _require(service, caller, [namespace])
     try:
         await access.grant(subject, role, namespace, caller.name)
-    except NotGiven as error:
+    except InvalidAccessRequest as error:
         raise _invalid("query", str(error)) from None
     log.info("%s gave %s the role %s in %s", caller.name, subject, role, namespace)
 
@@ -197,7 +197,7 @@ async def take_role(
     """Take a role from a person or a group."""
     access = _require(service, caller, [namespace])
     if not await access.store.remove_grant(subject, role, namespace, caller.name):
-        raise Trouble("not-found", f"{subject} is not {role} in {namespace}")
+        raise ProblemResponse("not-found", f"{subject} is not {role} in {namespace}")
     log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
 
 
@@ -215,7 +215,7 @@ async def put_policy(service: ServiceDep, name: Named, body: PolicyText, caller:
     access = _require(service, caller, [EVERYWHERE])
     try:
         await access.put_policy(name, body.text, caller.name)
-    except BadPolicy as error:
+    except InvalidPolicy as error:
         raise _invalid("body.text", str(error)) from None
     log.info("%s put the policy %s in force", caller.name, name)
 
@@ -225,17 +225,17 @@ async def remove_policy(service: ServiceDep, name: Named, caller: Who) -> None:
     """Take a policy away."""
     access = _require(service, caller, [EVERYWHERE])
     if not await access.remove_policy(name, caller.name):
-        raise Trouble("not-found", f"there is no policy {name}, or it is in a file of the server's")
+        raise ProblemResponse("not-found", f"there is no policy {name}, or it is in a file of the server's")
     log.info("%s took the policy %s away", caller.name, name)
 
 
-def _place(namespace: str) -> Thing:
-    return THE_CELL if namespace == EVERYWHERE else Thing(f"/{namespace}", NAMESPACE)
+def _place(namespace: str) -> PolicyResource:
+    return THE_CELL if namespace == EVERYWHERE else PolicyResource(f"/{namespace}", NAMESPACE)
 
 
-def _roles(pairs: Iterable[tuple[str, str]]) -> list[RoleAt]:
-    return [RoleAt(role=role, namespace=where) for role, where in pairs]
+def _roles(pairs: Iterable[tuple[str, str]]) -> list[RoleBinding]:
+    return [RoleBinding(role=role, namespace=where) for role, where in pairs]
 
 
-def _invalid(where: str, says: str) -> Trouble:
-    return Trouble("invalid", f"{where}: {says}", errors=[FieldError(where=where, says=says)])
+def _invalid(where: str, says: str) -> ProblemResponse:
+    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(where=where, says=says)])

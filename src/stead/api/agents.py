@@ -9,17 +9,17 @@ from pydantic import Field
 
 from stead.access.policies import AGENTS, VIEW
 from stead.api.identity import Who
-from stead.api.models import Wire
-from stead.api.problems import FieldError, Trouble
+from stead.api.models import ResponseModel
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import ServiceDep, router
-from stead.application import Agent, Identities, Invitation, NameTaken, NotInvited, Page, Service
+from stead.application import Agent, AgentIdentities, Application, Invitation, InvitationRejected, NameInUse, Page
 
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 AgentName = Annotated[str, Path(description="The agent.", max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Lane = Annotated[str, Field(min_length=1, max_length=90)]
 
 
-class Invite(Wire):
+class InvitationRequest(ResponseModel):
     """Who is to join, and until when."""
 
     name: Name
@@ -27,7 +27,7 @@ class Invite(Wire):
     seconds: Annotated[int, Field(ge=1, le=7 * 86_400)] = 3600
 
 
-class Join(Wire):
+class JoinRequest(ResponseModel):
     """An agent that joins: its token and its public keys, with the proof that it has the private ones."""
 
     token: Annotated[str, Field(max_length=200)]
@@ -41,7 +41,7 @@ class Join(Wire):
     """The request, signed with the user's key, in base 64."""
 
 
-class Joined(Wire):
+class AgentCredentials(ResponseModel):
     """What it connects with from now on."""
 
     name: str
@@ -57,9 +57,9 @@ class Joined(Wire):
 routes = router("agents")
 
 
-def _identities(service: Service) -> Identities:
+def _identities(service: Application) -> AgentIdentities:
     if service.identities is None:
-        raise Trouble("no-identities", "this server runs without an identity: its bus lets everybody in")
+        raise ProblemResponse("no-identities", "this server runs without an identity: its bus lets everybody in")
     return service.identities
 
 
@@ -71,29 +71,29 @@ async def list_agents(service: ServiceDep, caller: Who) -> Page[Agent]:
 
 
 @routes.post("/v1/agents/invitations", status_code=201)
-async def invite_agent(service: ServiceDep, invite: Invite, caller: Who) -> Invitation:
+async def invite_agent(service: ServiceDep, invite: InvitationRequest, caller: Who) -> Invitation:
     """A token with which one agent may join, once, under this name and for these lanes. It is shown only here."""
     service.permission.require(caller, AGENTS)
     try:
         made = await _identities(service).invite(invite.name, invite.lanes, invite.seconds, caller.name)
-    except NameTaken as error:
-        raise Trouble("has-identity", str(error)) from None
+    except NameInUse as error:
+        raise ProblemResponse("has-identity", str(error)) from None
     except ValueError as error:
         raise _invalid("lanes", error) from None
     return made
 
 
 @routes.post("/v1/agents/join")
-async def join_agent(service: ServiceDep, join: Join) -> Joined:
+async def join_agent(service: ServiceDep, join: JoinRequest) -> AgentCredentials:
     """Become an agent. The token is all that is asked for; it holds once, and private keys are never sent."""
     try:
         made = await _identities(service).join(join.token, join.name, join.user_key, join.request, join.proof)
-    except NotInvited as error:
-        raise Trouble("not-invited", str(error)) from None
+    except InvitationRejected as error:
+        raise ProblemResponse("not-invited", str(error)) from None
     except ValueError as error:
         raise _invalid("request", error) from None
     issued = made.issued
-    return Joined(
+    return AgentCredentials(
         name=made.name,
         cell=made.cell,
         lanes=list(made.lanes),
@@ -110,10 +110,10 @@ async def revoke_agent(service: ServiceDep, name: AgentName, caller: Who) -> Age
     service.permission.require(caller, AGENTS)
     gone = await _identities(service).revoke(name, caller.name)
     if gone is None:
-        raise Trouble("not-found", f"there is no agent {name} that could be revoked")
+        raise ProblemResponse("not-found", f"there is no agent {name} that could be revoked")
     return gone
 
 
-def _invalid(field: str, error: ValueError) -> Trouble:
+def _invalid(field: str, error: ValueError) -> ProblemResponse:
     says = str(error)
-    return Trouble("invalid", says, errors=[FieldError(where=f"body.{field}", says=says)])
+    return ProblemResponse("invalid", says, errors=[FieldError(where=f"body.{field}", says=says)])

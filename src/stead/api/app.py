@@ -44,13 +44,13 @@ from stead.api import (
     tumblebug,
 )
 from stead.api.identity import Identify, anybody, by_access
-from stead.api.journal_feed import Feed
-from stead.api.limits import Bounded, Limits
+from stead.api.journal_feed import JournalFeed
+from stead.api.limits import LimitMiddleware, Limits
 from stead.api.problem_codes import TITLES
 from stead.api.problems import MEDIA, Problem
 from stead.api.request_ids import RequestIds
 from stead.api.routing import unguarded
-from stead.application import Service
+from stead.application import Application
 
 TITLE = "Stead"
 SUMMARY = """
@@ -104,7 +104,7 @@ assert set(unguarded(ROUTES)) <= OPEN, "a route does not identify its caller"
 
 
 def create_app(
-    service: Service, *, identify: Identify | None = None, heartbeat: float = 15.0, limits: Limits | None = None
+    service: Application, *, identify: Identify | None = None, heartbeat: float = 15.0, limits: Limits | None = None
 ) -> FastAPI:
     """The HTTP interface of an engine. Streams say that they live every `heartbeat` seconds.
 
@@ -121,11 +121,11 @@ def create_app(
     )
     known = service.access
     app.state.service = service
-    app.state.feed = Feed(service.view)
+    app.state.feed = JournalFeed(service.view)
     app.state.heartbeat = heartbeat
     app.state.identify = identify or (anybody if known is None else by_access(known))
     app.state.limits = limits or Limits()
-    app.add_middleware(Bounded, limits=app.state.limits)
+    app.add_middleware(LimitMiddleware, limits=app.state.limits)
     app.add_middleware(RequestIds)
     problems.install(app, service.refusals)
     app.router.add_route("/v1/openapi.json", _openapi, include_in_schema=False)

@@ -14,17 +14,17 @@ from pydantic import ConfigDict, Field
 
 from stead.access.policies import ACCESS, VIEW
 from stead.api.identity import Who
-from stead.api.models import AskedTime, Wire
-from stead.api.problems import Trouble
+from stead.api.models import AskedTime, ResponseModel
+from stead.api.problems import ProblemResponse
 from stead.api.routing import ServiceDep, router
-from stead.application import NotArchived
+from stead.application import ArchivingFailed
 
 MEDIA = "application/jsonl"
 
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class Archive(Wire):
+class Archive(ResponseModel):
     """Lines that were taken out of the journal, and the file that they are in."""
 
     first: int
@@ -42,7 +42,7 @@ class Archive(Wire):
     at: datetime
 
 
-class Head(Wire):
+class JournalHead(ResponseModel):
     """How far the chain of hashes has come."""
 
     position: int
@@ -59,7 +59,7 @@ class Head(Wire):
     """The last position of lines from before the time that was asked for."""
 
 
-class NextArchive(Wire):
+class NextArchive(ResponseModel):
     """What could be archived next: all lines of one day, and those that stand between them."""
 
     first: int
@@ -70,13 +70,13 @@ class NextArchive(Wire):
     """Some have no position yet: ask again in a moment."""
 
 
-class NextArchives(Wire):
+class NextArchives(ResponseModel):
     """What could be archived next, or null."""
 
     next: NextArchive | None
 
 
-class ArchiveAsk(Wire):
+class ArchiveRequest(ResponseModel):
     """Lines that are in a file, and are to be taken out of the journal."""
 
     model_config = ConfigDict(extra="forbid")
@@ -102,12 +102,12 @@ async def read_head(
     before: Annotated[
         AskedTime | None, Query(description="A time, to be told the last position of lines from before it.")
     ] = None,
-) -> Head:
+) -> JournalHead:
     """How far the chain of hashes has come. Whoever keeps position and hash elsewhere can tell later whether
     anything up to there has become different."""
     service.permission.require(caller, VIEW)
     found = await service.view.store.head()
-    return Head(
+    return JournalHead(
         position=found["position"],
         hash=found["hash"].hex(),
         after=found["after"],
@@ -155,7 +155,7 @@ async def next_archive(
 
 
 @routes.post("/v1/journal/archives", status_code=201)
-async def archive_journal(service: ServiceDep, body: ArchiveAsk, caller: Who) -> Archive:
+async def archive_journal(service: ServiceDep, body: ArchiveRequest, caller: Who) -> Archive:
     """Take lines out of the journal that are in a file: `stead journal archive` writes it first.
 
     They go only if the digest is that of what is in the database. The same once more is answered alike.
@@ -165,8 +165,8 @@ async def archive_journal(service: ServiceDep, body: ArchiveAsk, caller: Who) ->
     what = body.model_dump(mode="json", exclude={"digest"}) | {"by": caller.name}
     try:
         await service.view.store.archive(what, bytes.fromhex(body.digest), start)
-    except NotArchived as error:
-        raise Trouble("not-archived", str(error)) from None
+    except ArchivingFailed as error:
+        raise ProblemResponse("not-archived", str(error)) from None
     (found,) = [record for record in await service.view.store.archives() if record["first"] == body.first]
     return _archive(found)
 

@@ -14,11 +14,11 @@ _OPENING = frozenset((b"[", b"{"))
 _CLOSING = frozenset((b"]", b"}"))
 
 
-class TooDeep(Exception):
+class TooDeeplyNested(Exception):
     """It is nested deeper than is allowed."""
 
 
-class TooMany(Exception):
+class TooManyValues(Exception):
     """There is more in it than is allowed."""
 
 
@@ -34,7 +34,7 @@ def look(body: bytes | bytearray, depth: int, items: int) -> None:
             now += 1
             count += 1
             if now > depth:
-                raise TooDeep
+                raise TooDeeplyNested
         elif token in _CLOSING:
             now -= 1
             if now < 0:
@@ -42,4 +42,4 @@ def look(body: bytes | bytearray, depth: int, items: int) -> None:
         elif token == b",":
             count += 1
         if count > items:
-            raise TooMany
+            raise TooManyValues

@@ -21,7 +21,7 @@ SPARE = 200
 """Files that are left for everything else: the database, the bus, logs."""
 
 
-class Guarded(HttpToolsProtocol):
+class LimitedConnection(HttpToolsProtocol):
     """One connection."""
 
     header_time: ClassVar[float] = 10.0
@@ -33,7 +33,7 @@ class Guarded(HttpToolsProtocol):
     """Seconds in which a reader has to take something of what waits for it."""
     most: ClassVar[int] = 4000
     """Connections at once."""
-    waiting: ClassVar[dict[Guarded, None]] = {}
+    waiting: ClassVar[dict[LimitedConnection, None]] = {}
     """Those without a request in hand, the one that has waited longest first."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Guarded(HttpToolsProtocol):
             self._header_timer = None
 
 
-def raise_limit(most: int = Guarded.most) -> int:
+def raise_limit(most: int = LimitedConnection.most) -> int:
     """Let this process have as many files open as so many connections need, where it may; how many it can hold."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = most + SPARE

@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from stead.api.identity import Who
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
-from stead.application import Asked, Explanation, Missing
+from stead.application import Asked, Explanation, ResourceNotFound
 from stead.application.names import Name, Path
 
 LaneName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
@@ -48,6 +48,6 @@ async def explain(
         on_conflict=on_conflict,
     )
     answer = await service.explain(asked, caller)
-    if isinstance(answer, Missing):
+    if isinstance(answer, ResourceNotFound):
         raise trouble(answer)
     return answer

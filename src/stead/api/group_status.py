@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.application import Standing
+from stead.application import GroupStatus
 
 routes = router("resources")
 
@@ -23,9 +23,9 @@ async def read_status(
     refresh: Annotated[
         bool, Query(description="Look first at whatever may have changed by itself; otherwise no provider is asked.")
     ] = False,
-) -> Standing:
+) -> GroupStatus:
     """How an infrastructure or a subgroup stands: all of one moment, and as new as the last change."""
     found = await service.seen(caller).standing(f"/{path}", refresh=refresh)
     if found is None:
-        raise Trouble("not-found", f"there is no group at /{path}")
+        raise ProblemResponse("not-found", f"there is no group at /{path}")
     return found

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
-from stead.access.access import Access, NotKnown
+from stead.access.access import Access, UnknownCredentials
 from stead.access.caller import Caller, anonymous
-from stead.access.oidc import IssuerAway
-from stead.access.policies import NAMESPACE, Thing
+from stead.access.oidc import IssuerUnavailable
+from stead.access.policies import NAMESPACE, PolicyResource
 from stead.api.limits import Limits
-from stead.api.problems import LEASES, LoginFailed, Trouble
-from stead.application import Service
+from stead.api.problems import LEASES, LoginFailed, ProblemResponse
+from stead.application import Application
 
 COOKIE = "stead_session"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -46,11 +46,11 @@ def by_access(access: Access) -> Identify:
         limits: Limits = request.app.state.limits
         try:
             return await access.known(shown, lambda: limits.wait_unknown(request))
-        except NotKnown as error:
+        except UnknownCredentials as error:
             limits.take_unknown(request)
             raise not_known(str(error)) from None
-        except IssuerAway as error:
-            raise Trouble("issuer-away", str(error), retry_after=5) from None
+        except IssuerUnavailable as error:
+            raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
 
     return identify
 
@@ -58,9 +58,9 @@ def by_access(access: Access) -> Identify:
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="stead"'}
 
 
-def unknown(says: str) -> Trouble:
+def unknown(says: str) -> ProblemResponse:
     """Nobody can tell who asks."""
-    return Trouble("not-known", says, CHALLENGE)
+    return ProblemResponse("not-known", says, CHALLENGE)
 
 
 def not_known(says: str) -> LoginFailed:
@@ -77,7 +77,7 @@ def _shown(request: Request) -> str:
         return given.strip()  # where clients of that dialect put it
     cookie = request.cookies.get(COOKIE, "")
     if cookie and request.method not in SAFE and not same_origin(request):
-        raise Trouble("foreign-page", "a page of another address has sent this")
+        raise ProblemResponse("foreign-page", "a page of another address has sent this")
     return cookie
 
 
@@ -105,13 +105,13 @@ def _from_here(request: Request) -> None:
     """Where nobody is asked, a page of another address must not ask either, nor one that gives itself our name."""
     named = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
     if named not in LOOPBACK or (request.headers.get("origin") and not same_origin(request)):
-        raise Trouble("foreign-page", "a page of another address has sent this")
+        raise ProblemResponse("foreign-page", "a page of another address has sent this")
 
 
 def _may_see(request: Request, caller: Caller, namespace: str) -> bool:
     """Whether a caller has any business in a namespace; that this was asked judges no answer."""
-    service: Service = request.app.state.service
-    return service.permission.sees(replace(caller), Thing(f"/{namespace}", NAMESPACE))
+    service: Application = request.app.state.service
+    return service.permission.sees(replace(caller), PolicyResource(f"/{namespace}", NAMESPACE))
 
 
 async def find_caller(request: Request) -> Caller:

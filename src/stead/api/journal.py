@@ -9,22 +9,22 @@ from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from stead.api.identity import Who
-from stead.api.journal_feed import Feed
-from stead.api.models import Wire, json_of
-from stead.api.problems import FieldError, Trouble
+from stead.api.journal_feed import JournalFeed
+from stead.api.models import ResponseModel, json_of
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Limit
 from stead.api.routing import ServiceDep, router
-from stead.application import Line, Seen, not_after
+from stead.application import AuthorizedQueries, JournalLine, not_after
 from stead.application.names import Below
 
 RECONNECT = 1000
 """Milliseconds after which a follower that lost its stream comes back."""
 
 
-class Journal(Wire):
+class JournalPage(ResponseModel):
     """Lines of the journal."""
 
-    items: Sequence[Line]
+    items: Sequence[JournalLine]
     next: int
     """From where to go on: the last position that was looked at."""
     end: int
@@ -43,7 +43,7 @@ async def read_journal(
     after: Annotated[int, Query(ge=0, le=2**62, description="From after this position on.")] = 0,
     path: Annotated[Below | None, Query(description="Only of this path and below it.")] = None,
     limit: Limit = 100,
-) -> Journal:
+) -> JournalPage:
     """Every move, every refusal and every note of something else, in order. `next` goes on where it ends.
 
     What is archived is not in it: `archived` says up to where.
@@ -54,7 +54,7 @@ async def read_journal(
     reached = last if full else max(end, last, after)
     archived = await service.view.store.archived()
     beyond = archived.last if archived is not None else 0
-    return Journal(items=lines, next=reached, end=max(end, last), archived=beyond)
+    return JournalPage(items=lines, next=reached, end=max(end, last), archived=beyond)
 
 
 @routes.get(
@@ -83,7 +83,9 @@ async def follow_journal(
     start = last_event_id if last_event_id is not None else after
     if start is not None and start > end:
         says = f"the journal ends at {end}"
-        raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        raise ProblemResponse(
+            "invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)]
+        )
     if start is not None:
         await not_after(service.view.store, start)
     state = request.app.state
@@ -93,7 +95,9 @@ async def follow_journal(
     return StreamingResponse(events, media_type="text/event-stream")
 
 
-async def _events(feed: Feed, seen: Seen, after: int, path: str | None, heartbeat: float) -> AsyncIterator[str]:
+async def _events(
+    feed: JournalFeed, seen: AuthorizedQueries, after: int, path: str | None, heartbeat: float
+) -> AsyncIterator[str]:
     # An id without data moves the place to resume from and is no event.
     yield f"retry: {RECONNECT}\nid: {after}\n\n"
     async for found, reached in feed.follow(after, path, heartbeat):

@@ -7,17 +7,17 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 
-from stead.application import AWAY, Line, View
+from stead.application import AWAY, JournalLine, Queries
 
 log = logging.getLogger(__name__)
 
 PAGE = 500
 
 
-class Feed:
+class JournalFeed:
     """Knows how far the journal has come, and wakes those who wait for more."""
 
-    def __init__(self, view: View, every: float = 0.2) -> None:
+    def __init__(self, view: Queries, every: float = 0.2) -> None:
         self._view = view
         self._every = every
         self._end = 0
@@ -25,7 +25,9 @@ class Feed:
         self._followers = 0
         self._looking: asyncio.Task[None] | None = None
 
-    async def follow(self, after: int, path: str | None, quiet: float) -> AsyncIterator[tuple[list[Line], int]]:
+    async def follow(
+        self, after: int, path: str | None, quiet: float
+    ) -> AsyncIterator[tuple[list[JournalLine], int]]:
         """New lines, with the position up to which all were given; without lines after so many quiet seconds."""
         async with self._listening():
             while True:

@@ -9,11 +9,11 @@ from fastapi import Query
 from pydantic import AfterValidator, ConfigDict, Field
 
 from stead.api.identity import Who
-from stead.api.models import Wire
+from stead.api.models import ResponseModel
 from stead.api.problems import trouble
 from stead.api.routing import ServiceDep, router
 from stead.application.lanes import LaneChange, LaneGrant, LaneGrants
-from stead.application.models import Page, Unfit
+from stead.application.models import InvalidRequest, Page
 from stead.application.names import SEGMENT
 from stead.application.storable import storable
 
@@ -35,7 +35,7 @@ MAX_REASON = 1000
 """Characters."""
 
 
-class LaneReason(Wire):
+class LaneReason(ResponseModel):
     """Why."""
 
     model_config = ConfigDict(extra="forbid")
@@ -65,7 +65,7 @@ async def allow_lane(
 ) -> LaneChange:
     """Let a namespace use a lane. No agent has to be there yet."""
     answer = await LaneGrants(service).allow(lane, namespace, body.reason, caller)
-    if isinstance(answer, Unfit):
+    if isinstance(answer, InvalidRequest):
         raise trouble(answer)
     return answer
 

@@ -10,11 +10,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Who
 from stead.api.models import AskedTime
-from stead.api.problems import FieldError, Trouble, trouble
+from stead.api.problems import FieldError, ProblemResponse, trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.application import Calendar, Host, Lateness, Lease, Missing, Page, Unfit
+from stead.application import Calendar, Host, InvalidRequest, Lateness, Lease, Page, ResourceNotFound
 from stead.application.names import Below, Name, Path
 from stead.application.storable import storable
 
@@ -23,13 +23,13 @@ LONGEST = timedelta(days=366)
 LaneName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
-class Said(BaseModel):
+class HostRequest(BaseModel):
     """What is said of a host."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-class HostChange(Said):
+class HostChange(HostRequest):
     """What a host is."""
 
     lane: LaneName
@@ -39,7 +39,7 @@ class HostChange(Said):
     """The node of the private cloud that it is: it works while that is enabled."""
 
 
-class HostVerdict(Said):
+class HostVerdict(HostRequest):
     """Whether a host works."""
 
     works: bool
@@ -62,7 +62,7 @@ async def read_lease(service: ServiceDep, caller: Who, path: Where) -> Lease:
     """A lease with its reservations, events and notices."""
     found = await service.seen(caller).lease(f"/{path}")
     if found is None:
-        raise Trouble("not-found", f"there is no lease /{path}")
+        raise ProblemResponse("not-found", f"there is no lease /{path}")
     return found
 
 
@@ -84,7 +84,7 @@ async def list_hosts(service: ServiceDep, caller: Who, cursor: Cursor = None, li
 async def put_host(service: ServiceDep, caller: Who, name: Name, change: HostChange) -> Host:
     """Have a host booked from now on, or say anew what it has."""
     found = await service.put_host(name, change.lane, change.properties, change.node, caller)
-    if isinstance(found, Unfit | Missing):
+    if isinstance(found, InvalidRequest | ResourceNotFound):
         raise trouble(found)
     return found
 
@@ -93,7 +93,7 @@ async def put_host(service: ServiceDep, caller: Who, name: Name, change: HostCha
 async def judge_host(service: ServiceDep, caller: Who, name: Name, verdict: HostVerdict) -> Host:
     """Say that a host failed, or works again. Leases that have it get another, if one is free."""
     found = await service.judge_host(name, verdict.works, verdict.why, caller)
-    if isinstance(found, Missing):
+    if isinstance(found, ResourceNotFound):
         raise trouble(found)
     return found
 
@@ -121,5 +121,5 @@ async def read_calendar(
     end = end or start + min(DAY, last - start)
     if not start < end <= start + min(LONGEST, last - start):
         says = "it has to be after the start, by at most 366 days"
-        raise Trouble("invalid", f"end: {says}", errors=[FieldError(where="end", says=says)])
+        raise ProblemResponse("invalid", f"end: {says}", errors=[FieldError(where="end", says=says)])
     return await service.seen(caller).calendar(start, end, from_cursor(cursor, str) or "", limit)

@@ -8,18 +8,18 @@ from fastapi import Path as InPath
 from pydantic import AfterValidator, ConfigDict
 
 from stead.api.identity import Known, Who
-from stead.api.models import Wire
-from stead.api.problems import Trouble, trouble
+from stead.api.models import ResponseModel
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.routing import ServiceDep, router
-from stead.application import Page, RegisteredLifecycle, Rejected
-from stead.application.lifecycles import LifecycleName, WholeLifecycle, name_of
+from stead.application import InvalidDocument, Page, RegisteredLifecycle
+from stead.application.lifecycles import LifecycleDetail, LifecycleName, name_of
 from stead.application.names import SEGMENT
 from stead.application.storable import storable
 
 Kind = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, examples=["vm"])]
 
 
-class Document(Wire):
+class LifecycleDocument(ResponseModel):
     """A lifecycle of an operator's own."""
 
     model_config = ConfigDict(extra="forbid")
@@ -40,20 +40,22 @@ async def list_lifecycles(service: ServiceDep, caller: Known) -> Page[LifecycleN
 
 
 @routes.get("/v1/lifecycles/{kind}")
-async def read_lifecycle(service: ServiceDep, caller: Known, kind: Kind) -> WholeLifecycle:
+async def read_lifecycle(service: ServiceDep, caller: Known, kind: Kind) -> LifecycleDetail:
     """A lifecycle: its states, actions and moves, and what lint says of it."""
     found = await service.lifecycle(kind)
     if found is None:
-        raise Trouble("not-found", f"there is no lifecycle {kind}")
+        raise ProblemResponse("not-found", f"there is no lifecycle {kind}")
     return found
 
 
 @routes.put("/v1/lifecycles/{kind}")
-async def register_lifecycle(service: ServiceDep, caller: Who, kind: Kind, body: Document) -> RegisteredLifecycle:
+async def register_lifecycle(
+    service: ServiceDep, caller: Who, kind: Kind, body: LifecycleDocument
+) -> RegisteredLifecycle:
     """Have a kind of one's own, or let it go by another document. It is linted and explored before, which may
     take a minute, and in force at every server and controller within a second."""
     found = await service.register(kind, body.document, caller)
-    if isinstance(found, Rejected):
+    if isinstance(found, InvalidDocument):
         raise trouble(found)
     return found
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stead.api.body_limits import TooDeep, TooMany, look
-from stead.api.problems import Trouble, respond
-from stead.api.rates import UNLIMITED, Buckets, Rates
+from stead.api.body_limits import TooDeeplyNested, TooManyValues, look
+from stead.api.problems import ProblemResponse, respond
+from stead.api.rates import UNLIMITED, RateLimits, TokenBuckets
 
 ALWAYS = frozenset(("/livez", "/readyz"))
 """Addresses that are answered however much there is to do."""
@@ -34,7 +34,7 @@ SMALL = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Bounds:
+class RequestLimits:
     """How much is taken. Each of them is far above what anybody needs."""
 
     body: int = MIB
@@ -61,7 +61,7 @@ class Bounds:
     """The same, of one caller."""
 
 
-class Room:
+class Slots:
     """So many places, of which each holder may have so many."""
 
     def __init__(self, places: int, each: int) -> None:
@@ -92,17 +92,17 @@ class Room:
 class Limits:
     """What holds for all requests of a server."""
 
-    def __init__(self, bounds: Bounds | None = None, rates: Rates = UNLIMITED) -> None:
-        self.bounds = bounds or Bounds()
+    def __init__(self, bounds: RequestLimits | None = None, rates: RateLimits = UNLIMITED) -> None:
+        self.bounds = bounds or RequestLimits()
         self.in_hand = 0
         """Requests that are worked on now."""
         self.large = 0
         """Bytes of large bodies that are on their way."""
-        self.callers = Room(self.bounds.in_hand, self.bounds.in_hand_each)
-        self.streams = Room(self.bounds.streams, self.bounds.streams_each)
-        self._changes = Buckets(rates.changes, rates.burst), Buckets(rates.namespace_changes, rates.burst)
-        self._unknown = Buckets(rates.unknown, rates.burst)
-        self._reads = Buckets(rates.reads, rates.burst), Buckets(rates.namespace_reads, rates.burst)
+        self.callers = Slots(self.bounds.in_hand, self.bounds.in_hand_each)
+        self.streams = Slots(self.bounds.streams, self.bounds.streams_each)
+        self._changes = TokenBuckets(rates.changes, rates.burst), TokenBuckets(rates.namespace_changes, rates.burst)
+        self._unknown = TokenBuckets(rates.unknown, rates.burst)
+        self._reads = TokenBuckets(rates.reads, rates.burst), TokenBuckets(rates.namespace_reads, rates.burst)
 
     def take(self, request: Request, caller: str, may_see: Callable[[str], bool]) -> None:
         """A caller asks for something: is it the caller's turn, and the namespace's? Raises where it is not.
@@ -139,15 +139,15 @@ class Limits:
 
     def stream(self, request: Request) -> None:
         """A stream without an end begins: no request in hand any more, and one of so many streams."""
-        held: Held = request.state.held
+        held: HeldSlots = request.state.held
         leave = self.streams.enter(getattr(request.state, "caller_name", "") or _address(request))
         if leave is None:
-            raise Trouble("too-many-streams", "too many streams of events are open", retry_after=BUSY)
+            raise ProblemResponse("too-many-streams", "too many streams of events are open", retry_after=BUSY)
         held.leave()
         held.add(leave)
 
 
-class Held:
+class HeldSlots:
     """What a request holds, to be let go when it ends."""
 
     def __init__(self, leave: Callable[[], None]) -> None:
@@ -163,7 +163,7 @@ class Held:
             self._leaving.pop()()
 
 
-class Bounded:
+class LimitMiddleware:
     """The middleware that holds requests to the bounds."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -180,7 +180,7 @@ class Bounded:
             # Only what has arrived is in hand: whoever is slow to send takes nobody's place.
             taking = receive if self._lengths(scope) == 0 else await self._body(receive)
             held = self._place(scope["path"])
-        except Trouble as trouble:
+        except ProblemResponse as trouble:
             await _refuse(trouble, scope, receive, send)
             return
         scope.setdefault("state", {})["held"] = held
@@ -189,15 +189,15 @@ class Bounded:
         finally:
             held.leave()
 
-    def _place(self, path: str) -> Held:
+    def _place(self, path: str) -> HeldSlots:
         """A place among those that are in hand."""
         limits = self.limits
         if path in ALWAYS:
-            return Held(_nothing)
+            return HeldSlots(_nothing)
         if limits.in_hand >= self.bounds.in_hand:
-            raise Trouble("busy", f"{limits.in_hand} requests are in hand", retry_after=BUSY)
+            raise ProblemResponse("busy", f"{limits.in_hand} requests are in hand", retry_after=BUSY)
         limits.in_hand += 1
-        return Held(self._done)
+        return HeldSlots(self._done)
 
     def _done(self) -> None:
         self.limits.in_hand -= 1
@@ -206,7 +206,9 @@ class Bounded:
         """The length that the body is said to have, 0 where there is none, None where nobody says."""
         address = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
         if address > self.bounds.address:
-            raise Trouble("address-too-long", f"path and query have {address} bytes, more than {self.bounds.address}")
+            raise ProblemResponse(
+                "address-too-long", f"path and query have {address} bytes, more than {self.bounds.address}"
+            )
         length: int | None = 0
         size = 0
         for name, value in scope["headers"]:
@@ -216,7 +218,9 @@ class Bounded:
             elif name == b"transfer-encoding":
                 length = None
         if size > self.bounds.headers:
-            raise Trouble("headers-too-large", f"the headers have {size} bytes, more than {self.bounds.headers}")
+            raise ProblemResponse(
+                "headers-too-large", f"the headers have {size} bytes, more than {self.bounds.headers}"
+            )
         if length is not None and length > self.bounds.body:
             raise self._too_large()
         return length
@@ -241,24 +245,24 @@ class Bounded:
                         limits.large += len(body) - large
                         large = len(body)
                         if limits.large > bounds.large:
-                            raise Trouble("busy", "many large bodies are on their way", retry_after=BUSY)
+                            raise ProblemResponse("busy", "many large bodies are on their way", retry_after=BUSY)
         except TimeoutError:
-            raise Trouble("too-slow", f"the body was not there after {bounds.patience:g} s") from None
+            raise ProblemResponse("too-slow", f"the body was not there after {bounds.patience:g} s") from None
         finally:
             limits.large -= large
         try:
             look(body, bounds.depth, bounds.items)
-        except TooDeep:
-            raise Trouble("too-deep", f"the body is nested more than {bounds.depth} deep") from None
-        except TooMany:
-            raise Trouble("too-large", f"the body has more than {bounds.items} items in it") from None
+        except TooDeeplyNested:
+            raise ProblemResponse("too-deep", f"the body is nested more than {bounds.depth} deep") from None
+        except TooManyValues:
+            raise ProblemResponse("too-large", f"the body has more than {bounds.items} items in it") from None
         return _again([{"type": "http.request", "body": bytes(body), "more_body": False}], receive)
 
-    def _too_large(self) -> Trouble:
-        return Trouble("too-large", f"the body has more than {self.bounds.body} bytes")
+    def _too_large(self) -> ProblemResponse:
+        return ProblemResponse("too-large", f"the body has more than {self.bounds.body} bytes")
 
 
-async def _refuse(trouble: Trouble, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(trouble: ProblemResponse, scope: Scope, receive: Receive, send: Send) -> None:
     """Say no, and hang up: whatever else was on its way is not waited for."""
     trouble.headers["Connection"] = "close"
     await respond(Request(scope), trouble)(scope, receive, send)
@@ -275,12 +279,12 @@ def _again(messages: Iterable[Message], receive: Receive) -> Receive:
     return receiving
 
 
-def _too_often(says: str, wait: float) -> Trouble:
-    return Trouble("too-often", says, retry_after=max(1, math.ceil(wait)))
+def _too_often(says: str, wait: float) -> ProblemResponse:
+    return ProblemResponse("too-often", says, retry_after=max(1, math.ceil(wait)))
 
 
 def _on_leaving(request: Request, leave: Callable[[], None]) -> None:
-    held: Held = request.state.held
+    held: HeldSlots = request.state.held
     held.add(leave)
 
 

@@ -18,13 +18,13 @@ import httpx
 from fastapi import Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from stead.access.access import Access, NotKnown
+from stead.access.access import Access, UnknownCredentials
 from stead.access.caller import Caller
-from stead.access.oidc import IssuerAway, NotVerified, Oidc
+from stead.access.oidc import InvalidIdToken, IssuerUnavailable, OidcVerifier
 from stead.api.identity import COOKIE, Known, not_known, same_origin
 from stead.api.limits import Limits
-from stead.api.models import Wire
-from stead.api.problems import Trouble
+from stead.api.models import ResponseModel
+from stead.api.problems import ProblemResponse
 from stead.api.routing import ServiceDep, router
 
 FLOW = "stead_login"
@@ -35,7 +35,7 @@ HOME = "/console/"
 SCOPES = "openid profile email groups offline_access"
 
 
-class Login(Wire):
+class Login(ResponseModel):
     """How one can log in."""
 
     open: bool
@@ -47,13 +47,13 @@ class Login(Wire):
     scopes: str
 
 
-class Shown(Wire):
+class LoginCredentials(ResponseModel):
     """Credentials to open a session with."""
 
     token: str
 
 
-class RoleAt(Wire):
+class RoleBinding(ResponseModel):
     """A role, and where one has it."""
 
     role: str
@@ -61,12 +61,12 @@ class RoleAt(Wire):
     """`*`: in every namespace, and in the cell itself."""
 
 
-class Whoami(Wire):
+class Whoami(ResponseModel):
     """Who one is here."""
 
     name: str
     groups: list[str]
-    roles: list[RoleAt]
+    roles: list[RoleBinding]
     open: bool
     """The server authenticates no caller, and permits everything."""
     until: datetime | None
@@ -96,10 +96,10 @@ async def whoami(caller: Known) -> Whoami:
 
 
 @routes.post("/v1/session")
-async def begin_session(service: ServiceDep, body: Shown, request: Request, response: Response) -> Whoami:
+async def begin_session(service: ServiceDep, body: LoginCredentials, request: Request, response: Response) -> Whoami:
     """For browsers: show a token once, and get a cookie that stands for it."""
     if not same_origin(request):
-        raise Trouble("foreign-page", "a page of another address has sent this")
+        raise ProblemResponse("foreign-page", "a page of another address has sent this")
     return await _open(_needed(service.access), body.token, request, response)
 
 
@@ -165,7 +165,7 @@ async def come_back(
     token = await _exchanged(oidc, code, flow["verifier"], _back(request))
     try:
         verified = await oidc.verify(token)
-    except NotVerified as wrong:
+    except InvalidIdToken as wrong:
         raise not_known(str(wrong)) from None
     if not secrets.compare_digest(verified.nonce, flow["nonce"]):
         raise not_known("the issuer's word is for another login")
@@ -180,7 +180,7 @@ def shown(caller: Caller) -> Whoami:
     return Whoami(
         name=caller.name,
         groups=list(caller.groups),
-        roles=[RoleAt(role=role, namespace=where) for role, where in sorted(caller.roles)],
+        roles=[RoleBinding(role=role, namespace=where) for role, where in sorted(caller.roles)],
         open=caller.open,
         until=datetime.fromtimestamp(caller.until, UTC) if caller.until < 2**40 else None,
     )
@@ -190,16 +190,16 @@ async def _open(access: Access, token: str, request: Request, response: Response
     limits: Limits = request.app.state.limits
     try:
         secret, caller = await access.begin_session(token, lambda: limits.wait_unknown(request))
-    except NotKnown as error:
+    except UnknownCredentials as error:
         limits.take_unknown(request)
         raise not_known(str(error)) from None
-    except IssuerAway as error:
-        raise Trouble("issuer-away", str(error), retry_after=5) from None
+    except IssuerUnavailable as error:
+        raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
     response.set_cookie(COOKIE, secret, httponly=True, secure=_secure(request), samesite="lax", path="/")
     return shown(caller)
 
 
-async def _exchanged(oidc: Oidc, code: str, verifier: str, back: str) -> str:
+async def _exchanged(oidc: OidcVerifier, code: str, verifier: str, back: str) -> str:
     """The ID token that a code stands for."""
     asked = {
         "grant_type": "authorization_code",
@@ -214,18 +214,18 @@ async def _exchanged(oidc: Oidc, code: str, verifier: str, back: str) -> str:
             answer = await http.post(endpoint, data=asked)
         said = answer.json() if answer.status_code == 200 else {}
     except (httpx.HTTPError, ValueError):
-        raise Trouble("issuer-away", "the issuer does not answer as it should", retry_after=5) from None
+        raise ProblemResponse("issuer-away", "the issuer does not answer as it should", retry_after=5) from None
     token = said.get("id_token") if isinstance(said, dict) else None
     if not isinstance(token, str):
         raise not_known("the issuer did not say who you are")
     return token
 
 
-async def _found(oidc: Oidc) -> dict[str, str]:
+async def _found(oidc: OidcVerifier) -> dict[str, str]:
     try:
         return {name: str(value) for name, value in (await oidc.discovered()).items()}
-    except IssuerAway as error:
-        raise Trouble("issuer-away", str(error), retry_after=5) from None
+    except IssuerUnavailable as error:
+        raise ProblemResponse("issuer-away", str(error), retry_after=5) from None
 
 
 def _flow(request: Request) -> dict[str, str]:
@@ -247,13 +247,13 @@ def _secure(request: Request) -> bool:
 
 def _needed(access: Access | None) -> Access:
     if access is None or access.open:
-        raise Trouble("invalid", "nobody is asked who they are here: there is nothing to log in to")
+        raise ProblemResponse("invalid", "nobody is asked who they are here: there is nothing to log in to")
     return access
 
 
-def _issuer(access: Access | None) -> Oidc:
+def _issuer(access: Access | None) -> OidcVerifier:
     if _needed(access).oidc is None:
-        raise Trouble("invalid", "there is no issuer here: log in with a token")
+        raise ProblemResponse("invalid", "there is no issuer here: log in with a token")
     assert access is not None
     assert access.oidc is not None
     return access.oidc

@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.application import Log, Silent
+from stead.application import Log, LogUnavailable
 
 routes = router("resources")
 
@@ -28,7 +28,7 @@ async def read_logs(
     """The last lines that an app wrote. Its agent is asked for them; they are kept nowhere else."""
     found = await service.seen(caller).logs(f"/{path}", lines, since)
     if found is None:
-        raise Trouble("not-found", f"there is nothing at /{path}")
-    if isinstance(found, Silent):
-        raise Trouble("agent-away" if found.away else "no-logs", found.says)
+        raise ProblemResponse("not-found", f"there is nothing at /{path}")
+    if isinstance(found, LogUnavailable):
+        raise ProblemResponse("agent-away" if found.away else "no-logs", found.says)
     return found

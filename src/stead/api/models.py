@@ -30,13 +30,13 @@ AskedTime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 """A time that is asked for."""
 
 
-class Wire(BaseModel):
+class ResponseModel(BaseModel):
     """Anything that is answered."""
 
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
 
-class Ask(BaseModel):
+class ActionBody(BaseModel):
     """What is asked for."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)

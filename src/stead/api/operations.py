@@ -9,15 +9,15 @@ from fastapi import Query, Response
 
 from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
-from stead.api.models import Wire
-from stead.api.problems import Trouble, trouble
+from stead.api.models import ResponseModel
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.request_ids import Cursor, Key, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.application import Claim, Operation, OperationMember, Page, Taken
+from stead.application import AcceptedRequest, Claim, Operation, OperationMember, Page
 from stead.application.names import Below
 
 
-class RetryAsk(Wire):
+class RetryRequest(ResponseModel):
     """How to ask once more."""
 
     force: bool = False
@@ -46,7 +46,7 @@ async def read_operation(service: ServiceDep, caller: Who, id: UUID) -> Operatio
     """An operation that waits its turn, is under way or has ended."""
     found = await service.seen(caller).operation(id)
     if found is None:
-        raise Trouble("not-found", f"there is no operation {id}")
+        raise ProblemResponse("not-found", f"there is no operation {id}")
     return found
 
 
@@ -56,7 +56,7 @@ async def list_operation_members(
 ) -> Page[OperationMember]:
     """Members that did not do what an operation asked, were skipped, or joined another one, each with why."""
     if await service.seen(caller).operation(id) is None:
-        raise Trouble("not-found", f"there is no operation {id}")
+        raise ProblemResponse("not-found", f"there is no operation {id}")
     return await service.seen(caller).members(id, from_cursor(cursor, str) or "", limit)
 
 
@@ -90,16 +90,16 @@ async def promote_operation(service: ServiceDep, id: UUID, caller: Who) -> Opera
     responses={200: {"model": Accepted, "description": "There was nothing to do"}},
 )
 async def retry_operation(
-    service: ServiceDep, id: UUID, caller: Who, response: Response, body: RetryAsk | None = None, key: Key = ""
+    service: ServiceDep, id: UUID, caller: Who, response: Response, body: RetryRequest | None = None, key: Key = ""
 ) -> Accepted:
     """Ask once more for what an operation was to do that did not end `done` or `displaced`.
 
     It is a new operation of the caller's, with the same spec, force and reason, and is let in or refused as any.
     Of a group, only the members that failed are asked.
     """
-    said = body or RetryAsk()
+    said = body or RetryRequest()
     answer = await service.retry(id, caller, key, force=said.force, reason=said.reason)
-    if not isinstance(answer, Taken):
+    if not isinstance(answer, AcceptedRequest):
         raise trouble(answer)
     return accepted(answer, response)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
 from stead.application import Overview, Page, Timeline, TreeNode
@@ -46,5 +46,5 @@ async def read_timeline(
     """What an operation did to each of its members and when, and why those failed that did."""
     found = await service.seen(caller).timeline(id, max(from_cursor(cursor, int) or 0, 0), limit)
     if found is None:
-        raise Trouble("not-found", f"there is no operation {id}")
+        raise ProblemResponse("not-found", f"there is no operation {id}")
     return found

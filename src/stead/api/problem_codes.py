@@ -62,7 +62,7 @@ TITLES: Mapping[str, tuple[int, str]] = {
 """Every problem there is: its code, status and title."""
 
 
-class Help(NamedTuple):
+class CodeHelp(NamedTuple):
     """What to make of a problem."""
 
     means: str
@@ -71,274 +71,274 @@ class Help(NamedTuple):
     """Whether the same request may be let in another time: `yes`, `no`, or on what it depends."""
 
 
-HELP: Mapping[str, Help] = {
-    "wrong-state": Help(
+HELP: Mapping[str, CodeHelp] = {
+    "wrong-state": CodeHelp(
         "The action does not start in the state that the resource is in.",
         "Ask for one of `allowed_actions` first, or force it with a reason where `detail` says that it could be.",
         "when the state has changed",
     ),
-    "moving": Help(
+    "moving": CodeHelp(
         "The resource is on its way to another state, and one change happens to a thing at a time.",
         "Wait for the operation in `holder`, cancel it, or send the request with `on_conflict: queue`.",
         "yes",
     ),
-    "held": Help(
+    "held": CodeHelp(
         "An operation on the resource, on what it is part of or on a part of it is under way; or somebody uses it.",
         "Wait for the operations in `holders`, or send the request with `on_conflict: queue`. What is in use is free "
         "when its users are gone.",
         "yes",
     ),
-    "parent": Help(
+    "parent": CodeHelp(
         "What the resource belongs to is in a state in which it accepts no changes below it.",
         "Bring the parent to a state that `detail` names.",
         "when the parent has changed",
     ),
-    "quota": Help(
+    "quota": CodeHelp(
         "An account or a cloudspace that the resource will belong to has as much as it may have.",
         "Destroy something there, or have an admin raise the quota that `detail` names.",
         "when there is room",
     ),
-    "not-empty": Help(
+    "not-empty": CodeHelp(
         "The action is for something empty, and there are children.",
         "Remove the children first.",
         "when it is empty",
     ),
-    "no-member": Help(
+    "no-member": CodeHelp(
         "No member of the group is in a state in which it can follow, or it has none; `reasons` has a line for each.",
         "Look at the members. Bring some of them to a state in which the action starts.",
         "when members have changed",
     ),
-    "declined": Help(
+    "declined": CodeHelp(
         "What was asked for in the words of Blazar was tried and cannot be had: no such hosts are free at that time, "
         "or the lease cannot come to such terms. It is as it was, unless `current_state` says otherwise.",
         "Ask for less, or for another time: `detail` says when there is room next, if ever.",
         "when there is room",
     ),
-    "ended": Help(
+    "ended": CodeHelp(
         "The operation that was to be cancelled has ended.",
         "Nothing: look at its outcome.",
         "no",
     ),
-    "not-cancellable": Help(
+    "not-cancellable": CodeHelp(
         "Nobody asked for the operation, or it is being undone, or its lifecycle has no way back from here.",
         "Wait for its end.",
         "no",
     ),
-    "not-retryable": Help(
+    "not-retryable": CodeHelp(
         "The operation is under way, is done, was displaced, or was planned for members that are not the same now.",
         "Wait for its end or cancel it; where it has ended, ask for the action anew.",
         "no",
     ),
-    "not-queued": Help(
+    "not-queued": CodeHelp(
         "The operation waits in no queue: it has begun, or has ended.",
         "Nothing: look at the operation.",
         "no",
     ),
-    "stopping": Help(
+    "stopping": CodeHelp(
         "The queue of the resource is being emptied and takes nothing more.",
         "Ask again when it is empty: there is a new one then.",
         "yes",
     ),
-    "not-the-actor": Help(
+    "not-the-actor": CodeHelp(
         "The action belongs to another actor: the controller, an agent, the clock or an admin.",
         "Ask for one of `allowed_actions`, or ask somebody who may.",
         "no",
     ),
-    "not-permitted": Help(
+    "not-permitted": CodeHelp(
         "You may see it, and the policies do not let you ask for this; `detail` says which one refuses it, if any.",
         "Ask somebody who may, or have an admin give you a role or a policy. `stead whoami` says what you have.",
         "when the policies have changed",
     ),
-    "lane-not-allowed": Help(
+    "lane-not-allowed": CodeHelp(
         "What is asked for would be on a lane, or names one, that its namespace was not given; `detail` names those "
         "that it may use.",
         "Name a lane that the namespace may use (`stead lane grants --namespace NAMESPACE`), or have an admin allow "
         "it: `stead lane allow LANE NAMESPACE`.",
         "when the lane is allowed",
     ),
-    "lane-not-served": Help(
+    "lane-not-served": CodeHelp(
         "What is asked for would be on a lane, or names one, that no agent has ever served; `detail` names the "
         "nearest lane that the namespace may use.",
         "Correct the name, or run an agent for the lane. Where the agent is to come later: `--expect-agent`, or "
         "`expect_agent` in the body.",
         "when an agent serves the lane",
     ),
-    "not-known": Help(
+    "not-known": CodeHelp(
         "The request shows no token and no login, or one that is expired, revoked or of another server.",
         "`stead login`, or give a token: in `STEAD_TOKEN`, or as `Authorization: Bearer`.",
         "with a token",
     ),
-    "foreign-page": Help(
+    "foreign-page": CodeHelp(
         "A browser has sent the cookie of a login along with a change that a page of another address asks for.",
         "Nothing: it is refused so that no page can act in your name. Programs show a token instead of a cookie.",
         "no",
     ),
-    "issuer-away": Help(
+    "issuer-away": CodeHelp(
         "The token is of an issuer whose keys cannot be read now.",
         "Try again; the server's log says what is wrong with the issuer.",
         "yes",
     ),
-    "unknown-action": Help(
+    "unknown-action": CodeHelp(
         "The kind has no action of that name.",
         "Ask for one of those that `detail` names; `stead lifecycle show` has them, too.",
         "no",
     ),
-    "needs-reason": Help(
+    "needs-reason": CodeHelp(
         "`force` came without a `reason`, which is kept in the journal.",
         "Say why.",
         "no",
     ),
-    "not-forceable": Help(
+    "not-forceable": CodeHelp(
         "The action cannot be forced.",
         "Ask for it without `force`.",
         "no",
     ),
-    "key-reused": Help(
+    "key-reused": CodeHelp(
         "The idempotency key came with another request before.",
         "Take a new key for a new request.",
         "no",
     ),
-    "not-invited": Help(
+    "not-invited": CodeHelp(
         "The token is none, was used, is over, or is for an agent of another name.",
         "Ask for another: `stead agent invite`.",
         "no",
     ),
-    "has-identity": Help(
+    "has-identity": CodeHelp(
         "An agent of that name has joined, and two of the same name cannot be told apart.",
         "Take another name, or revoke the one that has it.",
         "when that one was revoked",
     ),
-    "no-identities": Help(
+    "no-identities": CodeHelp(
         "The server runs without an identity of its own, on a bus that lets everybody in.",
         "Run it with `--identity`; `stead pki init` makes one.",
         "when it does",
     ),
-    "no-logs": Help(
+    "no-logs": CodeHelp(
         "The resource writes nothing that anybody keeps: it is no process, or the driver of its lane knows no logs.",
         "Ask for the logs of an app at a site whose driver has them.",
         "no",
     ),
-    "agent-away": Help(
+    "agent-away": CodeHelp(
         "What was asked for is known at the place alone, and nobody who serves it answers, or can say it now.",
         "Wait until the agent is back; `stead lane list` says who serves a lane, and when it was last heard of.",
         "yes",
     ),
-    "not-a-lifecycle": Help(
+    "not-a-lifecycle": CodeHelp(
         "The document of a lifecycle cannot be read; `errors` has a line for all that is wrong with it.",
         "Mend the document; `stead lifecycle lint` says the same without a server.",
         "no",
     ),
-    "not-sound": Help(
+    "not-sound": CodeHelp(
         "The linter has findings, or the document names kinds that are not there; `errors` has a line for each.",
         "Mend the document; each finding says how.",
         "no",
     ),
-    "not-safe": Help(
+    "not-safe": CodeHelp(
         "The explorer has found an order of events after which something is as it must not be; `detail` tells the "
         "shortest one.",
         "Mend the document, and try it with `stead lifecycle explore`.",
         "no",
     ),
-    "not-explored": Help(
+    "not-explored": CodeHelp(
         "The lifecycle has more worlds than a server explores, or exploring it takes too long. What was not seen to "
         "its end is not put in force.",
         "Make it smaller: fewer actions that can be under way at once, fewer states on the way.",
         "no",
     ),
-    "built-in": Help(
+    "built-in": CodeHelp(
         "Kinds that are built in can be neither replaced nor unregistered.",
         "Take another name for the kind.",
         "no",
     ),
-    "kind-in-use": Help(
+    "kind-in-use": CodeHelp(
         "Resources are in states, or operations are under way or wait, that the new document lacks or changes; or "
         "the kind is to go, and there are resources of it. `detail` says which and how many.",
         "Bring these resources to another state, or let the operations end; or keep the states.",
         "when they are gone",
     ),
-    "archived": Help(
+    "archived": CodeHelp(
         "Lines of the journal that it takes are in files only: they were archived.",
         "Look into the files; `detail` names the last of them. To follow the journal, begin after the position that "
         "`detail` names.",
         "no",
     ),
-    "not-archived": Help(
+    "not-archived": CodeHelp(
         "What is in the file is not what is in the database, or the database has more lines from then by now.",
         "Run `stead journal archive` again, which writes the file anew. If it stays so, run `stead journal verify`.",
         "when the file is right",
     ),
-    "changed": Help(
+    "changed": CodeHelp(
         "The resource is not in the version that `If-Match` names any more; `ETag` has the version it is in.",
         "Read it again, and decide again.",
         "no",
     ),
-    "not-found": Help(
+    "not-found": CodeHelp(
         "There is no such resource, operation, kind, lane or orphan.",
         "Look at the path or the id.",
         "when it is there",
     ),
-    "no-such-address": Help(
+    "no-such-address": CodeHelp(
         "No endpoint has this path.",
         "Look at the path; [the HTTP API](api.md) has all of them.",
         "no",
     ),
-    "no-such-method": Help(
+    "no-such-method": CodeHelp(
         "The endpoint is there, and does not take this method.",
         "Take one of those in the header `Allow`.",
         "no",
     ),
-    "invalid": Help(
+    "invalid": CodeHelp(
         "A parameter, a header or the body is missing, unknown or malformed; `errors` says which and why.",
         "Mend the request.",
         "no",
     ),
-    "too-large": Help(
+    "too-large": CodeHelp(
         "The body has more bytes, or more items in it, than the server takes; `detail` says how many it takes.",
         "Ask for less at a time: an infrastructure can be made of several.",
         "no",
     ),
-    "too-deep": Help(
+    "too-deep": CodeHelp(
         "The body is JSON that is nested deeper than the server takes.",
         "Mend the request.",
         "no",
     ),
-    "too-slow": Help(
+    "too-slow": CodeHelp(
         "The body was announced, and was not there in time. Nothing was done.",
         "Send the same request again, over a better connection.",
         "yes",
     ),
-    "address-too-long": Help(
+    "address-too-long": CodeHelp(
         "Path and query together have more bytes than the server takes.",
         "Shorten them.",
         "no",
     ),
-    "headers-too-large": Help(
+    "headers-too-large": CodeHelp(
         "The headers together have more bytes than the server takes.",
         "Send fewer, or shorter ones.",
         "no",
     ),
-    "too-often": Help(
+    "too-often": CodeHelp(
         "The caller, or all callers of a namespace together, ask more often than `--rate` allows; or the caller has "
         "too many requests in hand. Nothing was done.",
         "Wait as long as `retry_after` says; the client does so by itself.",
         "yes",
     ),
-    "too-many-streams": Help(
+    "too-many-streams": CodeHelp(
         "The caller, or all of them together, have as many streams of `/v1/events` open as there may be.",
         "Close some. One stream can follow everything.",
         "yes",
     ),
-    "busy": Help(
+    "busy": CodeHelp(
         "The server has as many requests in hand as it takes. Nothing was done.",
         "Wait as long as `retry_after` says; the client does so by itself.",
         "yes",
     ),
-    "unavailable": Help(
+    "unavailable": CodeHelp(
         "The database has not answered for 4 s, is read-only, or has no space left. A change may have been made.",
         "Send the same request with the same idempotency key: it is accepted once.",
         "yes",
     ),
-    "fault": Help(
+    "fault": CodeHelp(
         "A fault of the server. What it was stands in its log, under `request_id`.",
         "Send the same request under the same idempotency key; report it if it comes again.",
         "yes",

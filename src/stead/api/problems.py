@@ -19,18 +19,18 @@ from starlette.exceptions import HTTPException
 from stead.api.problem_codes import TITLES
 from stead.application import (
     AWAY,
-    InArchive,
-    Missing,
+    InvalidDocument,
+    InvalidRequest,
+    LinesArchived,
     NotPermitted,
-    Outdated,
     Reason,
-    Refusal,
-    Rejected,
-    Unfit,
+    Rejection,
+    ResourceNotFound,
+    VersionMismatch,
     unavailability,
 )
-from stead.application.explanation import Holder, holder_of
-from stead.application.rejections import Refusals
+from stead.application.explanation import ClaimHolder, holder_of
+from stead.application.rejections import RejectionLog
 
 log = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ class Problem(BaseModel):
     current_state: str | None = None
     allowed_actions: list[str] | None = None
     """What could be asked for instead."""
-    holder: Holder | None = None
+    holder: ClaimHolder | None = None
     """Who is in the way."""
-    holders: list[Holder] | None = None
+    holders: list[ClaimHolder] | None = None
     """All operations whose claims are in the way, the one in `holder` included."""
     reasons: list[Reason] | None = None
     retry_after: int | None = None
@@ -81,7 +81,7 @@ class Problem(BaseModel):
     """The same, under the name that clients of `/blazar` know."""
 
 
-class Trouble(Exception):
+class ProblemResponse(Exception):
     """A problem on its way to the caller."""
 
     def __init__(self, code: str, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> None:
@@ -89,26 +89,28 @@ class Trouble(Exception):
         self.code, self.detail, self.headers, self.more = code, detail, dict(headers or {}), more
 
 
-class LoginFailed(Trouble):
+class LoginFailed(ProblemResponse):
     """Somebody has shown what does not say who they are."""
 
 
-def trouble(answer: Refusal | Missing | Outdated | Unfit | Rejected) -> Trouble:
+def trouble(
+    answer: Rejection | ResourceNotFound | VersionMismatch | InvalidRequest | InvalidDocument,
+) -> ProblemResponse:
     """What the engine said no with, as a problem."""
     match answer:
-        case Missing():
-            return Trouble("not-found", answer.says)
-        case Unfit():
+        case ResourceNotFound():
+            return ProblemResponse("not-found", answer.says)
+        case InvalidRequest():
             said = ((answer.field, answer.says), *answer.more)
             errors = [FieldError(where=where, says=says) for where, says in said]
-            return Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
-        case Rejected():
+            return ProblemResponse("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+        case InvalidDocument():
             errors = [FieldError(where=where, says=says) for where, says in answer.errors]
-            return Trouble(answer.code, answer.says, errors=errors or None)
-        case Outdated():
+            return ProblemResponse(answer.code, answer.says, errors=errors or None)
+        case VersionMismatch():
             says = f"it is in version {answer.tag} now, in state {answer.state}"
-            return Trouble("changed", says, {"ETag": f'"{answer.tag}"'}, current_state=answer.state)
-    return Trouble(
+            return ProblemResponse("changed", says, {"ETag": f'"{answer.tag}"'}, current_state=answer.state)
+    return ProblemResponse(
         str(answer.code),
         "; ".join(reason.says for reason in answer.reasons),
         current_state=answer.state or None,
@@ -120,7 +122,7 @@ def trouble(answer: Refusal | Missing | Outdated | Unfit | Rejected) -> Trouble:
     )
 
 
-def respond(request: Request, problem: Trouble) -> Response:
+def respond(request: Request, problem: ProblemResponse) -> Response:
     """A problem as a response."""
     status, title = TITLES.get(problem.code, (409, "It cannot be done now"))
     path = request.url.path
@@ -148,27 +150,29 @@ def request_id(request: Request) -> str:
     return str(getattr(request.state, "request_id", ""))
 
 
-def install(app: FastAPI, refusals: Refusals) -> None:
+def install(app: FastAPI, refusals: RejectionLog) -> None:
     """Make every error of the app a problem; the journal is told of those about who may what."""
 
-    @app.exception_handler(Trouble)
-    async def _(request: Request, error: Trouble) -> Response:
+    @app.exception_handler(ProblemResponse)
+    async def _(request: Request, error: ProblemResponse) -> Response:
         return respond(request, error)
 
     @app.exception_handler(RequestValidationError)
     async def _(request: Request, error: RequestValidationError) -> Response:
         errors = [FieldError(where=_where(e["loc"]), says=e["msg"]) for e in error.errors()]
         says = "; ".join(f"{e.where}: {e.says}" for e in errors)
-        return respond(request, Trouble("invalid", says, errors=errors))
+        return respond(request, ProblemResponse("invalid", says, errors=errors))
 
     @app.exception_handler(UnicodeEncodeError)
     async def _(request: Request, error: UnicodeEncodeError) -> Response:
-        return respond(request, Trouble("invalid", f"a text has halves of characters: {error.object[:100]!r}"))
+        return respond(
+            request, ProblemResponse("invalid", f"a text has halves of characters: {error.object[:100]!r}")
+        )
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
         code = {404: "no-such-address", 405: "no-such-method"}.get(error.status_code, "invalid")
-        return respond(request, Trouble(code, f"{request.method} {request.url.path}", error.headers))
+        return respond(request, ProblemResponse(code, f"{request.method} {request.url.path}", error.headers))
 
     @app.exception_handler(NotPermitted)
     async def _(request: Request, error: NotPermitted) -> Response:
@@ -177,9 +181,9 @@ def install(app: FastAPI, refusals: Refusals) -> None:
         await refusals.not_permitted(*about, error.refusal)
         return respond(request, trouble(error.refusal))
 
-    @app.exception_handler(InArchive)
-    async def _(request: Request, error: InArchive) -> Response:
-        return respond(request, Trouble("archived", str(error)))
+    @app.exception_handler(LinesArchived)
+    async def _(request: Request, error: LinesArchived) -> Response:
+        return respond(request, ProblemResponse("archived", str(error)))
 
     @app.exception_handler(LoginFailed)
     async def _(request: Request, error: LoginFailed) -> Response:
@@ -188,7 +192,9 @@ def install(app: FastAPI, refusals: Refusals) -> None:
 
     async def away(request: Request, error: Exception) -> Response:
         log.warning("request %s: the database is unavailable: %r", request_id(request), error)
-        return respond(request, Trouble("unavailable", f"{unavailability(error)}; {REPEAT}", retry_after=RETRY))
+        return respond(
+            request, ProblemResponse("unavailable", f"{unavailability(error)}; {REPEAT}", retry_after=RETRY)
+        )
 
     for kind in AWAY:
         app.add_exception_handler(kind, away)
@@ -196,7 +202,7 @@ def install(app: FastAPI, refusals: Refusals) -> None:
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception) -> Response:
         log.error("request %s failed: %r", request_id(request), error)
-        answer = respond(request, Trouble("fault", "it is in the server's log, under the request's id"))
+        answer = respond(request, ProblemResponse("fault", "it is in the server's log, under the request's id"))
         answer.headers["X-Request-Id"] = request_id(request)  # no middleware sees this answer any more
         return answer
 

@@ -15,11 +15,11 @@ from fastapi.responses import StreamingResponse
 
 from stead.api.identity import Who
 from stead.api.journal import RECONNECT
-from stead.api.journal_feed import PAGE, Feed
+from stead.api.journal_feed import PAGE, JournalFeed
 from stead.api.models import json_of
-from stead.api.problems import FieldError, Trouble
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.routing import ServiceDep, router
-from stead.application import Line, Operation, Seen, Service, not_after, not_before
+from stead.application import Application, AuthorizedQueries, JournalLine, Operation, not_after, not_before
 
 OFTEN = 1.0
 """Seconds between two looks at whether an operation has ended, where the journal does not say."""
@@ -50,12 +50,14 @@ async def follow_operation(
     seen = service.seen(caller)
     found = await seen.operation(id)
     if found is None:
-        raise Trouble("not-found", f"there is no operation {id}")
+        raise ProblemResponse("not-found", f"there is no operation {id}")
     end = await seen.end()
     start = last_event_id if last_event_id is not None else after
     if start is not None and start > end:
         says = f"the journal ends at {end}"
-        raise Trouble("invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)])
+        raise ProblemResponse(
+            "invalid", f"position {start}: {says}", errors=[FieldError(where="position", says=says)]
+        )
     if start is not None:
         await not_after(service.view.store, start)
     else:
@@ -69,7 +71,9 @@ async def follow_operation(
 
 
 class _Steps:
-    def __init__(self, service: Service, seen: Seen, feed: Feed, operation: Operation, after: int) -> None:
+    def __init__(
+        self, service: Application, seen: AuthorizedQueries, feed: JournalFeed, operation: Operation, after: int
+    ) -> None:
         self.service = service
         self.seen = seen
         self.feed = feed
@@ -93,7 +97,7 @@ class _Steps:
             yield f"id: {self.after}\nevent: ended\ndata: {json_of(ended)}\n\n"
             return
 
-    async def _told(self, found: list[Line]) -> list[str]:
+    async def _told(self, found: list[JournalLine]) -> list[str]:
         mine = [line for line in found if line.operation == self.operation.id]
         return [
             f"id: {line.position}\nevent: step\ndata: {json_of(line)}\n\n" for line in await self.seen.lines(mine)

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble, trouble
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.application import Missing, Page, Queue, WholeQueue, whole_queue
+from stead.application import Page, Queue, QueueDetail, ResourceNotFound, whole_queue
 from stead.application.names import Below
 
 routes = router("queues")
@@ -30,11 +30,11 @@ async def list_queues(
 
 
 @routes.get("/v1/queues/{path:path}")
-async def read_queue(service: ServiceDep, caller: Who, path: Where, limit: Limit = 100) -> WholeQueue:
+async def read_queue(service: ServiceDep, caller: Who, path: Where, limit: Limit = 100) -> QueueDetail:
     """The queue of an object, with what waits in it."""
     found = await service.seen(caller).queue(f"/{path}")
     if found is None:
-        raise Trouble("not-found", f"/{path} has no queue")
+        raise ProblemResponse("not-found", f"/{path} has no queue")
     page = await service.seen(caller).queued(f"/{path}", limit)
     return whole_queue(found, page)
 
@@ -43,7 +43,7 @@ async def read_queue(service: ServiceDep, caller: Who, path: Where, limit: Limit
 async def open_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
     """Make the queue of an object before something waits for it. One that is there stays as it is."""
     answer = await service.open_queue(f"/{path}", caller)
-    if isinstance(answer, Missing):
+    if isinstance(answer, ResourceNotFound):
         raise trouble(answer)
     return answer
 
@@ -52,7 +52,7 @@ async def open_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
 async def stop_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
     """The queue takes nothing more; what is in it is carried out, then it is removed."""
     answer = await service.stop_queues(caller, f"/{path}")
-    if isinstance(answer, Missing):
+    if isinstance(answer, ResourceNotFound):
         raise trouble(answer)
     return answer.items[0]
 
@@ -61,6 +61,6 @@ async def stop_queue(service: ServiceDep, caller: Who, path: Where) -> Queue:
 async def stop_queues(service: ServiceDep, caller: Who) -> Page[Queue]:
     """No queue takes anything more; what is in them is carried out, then they are removed."""
     answer = await service.stop_queues(caller)
-    if isinstance(answer, Missing):
+    if isinstance(answer, ResourceNotFound):
         raise trouble(answer)
     return answer

@@ -7,16 +7,16 @@ from typing import Annotated
 from pydantic import Field
 
 from stead.api.identity import Who
-from stead.api.models import Wire
-from stead.api.problems import Trouble, trouble
+from stead.api.models import ResponseModel
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
-from stead.application import Missing
+from stead.application import ResourceNotFound
 
 Most = Annotated[int, Field(ge=0, le=2**53)]
 
 
-class Quota(Wire):
+class Quota(ResponseModel):
     """Of one thing."""
 
     what: str
@@ -28,14 +28,14 @@ class Quota(Wire):
     """What may be there; null: as much as there is."""
 
 
-class Quotas(Wire):
+class Quotas(ResponseModel):
     """Of all things."""
 
     path: str
     items: list[Quota]
 
 
-class QuotaChange(Wire):
+class QuotaChange(ResponseModel):
     """What may be there from now on; null: as much as there is. What is left out stays as it is."""
 
     machines: Most | None = None
@@ -59,7 +59,7 @@ async def read_quotas(service: ServiceDep, caller: Who, path: Where) -> Quotas:
     """How much something has, and may have."""
     found = await service.seen(caller).quotas(f"/{path}")
     if found is None:
-        raise Trouble("not-found", f"there is nothing at /{path}")
+        raise ProblemResponse("not-found", f"there is nothing at /{path}")
     return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])
 
 
@@ -67,6 +67,6 @@ async def read_quotas(service: ServiceDep, caller: Who, path: Where) -> Quotas:
 async def set_quotas(service: ServiceDep, caller: Who, path: Where, change: QuotaChange) -> Quotas:
     """Say how much something may have. What is there already stays, also where that is more."""
     found = await service.set_quotas(f"/{path}", change.model_dump(exclude_unset=True), caller)
-    if isinstance(found, Missing):
+    if isinstance(found, ResourceNotFound):
         raise trouble(found)
     return Quotas(path=f"/{path}", items=[Quota.model_validate(item) for item in found])

@@ -18,7 +18,7 @@ MOST = 10_000
 
 
 @dataclass(frozen=True)
-class Rates:
+class RateLimits:
     """Requests a second; 0 for as many as come."""
 
     changes: float = 200.0
@@ -35,21 +35,21 @@ class Rates:
     """Seconds for which somebody who was quiet may ask as fast as they can."""
 
 
-UNLIMITED = Rates(0, 0, 0, 0, 0)
+UNLIMITED = RateLimits(0, 0, 0, 0, 0)
 
 
-def said(words: Mapping[str, float]) -> Rates:
+def said(words: Mapping[str, float]) -> RateLimits:
     """The usual rates, but for those that are named. Raises `ValueError` where there is no such one."""
-    names = {field.name.replace("_", "-"): field.name for field in fields(Rates)}
+    names = {field.name.replace("_", "-"): field.name for field in fields(RateLimits)}
     for word, number in words.items():
         if word not in names:
             raise ValueError(f"there is no rate {word}; there are {', '.join(names)}")
         if not 0 <= number < 1e9:
             raise ValueError(f"{word} is a number of requests a second, or 0 for no limit")
-    return Rates(**{names[word]: number for word, number in words.items()})
+    return RateLimits(**{names[word]: number for word, number in words.items()})
 
 
-class Buckets:
+class TokenBuckets:
     """Buckets of one sort, by name."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.models import Wire
+from stead.api.models import ResponseModel
 from stead.api.routing import ServiceDep, router
-from stead.application import Service
+from stead.application import Application
 from stead.application.names import Below
 from stead.application.recovery import Hold as Held
 from stead.application.recovery import Recovery
@@ -18,7 +18,7 @@ from stead.application.recovery import Recovery
 routes = router("recovery")
 
 
-class Hold(Wire):
+class Hold(ResponseModel):
     """Whether a restored cell is held: it observes, and orders nothing that changes anything."""
 
     since: datetime | None
@@ -45,7 +45,7 @@ async def release_hold(
     return _shown(await _recovery(service).release(path, caller))
 
 
-def _recovery(service: Service) -> Recovery:
+def _recovery(service: Application) -> Recovery:
     return Recovery(service.view.store, service.permission, service.grants)
 
 

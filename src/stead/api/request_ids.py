@@ -14,7 +14,7 @@ from pydantic import AfterValidator
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stead.api.problems import FieldError, Trouble
+from stead.api.problems import FieldError, ProblemResponse
 from stead.origin import HERE, Origin
 from stead.schema import place_of
 from stead.telemetry import metrics, tracing
@@ -123,5 +123,5 @@ def from_cursor[T: (str, int)](cursor: str | None, kind: type[T]) -> T | None:
     after = place_of(cursor)
     if not isinstance(after, kind):
         says = "it is none that this list gave"
-        raise Trouble("invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)])
+        raise ProblemResponse("invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)])
     return after

@@ -11,11 +11,19 @@ from fastapi import Query, Response
 
 from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
-from stead.api.models import Ask, AskedTime
-from stead.api.problems import FieldError, Trouble, trouble
+from stead.api.models import ActionBody, AskedTime
+from stead.api.problems import FieldError, ProblemResponse, trouble
 from stead.api.request_ids import Cursor, IfMatch, Key, Limit, from_cursor, tags
 from stead.api.routing import ServiceDep, router
-from stead.application import Asked, Past, Rehearsal, Resource, ResourcePage, Seen, Taken
+from stead.application import (
+    AcceptedRequest,
+    Asked,
+    AuthorizedQueries,
+    DryRun,
+    HistoricalResource,
+    Resource,
+    ResourcePage,
+)
 from stead.application.names import SEGMENT, Below, Name
 
 Where = Annotated[
@@ -57,13 +65,13 @@ async def read_resource(
     path: Where,
     response: Response,
     at: Annotated[AskedTime | None, Query(description="As it was then; with its offset from UTC.")] = None,
-) -> Resource | Past:
+) -> Resource | HistoricalResource:
     """A resource as it is or, with `at`, as it was."""
     if at is not None:
         return await _past(service.seen(caller), f"/{path}", at)
     found = await service.seen(caller).resource(f"/{path}")
     if found is None:
-        raise Trouble("not-found", f"there is nothing at /{path}")
+        raise ProblemResponse("not-found", f"there is nothing at /{path}")
     response.headers["ETag"] = f'"{found.tag}"'
     return found
 
@@ -71,34 +79,34 @@ async def read_resource(
 @routes.post(
     "/v1/resources/{path:path}",
     status_code=202,
-    responses={200: {"model": Rehearsal | Accepted, "description": "A rehearsal, or there was nothing to do"}},
+    responses={200: {"model": DryRun | Accepted, "description": "A rehearsal, or there was nothing to do"}},
 )
 async def ask(
     service: ServiceDep,
     path: Where,
     caller: Who,
     response: Response,
-    body: Ask | None = None,
+    body: ActionBody | None = None,
     action: Annotated[Name | None, Query(description="Which action.")] = None,
     dry_run: Annotated[bool, Query(description="Say what it would do, and do nothing.")] = False,
     key: Key = "",
     if_match: IfMatch = None,
-) -> Accepted | Rehearsal:
+) -> Accepted | DryRun:
     """Ask for a change. It is refused with its reasons, or let in for good and carried to a settled end."""
-    asked = _asked(f"/{path}", body or Ask(), action, key, if_match)
+    asked = _asked(f"/{path}", body or ActionBody(), action, key, if_match)
     answer = await (service.rehearse if dry_run else service.ask)(asked, caller)
-    if isinstance(answer, Rehearsal):
+    if isinstance(answer, DryRun):
         response.status_code = 200
         return answer
-    if not isinstance(answer, Taken):
+    if not isinstance(answer, AcceptedRequest):
         raise trouble(answer)
     return accepted(answer, response)
 
 
-def _asked(path: str, body: Ask, action: str | None, key: str, if_match: str | None) -> Asked:
+def _asked(path: str, body: ActionBody, action: str | None, key: str, if_match: str | None) -> Asked:
     if action and body.action and action != body.action:
         says = f"the query says {action}, the body {body.action}"
-        raise Trouble("invalid", f"action: {says}", errors=[FieldError(where="body.action", says=says)])
+        raise ProblemResponse("invalid", f"action: {says}", errors=[FieldError(where="body.action", says=says)])
     return Asked(
         path=path,
         action=action or body.action or "create",
@@ -109,8 +117,8 @@ def _asked(path: str, body: Ask, action: str | None, key: str, if_match: str | N
     )
 
 
-async def _past(seen: Seen, path: str, at: datetime) -> Past:
+async def _past(seen: AuthorizedQueries, path: str, at: datetime) -> HistoricalResource:
     found = await seen.past(path, at)
     if found is None:
-        raise Trouble("not-found", f"there was nothing at {path} at {at.isoformat()}")
+        raise ProblemResponse("not-found", f"there was nothing at {path} at {at.isoformat()}")
     return found

@@ -12,26 +12,26 @@ from starlette.routing import BaseRoute
 
 from stead.access.caller import Caller
 from stead.api.identity import SAFE, find_caller
-from stead.application import Service
+from stead.application import Application
 
 
-async def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
+async def _service(request: Request) -> Application:
+    service: Application = request.app.state.service
     return service
 
 
-ServiceDep = Annotated[Service, Depends(_service)]
+ServiceDep = Annotated[Application, Depends(_service)]
 """The engine behind the app that a request came to. Routes are made once, for all apps of a process."""
 
 
 def router(tag: str, prefix: str = "") -> APIRouter:
     """A place to add routes to. In the description of the interface a route has the name of its function."""
     return APIRouter(
-        prefix=prefix, tags=[tag], route_class=Judged, generate_unique_id_function=lambda route: route.name
+        prefix=prefix, tags=[tag], route_class=AuthorizedRoute, generate_unique_id_function=lambda route: route.name
     )
 
 
-class Judged(APIRoute):
+class AuthorizedRoute(APIRoute):
     """A route whose answer is sent only after the caller's permission was checked."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -9,20 +9,20 @@ from fastapi import Query
 from pydantic import ConfigDict, Field
 
 from stead.api.identity import Who
-from stead.api.models import AskedTime, Wire
+from stead.api.models import AskedTime, ResponseModel
 from stead.api.problems import trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.application import Missing, Page, Refusal, Unfit
+from stead.application import InvalidRequest, Page, Rejection, ResourceNotFound
 from stead.application.names import SEGMENT, Name, Path
-from stead.application.scaling import Followers, Scaling
+from stead.application.scaling import Scaling, ScalingPolicies
 from stead.application.scaling_policy import PLACES, Amount, ScalingPolicy
 
 Where = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The namespace.")]
 Which = Annotated[str, InPath(pattern=f"^{SEGMENT}$", max_length=100, description="The name of the policy.")]
 
 
-class DemandFigure(Wire):
+class DemandFigure(ResponseModel):
     """How much is asked for."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
@@ -35,7 +35,7 @@ class DemandFigure(Wire):
     """When it was measured, with its offset from UTC; without it, now."""
 
 
-class Demand(Wire):
+class Demand(ResponseModel):
     """Figures of demand."""
 
     model_config = ConfigDict(extra="forbid")
@@ -43,7 +43,7 @@ class Demand(Wire):
     figures: Annotated[list[DemandFigure], Field(min_length=1, max_length=PLACES)]
 
 
-class DemandTaken(Wire):
+class DemandAnswer(ResponseModel):
     """What became of figures."""
 
     news: int
@@ -65,7 +65,7 @@ async def list_scaling(
 ) -> Page[Scaling]:
     """Policies that follow demand, each with what it found last."""
     where, _, name = (from_cursor(cursor, str) or "").partition("/")
-    return await Followers(service).all(namespace, (where, name), limit, caller)
+    return await ScalingPolicies(service).all(namespace, (where, name), limit, caller)
 
 
 @routes.put("/v1/scaling/{namespace}/{name}")
@@ -77,34 +77,34 @@ async def put_scaling(
     Whoever puts it has to be permitted what it will do: to create and delete instances at all of its places. What
     a policy of that name made before is its own.
     """
-    return _answer(await Followers(service).put(namespace, name, body.model_dump(), caller))
+    return _answer(await ScalingPolicies(service).put(namespace, name, body.model_dump(), caller))
 
 
 @routes.get("/v1/scaling/{namespace}/{name}")
 async def read_scaling(service: ServiceDep, namespace: Where, name: Which, caller: Who) -> Scaling:
     """A policy, what it found last and why it does nothing, what it did, and the instances that count."""
-    return _answer(await Followers(service).read(namespace, name, caller))
+    return _answer(await ScalingPolicies(service).read(namespace, name, caller))
 
 
 @routes.delete("/v1/scaling/{namespace}/{name}", status_code=204)
 async def remove_scaling(service: ServiceDep, namespace: Where, name: Which, caller: Who) -> None:
     """Take a policy away. What it made stays as it is."""
-    missing = await Followers(service).remove(namespace, name, caller)
+    missing = await ScalingPolicies(service).remove(namespace, name, caller)
     if missing is not None:
         raise trouble(missing)
 
 
 @routes.post("/v1/scaling/{namespace}/{name}/demand")
-async def tell_demand(service: ServiceDep, namespace: Where, name: Which, body: Demand, caller: Who) -> DemandTaken:
+async def tell_demand(service: ServiceDep, namespace: Where, name: Which, body: Demand, caller: Who) -> DemandAnswer:
     """Tell a policy the demand. The latest figure of each place counts; one that comes late changes nothing."""
     figures = [(figure.place or "", figure.value, figure.at) for figure in body.figures]
-    news = await Followers(service).tell(namespace, name, figures, caller)
+    news = await ScalingPolicies(service).tell(namespace, name, figures, caller)
     if not isinstance(news, int):
         raise trouble(news)
-    return DemandTaken(news=news, late=len(figures) - news)
+    return DemandAnswer(news=news, late=len(figures) - news)
 
 
-def _answer(found: Scaling | Unfit | Refusal | Missing) -> Scaling:
+def _answer(found: Scaling | InvalidRequest | Rejection | ResourceNotFound) -> Scaling:
     if not isinstance(found, Scaling):
         raise trouble(found)
     return found

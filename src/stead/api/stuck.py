@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.problems import FieldError, Trouble
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
 from stead.application import Page, Stuck
@@ -57,5 +57,7 @@ def _place(cursor: str | None) -> str | None:
             raise ValueError
     except (ValueError, TypeError, RecursionError):
         says = "it is none that this list gave"
-        raise Trouble("invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)]) from None
+        raise ProblemResponse(
+            "invalid", f"cursor: {says}", errors=[FieldError(where="query.cursor", says=says)]
+        ) from None
     return place

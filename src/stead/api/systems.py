@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble, trouble
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.resources import Where
 from stead.api.routing import ServiceDep, router
 from stead.application import Asked
@@ -15,7 +15,7 @@ from stead.application.storable import storable
 from stead.application.systems import DEPLOY, SYSTEM, System, SystemPlan
 
 
-class PlanAsk(BaseModel):
+class PlanRequest(BaseModel):
     """What is to be where."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
@@ -36,12 +36,12 @@ async def read_system(service: ServiceDep, caller: Who, path: Where) -> System:
     """A system with all its services and jobs, and the deploys that run on it."""
     found = await service.seen(caller).system(f"/{path}")
     if found is None:
-        raise Trouble("not-found", f"there is no system /{path}")
+        raise ProblemResponse("not-found", f"there is no system /{path}")
     return found
 
 
 @routes.post("/v1/plans/{path:path}")
-async def plan_deploy(service: ServiceDep, caller: Who, path: Where, body: PlanAsk) -> SystemPlan:
+async def plan_deploy(service: ServiceDep, caller: Who, path: Where, body: PlanRequest) -> SystemPlan:
     """What a deploy would do: what is added, changed, scaled, restarted, removed. Nothing is done."""
     expect = body.expect_agent
     asked = Asked(

@@ -10,11 +10,11 @@ from pydantic import Field
 
 from stead.api.accepted import Accepted, accepted
 from stead.api.identity import Who
-from stead.api.models import Wire
+from stead.api.models import ResponseModel
 from stead.api.problems import trouble
 from stead.api.request_ids import Cursor, Limit, from_cursor
 from stead.api.routing import ServiceDep, router
-from stead.application import Lane, Orphan, Page, Taken, Truth
+from stead.application import AcceptedRequest, DriftReport, Lane, Orphan, Page
 from stead.application.names import Below, Name, Path
 
 LaneName = Annotated[str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9.\-]{0,99}$", examples=["aws.us-east-1"])]
@@ -23,7 +23,7 @@ MOST = 2**31 - 1
 """What the database can count to."""
 
 
-class Survey(Wire):
+class InventorySupport(ResponseModel):
     """Whether a lane tells all that it has."""
 
     lane: str
@@ -31,14 +31,14 @@ class Survey(Wire):
     """False where no agent of the lane answered."""
 
 
-class LaneLimit(Wire):
+class LaneLimit(ResponseModel):
     """What one lane bears."""
 
     members: Annotated[int, Field(gt=0, le=MOST)] | None = None
     """Members at once; null: as many as its provider says."""
 
 
-class ProviderLimits(Wire):
+class ProviderLimits(ResponseModel):
     """What a provider bears."""
 
     members: Annotated[int, Field(gt=0, le=MOST)] | None = None
@@ -59,7 +59,7 @@ async def compare(
     limit: Limit = 100,
     cursor: Cursor = None,
     fresh: Annotated[bool, Query(description="Have somebody look now; otherwise nobody is asked.")] = True,
-) -> Page[Truth]:
+) -> Page[DriftReport]:
     """What is believed of each resource beside what a look shows now. Nothing is made of what was seen."""
     return await service.seen(caller).truth(kind, below, from_cursor(cursor, str) or "", limit, fresh=fresh)
 
@@ -90,7 +90,7 @@ async def deal_with_orphan(
         answer = await service.adopt(lane, token, path or "", caller)
     else:
         answer = await service.remove_orphan(lane, token, caller)
-    if not isinstance(answer, Taken):
+    if not isinstance(answer, AcceptedRequest):
         raise trouble(answer)
     return accepted(answer, response)
 
@@ -102,9 +102,9 @@ async def list_lanes(service: ServiceDep, caller: Who, limit: Limit = 100, curso
 
 
 @routes.post("/v1/lanes/{lane}/survey", status_code=202)
-async def survey_lane(service: ServiceDep, caller: Who, lane: LaneName) -> Survey:
+async def survey_lane(service: ServiceDep, caller: Who, lane: LaneName) -> InventorySupport:
     """Have the agent of a lane tell all that is there, now and not at the next turn. What comes is applied."""
-    return Survey(lane=lane, asked=await service.survey(lane, caller))
+    return InventorySupport(lane=lane, asked=await service.survey(lane, caller))
 
 
 @routes.put("/v1/lanes/{lane}/limit")

@@ -2,107 +2,113 @@
 
 from stead.access.authorization import NotPermitted
 from stead.access.caller import Caller
-from stead.application.acceptance import Taken
-from stead.application.archived import InArchive, not_after, not_before
-from stead.application.authorized_queries import Seen
-from stead.application.commands import Check, Service
-from stead.application.explanation import Explanation, Rehearsal
-from stead.application.group_status import Picture, Standing
+from stead.application.acceptance import AcceptedRequest
+from stead.application.archived import LinesArchived, not_after, not_before
+from stead.application.authorized_queries import AuthorizedQueries
+from stead.application.commands import Application, Check
+from stead.application.explanation import DryRun, Explanation
+from stead.application.group_status import GroupStatus, GroupView
 from stead.application.leases import Calendar, Host, Lateness, Lease
-from stead.application.logs import Log, Silent
+from stead.application.logs import Log, LogUnavailable
 from stead.application.models import (
     Asked,
     Claim,
+    DriftReport,
+    HistoricalResource,
+    InvalidRequest,
+    JournalLine,
     Lane,
-    Line,
-    Missing,
     Operation,
     OperationMember,
     Orphan,
-    Outdated,
     Page,
-    Past,
     Queue,
+    QueueDetail,
     Resource,
+    ResourceNotFound,
     ResourcePage,
-    Running,
-    Truth,
-    Unfit,
-    WholeQueue,
+    RunningOperation,
+    VersionMismatch,
     whole_queue,
 )
 from stead.application.overview import Overview
-from stead.application.queries import View
+from stead.application.queries import Queries
 from stead.application.stuck import Stuck
 from stead.application.timeline import Timeline
 from stead.application.tree import TreeNode
 from stead.application.unavailable import AWAY, unavailability
-from stead.controller.health.doctor import Examination
+from stead.controller.health.doctor import HealthReport
 from stead.controller.kinds.kinds import Kinds, RegisteredLifecycle
-from stead.controller.kinds.registry import Rejected
-from stead.controller.observation.agent_identities import Agent, Identities, Invitation, Joined, NotInvited
-from stead.controller.observation.agent_identities import Taken as NameTaken
+from stead.controller.kinds.registry import InvalidDocument
+from stead.controller.observation.agent_identities import (
+    Agent,
+    AgentIdentities,
+    Invitation,
+    InvitationRejected,
+    JoinedAgent,
+    NameInUse,
+)
 from stead.controller.steps.lease_spec import MOST_HOSTS, MOST_RESERVATIONS
-from stead.lifecycle.decision import Reason, Refusal
-from stead.store.audit import NotArchived
+from stead.lifecycle.decision import Reason, Rejection
+from stead.store.audit import ArchivingFailed
 
 __all__ = [
     "AWAY",
     "MOST_HOSTS",
     "MOST_RESERVATIONS",
+    "AcceptedRequest",
     "Agent",
+    "AgentIdentities",
+    "Application",
+    "ArchivingFailed",
     "Asked",
+    "AuthorizedQueries",
     "Calendar",
     "Caller",
     "Check",
     "Claim",
-    "Examination",
+    "DriftReport",
+    "DryRun",
     "Explanation",
+    "GroupStatus",
+    "GroupView",
+    "HealthReport",
+    "HistoricalResource",
     "Host",
-    "Identities",
-    "InArchive",
+    "InvalidDocument",
+    "InvalidRequest",
     "Invitation",
-    "Joined",
+    "InvitationRejected",
+    "JoinedAgent",
+    "JournalLine",
     "Kinds",
     "Lane",
     "Lateness",
     "Lease",
-    "Line",
+    "LinesArchived",
     "Log",
-    "Missing",
-    "NameTaken",
-    "NotArchived",
-    "NotInvited",
+    "LogUnavailable",
+    "NameInUse",
     "NotPermitted",
     "Operation",
     "OperationMember",
     "Orphan",
-    "Outdated",
     "Overview",
     "Page",
-    "Past",
-    "Picture",
+    "Queries",
     "Queue",
+    "QueueDetail",
     "Reason",
-    "Refusal",
     "RegisteredLifecycle",
-    "Rehearsal",
-    "Rejected",
+    "Rejection",
     "Resource",
+    "ResourceNotFound",
     "ResourcePage",
-    "Running",
-    "Seen",
-    "Service",
-    "Silent",
-    "Standing",
+    "RunningOperation",
     "Stuck",
-    "Taken",
     "Timeline",
     "TreeNode",
-    "Truth",
-    "Unfit",
-    "View",
-    "WholeQueue",
+    "VersionMismatch",
     "not_after",
     "not_before",
     "unavailability",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from stead.store import Store
-from stead.store.audit import Archived
+from stead.store.audit import ArchivedRange
 
 
-class InArchive(Exception):
+class LinesArchived(Exception):
     """It takes lines that are archived."""
 
-    def __init__(self, archived: Archived) -> None:
+    def __init__(self, archived: ArchivedRange) -> None:
         day = f"{archived.until:%Y-%m-%d}"
         super().__init__(
             f"lines of the journal up to {archived.last}, from before {day}, are archived; the last of them are in "
@@ -20,14 +20,14 @@ class InArchive(Exception):
 
 
 async def not_before(store: Store, at: datetime) -> None:
-    """Raise `InArchive` where lines from then are archived."""
+    """Raise `LinesArchived` where lines from then are archived."""
     archived = await store.archived()
     if archived is not None and at < archived.until:
-        raise InArchive(archived)
+        raise LinesArchived(archived)
 
 
 async def not_after(store: Store, position: int) -> None:
-    """Raise `InArchive` where a line that comes after a position is archived."""
+    """Raise `LinesArchived` where a line that comes after a position is archived."""
     archived = await store.archived()
     if archived is not None and position < archived.last:
-        raise InArchive(archived)
+        raise LinesArchived(archived)

@@ -15,54 +15,56 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from stead import __version__
-from stead.access.authorization import THE_CELL, Record
+from stead.access.authorization import THE_CELL, RecordedEvent
 from stead.access.caller import Caller
 from stead.access.lane_use import lanes_on
-from stead.access.policies import EXAMINE, NAMESPACE, VIEW, Thing, labels_of
+from stead.access.policies import EXAMINE, NAMESPACE, VIEW, PolicyResource, labels_of
 from stead.application.concealment import Concealment
 from stead.application.drift import truth
-from stead.application.group_status import MEMBER, Picture, Standing, picture, standing
+from stead.application.group_status import MEMBER, GroupStatus, GroupView, picture, standing
 from stead.application.history import past
 from stead.application.leases import Calendar, Host, Lateness, Lease, calendar, host_of, leases
-from stead.application.logs import Log, Silent, written
+from stead.application.logs import Log, LogUnavailable, written
 from stead.application.models import (
     Claim,
+    DriftReport,
+    HistoricalResource,
+    JournalLine,
     Lane,
-    Line,
     Operation,
     OperationMember,
     Orphan,
     Page,
-    Past,
     Queue,
     Resource,
-    Truth,
 )
 from stead.application.overview import Overview, overview
 from stead.application.stuck import Stuck, stuck
 from stead.application.systems import SYSTEM, System, shown
 from stead.application.timeline import Timeline, timeline
 from stead.application.tree import TreeNode, tree
-from stead.controller.health.doctor import Doctor, Examination
+from stead.controller.health.doctor import Doctor, HealthReport
 from stead.lifecycle.decision import Outcome
 from stead.store.quotas import Quota, is_namespace
 
 if TYPE_CHECKING:
-    from stead.application.commands import Service
+    from stead.application.commands import Application
 
 PATH, KIND = attrgetter("path"), attrgetter("kind")
 
 
 @dataclass(frozen=True)
-class Seen:
+class AuthorizedQueries:
     """The read side of the engine for one caller."""
 
-    service: Service
+    service: Application
     caller: Caller
 
     def _sees(self, found: Resource) -> bool:
         lanes = lanes_on(found.kind, found.lane, found.spec)
-        return self.service.permission.sees(self.caller, Thing(found.path, found.kind, labels_of(found.spec), lanes))
+        return self.service.permission.sees(
+            self.caller, PolicyResource(found.path, found.kind, labels_of(found.spec), lanes)
+        )
 
     async def _sees_path(self, path: str, kind: str = "") -> bool:
         """Whether something is there for the caller, whatever is there."""
@@ -122,7 +124,7 @@ class Seen:
         """By path, the last error that was told of each; of what the caller has seen."""
         return await self.service.view.errors(paths)
 
-    async def past(self, path: str, at: datetime) -> Past | None:
+    async def past(self, path: str, at: datetime) -> HistoricalResource | None:
         """A resource as it was at some time."""
         found = await past(self.service.view, path, at)
         self.caller.judged = True
@@ -130,15 +132,15 @@ class Seen:
             return None
         row = await self.service.view.store.read(path)
         lanes = lanes_on(found.kind, row.lane if row is not None else "", found.spec)
-        thing = Thing(found.path, found.kind, labels_of(found.spec), lanes)
+        thing = PolicyResource(found.path, found.kind, labels_of(found.spec), lanes)
         return self.concealment.past(found) if self.service.permission.sees(self.caller, thing) else None
 
-    async def logs(self, path: str, lines: int, since: str) -> Log | Silent | None:
+    async def logs(self, path: str, lines: int, since: str) -> Log | LogUnavailable | None:
         """The last that a resource wrote, asked of its agent; or why nobody can say."""
         found = await self.resource(path)
         return None if found is None else await written(self.service.view, self.service.looks, path, lines, since)
 
-    async def standing(self, path: str, *, refresh: bool = False) -> Standing | None:
+    async def standing(self, path: str, *, refresh: bool = False) -> GroupStatus | None:
         """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
         looks, observed = self.service.looks, None
         if refresh and looks is not None and await self._sees_path(path):
@@ -152,7 +154,7 @@ class Seen:
             return replace(found, worst=None)
         return found
 
-    async def picture(self, path: str, limit: int, groups: str = "") -> Picture | None:
+    async def picture(self, path: str, limit: int, groups: str = "") -> GroupView | None:
         """A group with so many of its members, and with the groups of a kind in it, all of one moment."""
         found = await picture(self.service.view, path, limit, groups)
         self.caller.judged = True
@@ -162,7 +164,9 @@ class Seen:
         inner = await self.service.permission.visible(self.caller, found.groups, PATH, KIND)
         return replace(found, members=tuple(members), groups=tuple(inner))
 
-    async def truth(self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True) -> Page[Truth]:
+    async def truth(
+        self, kind: str | None, below: str, after: str, limit: int, *, fresh: bool = True
+    ) -> Page[DriftReport]:
         """Belief beside what a look shows now; from the store alone where it need not be fresh."""
         below = await self._below(below)
         looks = self.service.looks if fresh else None
@@ -296,13 +300,13 @@ class Seen:
 
     # The journal
 
-    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], int, bool]:
+    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[JournalLine], int, bool]:
         """Lines from after a position on; up to where that is, and whether the page was full."""
         below = await self._below(path or "/")
         lines, full = await self.service.view.journal(after, None if below == "/" else below, limit)
         return await self.lines(lines), lines[-1].position if lines else 0, full
 
-    async def lines(self, lines: Sequence[Line]) -> list[Line]:
+    async def lines(self, lines: Sequence[JournalLine]) -> list[JournalLine]:
         """Those of some lines that are for the caller."""
         seen = await self.service.permission.visible(self.caller, lines, PATH, KIND, _of_line)
         return self.concealment.lines(seen)
@@ -336,7 +340,7 @@ class Seen:
         shown = replace(shown, trouble=tuple(trouble))
         return shown if within is None else shown.without_cell()
 
-    async def examination(self) -> Examination:
+    async def examination(self) -> HealthReport:
         """The cell examined, for admins."""
         self.service.permission.require(self.caller, EXAMINE)
 
@@ -347,7 +351,7 @@ class Seen:
         service = self.service
         expires = None if service.identities is None else service.identities.expires
         doctor = Doctor(service.view.store, service.bus, service.beside, late, expires)
-        return Examination(self.service.view.store.clock.now(), __version__, tuple(await doctor.examine()))
+        return HealthReport(self.service.view.store.clock.now(), __version__, tuple(await doctor.examine()))
 
     async def metrics(self) -> str:
         """What the process and its controller count, with the cell in numbers."""
@@ -361,15 +365,15 @@ class Seen:
         return replace(page, items=tuple(items))
 
 
-def _of_operation(operation: Operation) -> Record:
+def _of_operation(operation: Operation) -> RecordedEvent:
     said = operation.request.get("spec")
-    return Record(operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REFUSED)
+    return RecordedEvent(operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REFUSED)
 
 
-def _of_line(line: Line) -> Record:
+def _of_line(line: JournalLine) -> RecordedEvent:
     specs = [said for word in ("spec", "next_spec") if (said := line.change.get(word))]
-    return Record(line.at, specs, rejected=line.refused > 0)
+    return RecordedEvent(line.at, specs, rejected=line.refused > 0)
 
 
-def _last_known(_: object) -> Record:
-    return Record()
+def _last_known(_: object) -> RecordedEvent:
+    return RecordedEvent()

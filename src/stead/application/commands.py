@@ -9,40 +9,42 @@ from typing import Any
 from uuid import UUID
 
 from stead.access.access import Access
-from stead.access.authorization import THE_CELL, Permission, asked_thing, thing_of
+from stead.access.authorization import THE_CELL, Authorization, asked_thing, thing_of
 from stead.access.caller import Caller
 from stead.access.lane_use import ADOPT, not_allowed
 from stead.access.policies import HOSTS, LIFECYCLES, LIMIT, ORPHANS, QUEUE
-from stead.application.acceptance import Taken, again, answer_of, grown, mismatch, taken, wish_of
-from stead.application.authorized_queries import Seen
-from stead.application.compound import Compound
+from stead.application.acceptance import ActionAnswer, again, answer_of, grown, mismatch, taken, wish_of
+from stead.application.authorized_queries import AuthorizedQueries
+from stead.application.compound import CompoundAuthorization
 from stead.application.disk_requests import explain_disks, onward, rehearsed, wished
 from stead.application.dry_run import explain, lane_refused, not_permitted, placed, succeeds
-from stead.application.explanation import Explanation, Rehearsal
+from stead.application.explanation import DryRun, Explanation
 from stead.application.leases import Host, host_of
-from stead.application.lifecycles import WholeLifecycle, shown_lifecycle
-from stead.application.models import Asked, Missing, Operation, Outdated, Page, Queue, Unfit
+from stead.application.lifecycles import LifecycleDetail, shown_lifecycle
+from stead.application.models import Asked, InvalidRequest, Operation, Page, Queue, ResourceNotFound
 from stead.application.offers import offers, place_in, with_offers
 from stead.application.orphan_adoption import REMOVE, adopt, remove
-from stead.application.queries import View, shown_queue
-from stead.application.rejections import Refusals
+from stead.application.queries import Queries, shown_queue
+from stead.application.rejections import RejectionLog
 from stead.application.systems import SYSTEM, SystemPlan, plan
 from stead.application.validation import fitted, lane_of
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.admission.served_lanes import ServedLanes
-from stead.controller.dispatch.slots import Grants
+from stead.controller.dispatch.slots import SlotAllocator
 from stead.controller.health.gauges import Gauges
 from stead.controller.kinds.kinds import Kinds, RegisteredLifecycle
-from stead.controller.kinds.registry import Registry, Rejected
-from stead.controller.observation.agent_identities import Agent, Identities, member_of
-from stead.controller.observation.observer import Looks
+from stead.controller.kinds.registry import InvalidDocument, Registry
+from stead.controller.observation.agent_identities import Agent, AgentIdentities, member_of
+from stead.controller.observation.observer import ProviderObserver
 from stead.controller.steps.machine_disks import DISK
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.rows import Actor
 from stead.store import Row
 from stead.store.quotas import OF_LEASES, Quota, is_namespace
 from stead.telemetry.exposition import exposition, merged
+
+type OperationAnswer = Operation | Rejection | ResourceNotFound
 
 type Check = Callable[[], Awaitable[None]]
 """Raises where something is not as it should be."""
@@ -53,20 +55,20 @@ async def _no_bus() -> None:
 
 
 @dataclass(frozen=True)
-class Service:
+class Application:
     """All that an interface needs of the engine."""
 
     admission: Admission
-    view: View
+    view: Queries
     checks: Mapping[str, Check] = field(default_factory=dict)
     """What else has to be well, besides the database, for the service to be ready."""
-    looks: Looks | None = None
+    looks: ProviderObserver | None = None
     """Who is asked what is really there."""
-    grants: Grants | None = None
+    grants: SlotAllocator | None = None
     """Who gives room on lanes."""
     access: Access | None = None
     """Who knows callers and what they may; without it, everybody may everything."""
-    identities: Identities | None = None
+    identities: AgentIdentities | None = None
     """Who lets agents in; None where the bus lets everybody in."""
     beside: Callable[[], Awaitable[str | None]] | None = None
     """Asks the controller beside a server for what it counts; None where it does not answer."""
@@ -81,19 +83,19 @@ class Service:
         return self.view.kinds
 
     @cached_property
-    def permission(self) -> Permission:
+    def permission(self) -> Authorization:
         """Who asks the policies."""
-        return Permission(self.access, self.kinds, self.view.store)
+        return Authorization(self.access, self.kinds, self.view.store)
 
     @cached_property
-    def compound(self) -> Compound:
+    def compound(self) -> CompoundAuthorization:
         """Who judges what an action does to other resources."""
-        return Compound(self.permission)
+        return CompoundAuthorization(self.permission)
 
     @cached_property
-    def refusals(self) -> Refusals:
+    def refusals(self) -> RejectionLog:
         """Who tells the journal of what policies and logins refuse."""
-        return Refusals(self.view.store)
+        return RejectionLog(self.view.store)
 
     @cached_property
     def gauges(self) -> Gauges:
@@ -113,11 +115,11 @@ class Service:
         """Who puts kinds of an operator's own in force."""
         return Registry(self.kinds, self.view.store)
 
-    def seen(self, caller: Caller) -> Seen:
+    def seen(self, caller: Caller) -> AuthorizedQueries:
         """What there is, as far as it is for a caller."""
-        return Seen(self, caller)
+        return AuthorizedQueries(self, caller)
 
-    async def ask(self, asked: Asked, caller: Caller) -> Taken | Refusal | Missing | Outdated | Unfit:
+    async def ask(self, asked: Asked, caller: Caller) -> ActionAnswer:
         """Ask for a change."""
         row = await self._read(asked)
         may = await self._permitted(asked, caller, row)
@@ -125,7 +127,7 @@ class Service:
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
-        if isinstance(fit, Unfit | Missing):
+        if isinstance(fit, InvalidRequest | ResourceNotFound):
             return await again(self.view, self.admission, asked, caller) or fit
         wrong = mismatch(fit, row) or grown(self.kinds, fit, row)
         if wrong is not None:
@@ -143,29 +145,29 @@ class Service:
         if fit.key and kind == DISK and (known := await again(self.view, self.admission, fit, caller)):
             return known
         onwards = await wished(self.view, fit, row, caller, self._permitted)
-        if isinstance(onwards, Refusal):
+        if isinstance(onwards, Rejection):
             await self.admission.reject(wish, onwards)
-        if not isinstance(onwards, Wish):
+        if not isinstance(onwards, AdmissionRequest):
             return onwards
         answer = await self.admission.ask(onwards)
         if isinstance(answer, NotFound):
-            return Missing(answer.what)
-        if isinstance(answer, Refusal):
+            return ResourceNotFound(answer.what)
+        if isinstance(answer, Rejection):
             about = Asked(onwards.path, onwards.request.action, onwards.kind, onwards.spec)
             answer = await with_offers(self, answer, about, caller)
         said = answer_of(answer, onwards)
-        return self.seen(caller).concealment.refusal(said) if isinstance(said, Refusal) else said
+        return self.seen(caller).concealment.refusal(said) if isinstance(said, Rejection) else said
 
     async def _forbidden(
         self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
-    ) -> Refusal | None:
+    ) -> Rejection | None:
         """That a policy forbids what an action does to others, which is in the journal."""
         refusal = await self.compound.forbidden(caller, asked, row, dry_run=dry_run)
         return refusal and await self._rejected(asked, caller, row, refusal, dry_run=dry_run)
 
     async def _rejected(
-        self, asked: Asked, caller: Caller, row: Row | None, refusal: Refusal, *, dry_run: bool
-    ) -> Refusal:
+        self, asked: Asked, caller: Caller, row: Row | None, refusal: Rejection, *, dry_run: bool
+    ) -> Rejection:
         refusal = replace(refusal, state=row.snapshot.state if row is not None else "")
         if not dry_run:
             kind = row.kind if row is not None else asked.kind
@@ -175,22 +177,24 @@ class Service:
 
     async def _permitted(
         self, asked: Asked, caller: Caller, row: Row | None, *, dry_run: bool = False
-    ) -> Caller | Refusal | Missing:
+    ) -> Caller | Rejection | ResourceNotFound:
         """The caller as who they may act; or that they may not, which is in the journal; or that it is not there."""
         thing = asked_thing(asked.path, asked.kind, asked.spec, row, asked.action, lane_of(asked))
         may = self.permission.acting(caller, asked.action, thing, force=asked.force, dry_run=dry_run)
         if isinstance(may, Caller):
             return may
         refusal = await self._rejected(asked, caller, row, may, dry_run=dry_run)
-        return refusal if self.permission.sees(caller, thing) else Missing(f"there is nothing at {asked.path}")
+        return (
+            refusal if self.permission.sees(caller, thing) else ResourceNotFound(f"there is nothing at {asked.path}")
+        )
 
     async def _theirs(
         self, id: UUID, caller: Caller, *, again: bool = False, force: bool = False
-    ) -> tuple[Operation, Caller] | Refusal | Missing:
+    ) -> tuple[Operation, Caller] | Rejection | ResourceNotFound:
         """An operation, and the caller as who may ask for what it does: whoever may, may also end it."""
         found = await self.seen(caller).operation(id)
         if found is None:
-            return Missing(f"there is no operation {id}")
+            return ResourceNotFound(f"there is no operation {id}")
         row = await self.view.store.read(found.path)
         forced = force or (again and bool(found.request.get("force")))
         said = found.request
@@ -208,7 +212,7 @@ class Service:
             return may
         return await self._forbidden(asked, caller, row) or (found, may)
 
-    async def cancel(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
+    async def cancel(self, id: UUID, caller: Caller) -> OperationAnswer:
         """End an operation before it is done."""
         theirs = await self._theirs(id, caller)
         if not isinstance(theirs, tuple):
@@ -216,7 +220,7 @@ class Service:
         _, caller = theirs
         return await self._shown(id, await self.admission.cancel(id, caller.name, Actor(caller.actor)))
 
-    async def promote(self, id: UUID, caller: Caller) -> Operation | Refusal | Missing:
+    async def promote(self, id: UUID, caller: Caller) -> OperationAnswer:
         """Put an operation that waits its turn first."""
         theirs = await self._theirs(id, caller)
         if not isinstance(theirs, tuple):
@@ -224,40 +228,40 @@ class Service:
         _, caller = theirs
         return await self._shown(id, await self.admission.promote(id, caller.name, Actor(caller.actor)))
 
-    async def _shown(self, id: UUID, answer: Accepted | Refusal | NotFound) -> Operation | Refusal | Missing:
+    async def _shown(self, id: UUID, answer: Accepted | Rejection | NotFound) -> OperationAnswer:
         """An operation as it is after a word to it."""
         if isinstance(answer, NotFound):
-            return Missing(answer.what)
-        if isinstance(answer, Refusal):
+            return ResourceNotFound(answer.what)
+        if isinstance(answer, Rejection):
             return answer
-        return await self.view.operation(id) or Missing(f"there is no operation {id}")
+        return await self.view.operation(id) or ResourceNotFound(f"there is no operation {id}")
 
-    async def open_queue(self, path: str, caller: Caller) -> Queue | Missing:
+    async def open_queue(self, path: str, caller: Caller) -> Queue | ResourceNotFound:
         """Make the queue of an object, unless it is there."""
         row = await self.view.store.read(path)
         if row is None or not self.permission.sees(caller, thing_of(row)):
-            return Missing(f"there is nothing at {path}")
+            return ResourceNotFound(f"there is nothing at {path}")
         self.permission.require(caller, QUEUE, thing_of(row))
         await self.view.store.open_queue(path)
-        return await self.view.queue(path) or Missing(f"the queue of {path} was removed again")
+        return await self.view.queue(path) or ResourceNotFound(f"the queue of {path} was removed again")
 
-    async def stop_queues(self, caller: Caller, path: str | None = None) -> Page[Queue] | Missing:
+    async def stop_queues(self, caller: Caller, path: str | None = None) -> Page[Queue] | ResourceNotFound:
         """The queue of an object, or all, take nothing more; each goes when all that is in it is carried out."""
         row = await self.view.store.read(path) if path is not None else None
         thing = THE_CELL if path is None else asked_thing(path, "", {}, row)
         if path is not None and not self.permission.sees(caller, thing):
-            return Missing(f"{path} has no queue")
+            return ResourceNotFound(f"{path} has no queue")
         self.permission.require(caller, QUEUE, thing)
         stopped = [shown_queue(record) for record in await self.view.store.stop_queues(path)]
         for queue in stopped:
             await self.view.store.close_queue(queue.path)
         if path is not None and not stopped:
-            return Missing(f"{path} has no queue")
+            return ResourceNotFound(f"{path} has no queue")
         return Page(tuple(sorted(stopped, key=lambda queue: queue.path)))
 
     async def retry(
         self, id: UUID, caller: Caller, key: str = "", *, force: bool = False, reason: str = ""
-    ) -> Taken | Refusal | Missing:
+    ) -> ActionAnswer:
         """Ask once more for what an operation was to do."""
         theirs = await self._theirs(id, caller, again=True, force=force)
         if not isinstance(theirs, tuple):
@@ -267,24 +271,24 @@ class Service:
         if isinstance(answer, Accepted):
             return taken(answer, tried.action, tried.kind, tried.path)
         if isinstance(answer, NotFound):
-            return Missing(answer.what)
+            return ResourceNotFound(answer.what)
         refusal = await with_offers(
             self, placed(answer, tried.path), Asked(tried.path, tried.action, tried.kind), caller
         )
         return self.seen(caller).concealment.refusal(refusal)
 
-    async def explain(self, asked: Asked, caller: Caller) -> Explanation | Missing:
+    async def explain(self, asked: Asked, caller: Caller) -> Explanation | ResourceNotFound:
         """Whether an action would be let in, and if not, what would help."""
         row = await self._read(asked)
         thing = asked_thing(asked.path, asked.kind, asked.spec, row, asked.action, lane_of(asked))
         if not self.permission.sees(caller, thing):
-            return Missing(f"there is nothing at {asked.path}")
+            return ResourceNotFound(f"there is nothing at {asked.path}")
         may = self.permission.acting(caller, asked.action, thing, force=asked.force)
         if isinstance(may, Caller):
             fit = await fitted(self.view.store, self.kinds, asked)
             may = await self.compound.forbidden(caller, fit if isinstance(fit, Asked) else asked, row) or may
         found = await explain(self.view, asked, may if isinstance(may, Caller) else caller)
-        if isinstance(found, Missing):
+        if isinstance(found, ResourceNotFound):
             return found
         if row is not None:
             found = replace(found, allowed_actions=await offers(self, row, caller, place_in(asked)))
@@ -295,9 +299,9 @@ class Service:
         if not isinstance(may, Caller):
             return not_permitted(found, may)
         shown = await explain_disks(found, self.view, asked, row, may, self._permitted)
-        return shown if isinstance(shown, Missing) else self.seen(caller).concealment.explanation(shown)
+        return shown if isinstance(shown, ResourceNotFound) else self.seen(caller).concealment.explanation(shown)
 
-    async def rehearse(self, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing | Unfit:
+    async def rehearse(self, asked: Asked, caller: Caller) -> DryRun | Rejection | ResourceNotFound | InvalidRequest:
         """What an action would do, without doing it."""
         row = await self._read(asked)
         may = await self._permitted(asked, caller, row, dry_run=True)
@@ -305,17 +309,17 @@ class Service:
             return may
         caller = may
         fit = await fitted(self.view.store, self.kinds, asked)
-        if isinstance(fit, Unfit | Missing):
+        if isinstance(fit, InvalidRequest | ResourceNotFound):
             return fit
         if no := await self._forbidden(fit, caller, row, dry_run=True):
             return no
         about = await onward(self.view, fit, row, caller, self._permitted)
         found = await rehearsed(self.view, asked, *about[:2]) if isinstance(about, tuple) else about
-        if isinstance(found, Rehearsal) and not (found.joins or found.idle):
+        if isinstance(found, DryRun) and not (found.joins or found.idle):
             return await self.lanes_refused(asked, caller, row) or found
-        return self.seen(caller).concealment.refusal(found) if isinstance(found, Refusal) else found
+        return self.seen(caller).concealment.refusal(found) if isinstance(found, Rejection) else found
 
-    async def lanes_refused(self, asked: Asked, caller: Caller, row: Row | None) -> Refusal | None:
+    async def lanes_refused(self, asked: Asked, caller: Caller, row: Row | None) -> Rejection | None:
         """That its namespace may not use a lane of what would be committed, or that no agent has served one."""
         fit = await fitted(self.view.store, self.kinds, asked)
         kind = row.kind if row is not None else asked.kind
@@ -328,11 +332,11 @@ class Service:
             return not_allowed(refused, row.snapshot.state if row is not None else "")
         return await self._unserved(wish, row)
 
-    async def _unserved(self, wish: Wish, row: Row | None) -> Refusal | None:
+    async def _unserved(self, wish: AdmissionRequest, row: Row | None) -> Rejection | None:
         """That no agent has ever served a lane that it names."""
         return await self.served.rejection(wish, row) if self.served and wish.kind in self.kinds else None
 
-    async def plan(self, asked: Asked, caller: Caller) -> SystemPlan | Refusal | Missing | Unfit:
+    async def plan(self, asked: Asked, caller: Caller) -> SystemPlan | Rejection | ResourceNotFound | InvalidRequest:
         """What a deploy of a system would do, with things as they are."""
         row = await self.view.store.read(asked.path)
         may = await self._permitted(asked, caller, row, dry_run=True)
@@ -340,19 +344,19 @@ class Service:
             return may
         fit = await fitted(self.view.store, self.kinds, asked)
         if row is None or row.kind != SYSTEM:
-            return Missing(f"there is no system {asked.path}")
-        if isinstance(fit, Unfit | Missing):
+            return ResourceNotFound(f"there is no system {asked.path}")
+        if isinstance(fit, InvalidRequest | ResourceNotFound):
             return fit
         no = await self._forbidden(fit, caller, row, dry_run=True) or await self.lanes_refused(asked, caller, row)
         return no or await plan(self.view.store, row, fit)
 
-    async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
+    async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> ActionAnswer:
         """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
         self.permission.require(caller, ORPHANS)
         answer = await adopt(self.admission, self.looks, lane, token, path, caller)
         return taken(answer, ADOPT, "vm", path) if isinstance(answer, Accepted) else answer
 
-    async def remove_orphan(self, lane: str, token: str, caller: Caller) -> Taken | Refusal | Missing | Unfit:
+    async def remove_orphan(self, lane: str, token: str, caller: Caller) -> ActionAnswer:
         """Remove what a provider has and nobody owns."""
         self.permission.require(caller, ORPHANS)
         answer = await remove(self.admission, self.looks, lane, token, caller)
@@ -375,57 +379,59 @@ class Service:
         assert self.grants is not None, "nobody gives room here"
         await self.grants.limit_provider(name, members, regions)
 
-    async def set_quotas(self, path: str, most: Mapping[str, int | None], caller: Caller) -> list[Quota] | Missing:
+    async def set_quotas(
+        self, path: str, most: Mapping[str, int | None], caller: Caller
+    ) -> list[Quota] | ResourceNotFound:
         """From now on something may have so much of each; what is not named stays as it is."""
         row = await self.view.store.read(path)
         of_leases = is_namespace(path) and set(most) <= set(OF_LEASES)
         if not of_leases and (row is None or not self.permission.sees(caller, thing_of(row))):
-            return Missing(f"there is nothing at {path}")
+            return ResourceNotFound(f"there is nothing at {path}")
         self.permission.require(caller, LIMIT)
         await self.view.store.set_quotas(path, most, caller.name)
         return await self.view.store.quotas(path)
 
     async def put_host(
         self, name: str, lane: str, properties: Mapping[str, object], node: str | None, caller: Caller
-    ) -> Host | Unfit | Missing:
+    ) -> Host | InvalidRequest | ResourceNotFound:
         """From now on a host can be booked, or has other properties."""
         self.permission.require(caller, HOSTS)
         if not all(isinstance(value, str | int | float | bool) for value in properties.values()):
-            return Unfit("properties", "a property is a text, a number or a truth")
+            return InvalidRequest("properties", "a property is a text, a number or a truth")
         if node is not None and (await self.view.store.states([node])).get(node, ("",))[0] != "node":
-            return Missing(f"there is no node {node}")
+            return ResourceNotFound(f"there is no node {node}")
         return host_of(await self.view.store.put_host(name, lane, properties, node))
 
-    async def judge_host(self, name: str, works: bool, why: str, caller: Caller) -> Host | Missing:
+    async def judge_host(self, name: str, works: bool, why: str, caller: Caller) -> Host | ResourceNotFound:
         """From now on a host is known to work, or not to."""
         self.permission.require(caller, HOSTS)
         found = await self.view.store.judge_host(name, works, "" if works else why)
-        return host_of(found) if found is not None else Missing(f"there is no host {name}")
+        return host_of(found) if found is not None else ResourceNotFound(f"there is no host {name}")
 
-    async def remove_host(self, name: str, caller: Caller) -> Missing | Unfit | None:
+    async def remove_host(self, name: str, caller: Caller) -> ResourceNotFound | InvalidRequest | None:
         """Forget a host."""
         self.permission.require(caller, HOSTS)
         if await self.view.store.remove_host(name):
             return None
         if await self.view.store.host(name) is None:
-            return Missing(f"there is no host {name}")
-        return Unfit("name", f"leases have {name}, or had it: say that it failed, and it is booked no more")
+            return ResourceNotFound(f"there is no host {name}")
+        return InvalidRequest("name", f"leases have {name}, or had it: say that it failed, and it is booked no more")
 
     async def agents(self) -> list[Agent]:
         """All agents that have an identity, and all that were heard of."""
         return [member_of(record) for record in await self.view.store.agents()]
 
-    async def lifecycle(self, kind: str) -> WholeLifecycle | None:
+    async def lifecycle(self, kind: str) -> LifecycleDetail | None:
         """A lifecycle whole."""
         found = await self.kinds.find(kind)
         return None if found is None else shown_lifecycle(found, self.kinds.registered.get(kind))
 
-    async def register(self, kind: str, document: str, caller: Caller) -> RegisteredLifecycle | Rejected:
+    async def register(self, kind: str, document: str, caller: Caller) -> RegisteredLifecycle | InvalidDocument:
         """From now on there is such a kind, or it goes by another document."""
         self.permission.require(caller, LIFECYCLES)
         return await self.registry.register(kind, document, caller.name)
 
-    async def unregister(self, kind: str, caller: Caller) -> Rejected | None:
+    async def unregister(self, kind: str, caller: Caller) -> InvalidDocument | None:
         """From now on there is no such kind."""
         self.permission.require(caller, LIFECYCLES)
         return await self.registry.unregister(kind, caller.name)

@@ -16,13 +16,13 @@ from itertools import batched
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from stead.access.authorization import Permission, refused, thing_of
+from stead.access.authorization import Authorization, refused, thing_of
 from stead.access.caller import Caller
 from stead.access.lane_use import lanes_on
-from stead.access.policies import Reads, Thing, labels_of
+from stead.access.policies import PolicyAttributes, PolicyResource, labels_of
 from stead.application.models import Asked
 from stead.catalog import infrastructure
-from stead.catalog.tree import Change
+from stead.catalog.tree import TreeChange
 from stead.controller.execution.preconditions import place_of
 from stead.controller.groups.deploys import KIND as SYSTEM
 from stead.controller.groups.deploys import planned
@@ -31,9 +31,9 @@ from stead.controller.reconcilers.attachments import FOLLOWS
 from stead.controller.steps.cascade import PLANS
 from stead.lifecycle.decide.children import REFINE
 from stead.lifecycle.decide.group import makes
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.rows import Action
 from stead.lifecycle.snapshot import OnPartial, Snapshot
 from stead.store import Row
@@ -50,7 +50,7 @@ REBOOKED = frozenset({"update", "start", "rearm"})
 """What the update of a lease asks of its reservations."""
 
 
-class Level(NamedTuple):
+class DescendantLevel(NamedTuple):
     """Resources of a kind below the one that an action names, and what is asked of them."""
 
     kind: str
@@ -61,11 +61,13 @@ class Level(NamedTuple):
     """Groups: the lanes that they name are in their specs."""
 
 
-type Effects = tuple[frozenset[str], Sequence[Thing]]
+type Effects = tuple[frozenset[str], Sequence[PolicyResource]]
 """What is asked of some resources."""
 
 
-def levels(kinds: Mapping[str, Lifecycle], kind: str, name: str, *, within: bool = False) -> Iterator[Level]:
+def levels(
+    kinds: Mapping[str, Lifecycle], kind: str, name: str, *, within: bool = False
+) -> Iterator[DescendantLevel]:
     """What an action asks of what is below the resource that it names, in whatever state that is."""
     lifecycle = kinds.get(kind)
     action = lifecycle.action(name) if lifecycle is not None else None
@@ -75,32 +77,32 @@ def levels(kinds: Mapping[str, Lifecycle], kind: str, name: str, *, within: bool
     asks = frozenset({action.members, *(state.asks for state in states)} - {""})
     member = kinds.get(lifecycle.members)
     if asks and member is not None and (kind != SYSTEM or action.observes):
-        yield Level(member.kind, asks)
+        yield DescendantLevel(member.kind, asks)
         for each in kinds.values():
             if each.members == member.kind and each.kind != kind and not within:
-                yield Level(each.kind, asks, full=True)
+                yield DescendantLevel(each.kind, asks, full=True)
         for asked in asks:
             yield from levels(kinds, member.kind, asked, within=True)
     for state in action.through:
         plan = PLANS.get((kind, state))
         for child, by_state in (plan.asks if plan is not None else {}).items():
             asks = frozenset(by_state.values()) - {""}
-            yield Level(child, asks, back=plan is not None and plan.back)
+            yield DescendantLevel(child, asks, back=plan is not None and plan.back)
             for asked in asks:
                 yield from levels(kinds, child, asked, within=True)
     if (kind, name) == ("lease", "update"):
-        yield Level("reservation", REBOOKED)
+        yield DescendantLevel("reservation", REBOOKED)
 
 
 @dataclass(frozen=True)
-class Compound:
+class CompoundAuthorization:
     """Judges what an action does to other resources."""
 
-    permission: Permission
+    permission: Authorization
 
     async def forbidden(
         self, caller: Caller, asked: Asked, row: Row | None, *, dry_run: bool = False
-    ) -> Refusal | None:
+    ) -> Rejection | None:
         """Why a caller may not ask for an action: a policy forbids one of its effects."""
         access, kind = self.permission.access, row.kind if row is not None else asked.kind
         words = self._words(kind, asked) if access is not None and not caller.open else frozenset[str]()
@@ -119,8 +121,8 @@ class Compound:
         return None
 
     def _judged(
-        self, caller: Caller, asked: Asked, asks: frozenset[str], thing: Thing, *, dry_run: bool
-    ) -> Refusal | None:
+        self, caller: Caller, asked: Asked, asks: frozenset[str], thing: PolicyResource, *, dry_run: bool
+    ) -> Rejection | None:
         for word in (*sorted(asks - {asked.action}), asked.action):
             admin = self.permission.for_admins(thing.kind, word)
             verdict = self.permission.judge(caller, word, thing, force=asked.force, dry_run=dry_run, admin=admin)
@@ -151,7 +153,9 @@ class Compound:
         action = lifecycle.action(name)
         return lifecycle.action(action.steers) if action is not None and action.steers and action.through else action
 
-    async def _effects(self, kind: str, asked: Asked, row: Row | None, reads: Reads) -> AsyncIterator[Effects]:
+    async def _effects(
+        self, kind: str, asked: Asked, row: Row | None, reads: PolicyAttributes
+    ) -> AsyncIterator[Effects]:
         kinds, store = self.permission.kinds, self.permission.store
         lifecycle = kinds[kind]
         action = self._steered(lifecycle, asked.action)
@@ -180,7 +184,9 @@ class Compound:
             async for things in self._below(row.path, level, reads, least):
                 yield level.actions, things
 
-    async def _below(self, path: str, level: Level, reads: Reads, least: int | None) -> AsyncIterator[list[Thing]]:
+    async def _below(
+        self, path: str, level: DescendantLevel, reads: PolicyAttributes, least: int | None
+    ) -> AsyncIterator[list[PolicyResource]]:
         store, lanes = self.permission.store, "lane" in reads.attributes
         if level.full:
             after = ""
@@ -203,7 +209,7 @@ class Compound:
         definition = asked.spec.get("definition", {}) if asked.action == "deploy" else None
         try:
             changes = await planned(store, row, place, definition)
-        except Wrong:
+        except InvalidDescription:
             return  # it cannot be done, which is said elsewhere
         for some in batched(changes, READ_AT_ONCE):
             rows = await store.read_many([change.path for change in some if change.action != "create"])
@@ -213,7 +219,7 @@ class Compound:
                 yield frozenset({change.action}), [*things, *_planned(change)]
 
     async def _made(
-        self, kind: str, asked: Asked, row: Row | None, create: str, reads: Reads
+        self, kind: str, asked: Asked, row: Row | None, create: str, reads: PolicyAttributes
     ) -> AsyncIterator[Effects]:
         """What is made of an infrastructure or of a subgroup that grows: groups, members, and what these share."""
         asks = frozenset({create})
@@ -229,40 +235,46 @@ class Compound:
                 yield asks, await self._shared(path, infrastructure.with_subgroup({}, name, spec))
             there = row or Row(path, kind, Snapshot(""), "", UUID(int=0), spec)
             for segment in segments(there, {"plan": asked.plan}):
-                group = Thing(
+                group = PolicyResource(
                     segment.group, "subgroup", labels_of(segment.spec), lanes_on("subgroup", "", segment.spec)
                 )
                 yield asks, [group] if kind != "subgroup" else []
                 for things in batched(_members(segment, each="path" in reads.attributes), READ_AT_ONCE):
                     yield asks, things
-        except Wrong:
+        except InvalidDescription:
             return
 
-    async def _shared(self, path: str, wanted: infrastructure.Infrastructure) -> list[Thing]:
+    async def _shared(self, path: str, wanted: infrastructure.Infrastructure) -> list[PolicyResource]:
         """What the members share and that is to be made for them."""
         needs = infrastructure.shared_by(path, wanted)
         rows = await self.permission.store.states(list(needs))
         return [
-            Thing(need.path, need.kind, labels_of(need.spec), lanes_on(need.kind, need.lane, need.spec))
+            PolicyResource(need.path, need.kind, labels_of(need.spec), lanes_on(need.kind, need.lane, need.spec))
             for need in needs.values()
             if rows.get(need.path, ("", ""))[1] != "Available"
         ]
 
 
-def _members(segment: Segment, *, each: bool) -> Iterable[Thing]:
+def _members(segment: Segment, *, each: bool) -> Iterable[PolicyResource]:
     """The members that are to be made; the first stands for all where no policy reads paths."""
     labels = labels_of(segment.spec)
     for offset in range(segment.count if each else min(segment.count, 1)):
-        yield Thing(f"{segment.group}/{segment.first + offset}", "vm", labels, (segment.lane,))
+        yield PolicyResource(f"{segment.group}/{segment.first + offset}", "vm", labels, (segment.lane,))
 
 
-def _planned(change: Change) -> list[Thing]:
+def _planned(change: TreeChange) -> list[PolicyResource]:
     """A service or a job as it is to be; what is to go is nothing more."""
     if change.action == "delete":
         return []
-    return [Thing(change.path, change.kind, labels_of(change.spec), lanes_on(change.kind, change.lane, change.spec))]
+    return [
+        PolicyResource(
+            change.path, change.kind, labels_of(change.spec), lanes_on(change.kind, change.lane, change.spec)
+        )
+    ]
 
 
-def _thing(record: Mapping[str, Any]) -> Thing:
+def _thing(record: Mapping[str, Any]) -> PolicyResource:
     labels = labels_of({"labels": record["labels"]})
-    return Thing(record["path"], record["kind"], labels, lanes_on(record["kind"], record["lane"], record["spec"]))
+    return PolicyResource(
+        record["path"], record["kind"], labels, lanes_on(record["kind"], record["lane"], record["spec"])
+    )

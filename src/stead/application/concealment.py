@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stead.access.authorization import Permission
+from stead.access.authorization import Authorization
 from stead.access.caller import Caller
 from stead.access.lane_use import lanes_on
-from stead.access.policies import Thing, labels_of
-from stead.application.explanation import Explanation, Holder
-from stead.application.models import Claim, Line, Operation, Past, Resource, Truth
+from stead.access.policies import PolicyResource, labels_of
+from stead.application.explanation import ClaimHolder, Explanation
+from stead.application.models import Claim, DriftReport, HistoricalResource, JournalLine, Operation, Resource
 from stead.application.stuck import Stuck
 from stead.lifecycle import snapshot
 from stead.lifecycle.decide.draft import acts_as
-from stead.lifecycle.decision import Code, Reason, Refusal
+from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
 
@@ -34,10 +34,10 @@ type Fields = Mapping[str, Any]
 class Concealment:
     """What is left out for one caller."""
 
-    permission: Permission
+    permission: Authorization
     caller: Caller
 
-    def fields(self, thing: Thing) -> frozenset[str]:
+    def fields(self, thing: PolicyResource) -> frozenset[str]:
         """Fields of specs and facts that the caller does not see of something; none where they may ask for it."""
         lifecycle = self.permission.kinds.get(thing.kind)
         hidden = _hidden(lifecycle) if lifecycle is not None else ()
@@ -48,9 +48,13 @@ class Concealment:
     def conceals(self, path: str, kind: str, action: str) -> bool:
         """Whether an action is hidden work that the caller does not see."""
         lifecycle = self.permission.kinds.get(kind)
-        return lifecycle is not None and action in _hidden(lifecycle) and not self._may(Thing(path, kind), (action,))
+        return (
+            lifecycle is not None
+            and action in _hidden(lifecycle)
+            and not self._may(PolicyResource(path, kind), (action,))
+        )
 
-    def _may(self, thing: Thing, actions: Sequence[str]) -> bool:
+    def _may(self, thing: PolicyResource, actions: Sequence[str]) -> bool:
         for name in actions:
             action = self.permission.kinds[thing.kind].action(name)
             may = self.permission.acting(self.caller, name, thing)
@@ -62,7 +66,7 @@ class Concealment:
     def resource(self, found: Resource) -> Resource:
         """A resource that rests, or does what its own operation says, and is on no node."""
         lanes = lanes_on(found.kind, found.lane, found.spec)
-        fields = self.fields(Thing(found.path, found.kind, labels_of(found.spec), lanes))
+        fields = self.fields(PolicyResource(found.path, found.kind, labels_of(found.spec), lanes))
         if not fields:
             return found
         next_spec = None if found.hidden is not None else _without(found.next_spec, fields)
@@ -75,9 +79,9 @@ class Concealment:
             found, spec=spec, next_spec=next_spec, facts=facts, operation=running, hidden=None, timers=timers
         )
 
-    def past(self, found: Past) -> Past:
+    def past(self, found: HistoricalResource) -> HistoricalResource:
         """The same of one that was."""
-        fields = self.fields(Thing(found.path, found.kind))
+        fields = self.fields(PolicyResource(found.path, found.kind))
         if not fields:
             return found
         spec, next_spec = _without(found.spec, fields), _without(found.next_spec, fields)
@@ -88,7 +92,7 @@ class Concealment:
         """An operation, unless it is hidden work; one that waits for such is in progress."""
         if self.conceals(found.path, found.kind, found.action):
             return None
-        fields = self.fields(Thing(found.path, found.kind))
+        fields = self.fields(PolicyResource(found.path, found.kind))
         if not fields:
             return found
         request = {**found.request}
@@ -108,11 +112,11 @@ class Concealment:
         """What does not come to its end, without hidden work."""
         return tuple(one for one in found if not self.conceals(one.path, one.kind, one.action))
 
-    def truths(self, found: Sequence[Truth]) -> tuple[Truth, ...]:
+    def truths(self, found: Sequence[DriftReport]) -> tuple[DriftReport, ...]:
         """What is recorded beside what is observed, without hidden work as what is next."""
         return tuple(replace(one, would="") if self._is_next(one) else one for one in found)
 
-    def _is_next(self, found: Truth) -> bool:
+    def _is_next(self, found: DriftReport) -> bool:
         lifecycle = self.permission.kinds.get(found.kind)
         actions = [a for a in lifecycle.actions if a.hidden] if lifecycle is not None else []
         return any(
@@ -120,19 +124,19 @@ class Concealment:
             for action in actions
         )
 
-    def lines(self, found: Sequence[Line]) -> list[Line]:
+    def lines(self, found: Sequence[JournalLine]) -> list[JournalLine]:
         """Lines of the journal, without hidden work; what a caller was refused, they may read."""
         shown = []
         for line in found:
             own = line.refused and line.principal == self.caller.name
             if self.conceals(line.path, line.kind, line.word) and not own:
                 continue
-            fields = self.fields(Thing(line.path, line.kind))
+            fields = self.fields(PolicyResource(line.path, line.kind))
             change = {k: _without(v, fields) if k in SPECS else v for k, v in line.change.items()} if fields else None
             shown.append(self._reasons(line if change is None else replace(line, change=change)))
         return shown
 
-    def _reasons(self, line: Line) -> Line:
+    def _reasons(self, line: JournalLine) -> JournalLine:
         """A line whose reasons do not name hidden work."""
         hidden = {name for kind in self.permission.kinds.values() for name in _hidden(kind)}
         reasons = line.change.get("reasons") if line.refused else None
@@ -144,7 +148,7 @@ class Concealment:
     def _conceals_any(self, path: str) -> bool:
         return any(self.conceals(path, k.kind, a) for k in self.permission.kinds.values() for a in _hidden(k))
 
-    def refusal(self, found: Refusal) -> Refusal:
+    def refusal(self, found: Rejection) -> Rejection:
         """A rejection that does not name hidden work as its reason."""
         holders = tuple(holder for holder in found.holders if not self._holds(holder))
         if found.holder is None or not self._holds(found.holder):
@@ -164,7 +168,7 @@ class Concealment:
         )
         return replace(found, reasons=reasons, remedies=remedies, holder=None, holders=holders)
 
-    def _holds(self, holder: Holder | snapshot.Holder) -> bool:
+    def _holds(self, holder: ClaimHolder | snapshot.Holder) -> bool:
         return self._conceals_somewhere(holder.path, holder.action)
 
     def _conceals_somewhere(self, path: str, action: str) -> bool:

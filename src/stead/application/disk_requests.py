@@ -14,14 +14,14 @@ from uuid import uuid4
 from stead.access.caller import Caller
 from stead.application.acceptance import wish_of
 from stead.application.dry_run import as_of_disk, explain, placed, rehearse, rejected, request_of, with_path
-from stead.application.explanation import Explanation, Rehearsal
-from stead.application.models import Asked, Missing, Unfit
-from stead.application.queries import View
-from stead.controller.admission.request import Wish
+from stead.application.explanation import DryRun, Explanation
+from stead.application.models import Asked, InvalidRequest, ResourceNotFound
+from stead.application.queries import Queries
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution import preconditions
 from stead.controller.steps.machine_disks import ASKS, DESTROYS, DISK, MACHINE, asks_of, machine_of, spec_of_disk
 from stead.lifecycle.decide import decide
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.rows import Actor, StateClass
 from stead.lifecycle.snapshot import Snapshot
 from stead.store import Row
@@ -39,8 +39,8 @@ ATTACHES = ("assign", "attach")
 
 
 async def via_machine(
-    view: View, asked: Asked, row: Row | None, caller: Caller
-) -> tuple[Asked, Row] | Refusal | None:
+    view: Queries, asked: Asked, row: Row | None, caller: Caller
+) -> tuple[Asked, Row] | Rejection | None:
     """The request as one of the disk's machine, and the machine; why the disk cannot follow; None where it stays the
     disk's own."""
     kind = row.kind if row is not None else asked.kind
@@ -64,20 +64,22 @@ async def via_machine(
     return replace(asked, path=machine.path, kind=MACHINE, action=action, spec=spec, lane="", tags=None), machine
 
 
-async def of_machine(view: View, asked: Asked, row: Row | None, caller: Caller) -> Asked | Refusal | Unfit:
+async def of_machine(
+    view: Queries, asked: Asked, row: Row | None, caller: Caller
+) -> Asked | Rejection | InvalidRequest:
     """A request of a machine about a disk, with the disk's path in full; or why the disk cannot follow."""
     if row is not None and row.kind == MACHINE and asked.action == "destroy":
         if asked.spec.get("disks", "delete") not in ("keep", "delete"):
-            return Unfit("spec.disks", "keep, or delete: what becomes of the disks of the machine")
+            return InvalidRequest("spec.disks", "keep, or delete: what becomes of the disks of the machine")
         return asked
     if row is None or row.kind != MACHINE or asked.action not in ASKS:
         return asked
     named = asked.spec.get(DISK)
     if not isinstance(named, str) or not named:
-        return Unfit("spec.disk", f"name the disk: {asked.action} needs the name or the path of a disk")
+        return InvalidRequest("spec.disk", f"name the disk: {asked.action} needs the name or the path of a disk")
     path = named if named.startswith("/") else f"{row.path.rpartition('/')[0]}/{named}"
     if not preconditions.PATH.fullmatch(path):
-        return Unfit("spec.disk", f"{named} is not the name or the path of a disk")
+        return InvalidRequest("spec.disk", f"{named} is not the name or the path of a disk")
     asked = replace(asked, spec={**asked.spec, DISK: path})
     disk = await view.store.read(path)
     if (
@@ -87,29 +89,29 @@ async def of_machine(view: View, asked: Asked, row: Row | None, caller: Caller) 
     ):
         disk = None
     if disk is not None and disk.kind != DISK:
-        return Unfit("spec.disk", f"{path} is a {disk.kind}, not a disk")
+        return InvalidRequest("spec.disk", f"{path} is a {disk.kind}, not a disk")
     asks = asks_of(asked.action, asked.spec)
     state = disk.snapshot.state if disk is not None else view.kinds[DISK].initial.name
     verb = asks.get(state) or next(iter(asks.values()))
     if disk is None and asked.action != "add-disk":
-        return Unfit("spec.disk", f"there is no disk {path}")
+        return InvalidRequest("spec.disk", f"there is no disk {path}")
     if disk is not None and asked.action == "detach-disk" and machine_of(disk) not in ("", row.path):
-        return Unfit("spec.disk", f"{path} is attached to {machine_of(disk)}, not to {row.path}")
+        return InvalidRequest("spec.disk", f"{path} is attached to {machine_of(disk)}, not to {row.path}")
     own = Asked(path, verb, DISK, {**spec_of_disk(asked.spec), MACHINE: row.path}, row.lane)
     answer = await _rejected(view, disk or new_row(view, DISK, own), own, caller)
     return asked if answer is None else replace(answer, reasons=with_path(answer.reasons, path))
 
 
-type Permitted = Callable[[Asked, Caller, Row | None], Awaitable[Caller | Refusal | Missing]]
+type Permitted = Callable[[Asked, Caller, Row | None], Awaitable[Caller | Rejection | ResourceNotFound]]
 """Says whether a caller may ask for something, and as which actor."""
 
 
 async def onward(
-    view: View, asked: Asked, row: Row | None, caller: Caller, permitted: Permitted
-) -> tuple[Asked, Caller, str, Row | None] | Refusal | Missing | Unfit:
+    view: Queries, asked: Asked, row: Row | None, caller: Caller, permitted: Permitted
+) -> tuple[Asked, Caller, str, Row | None] | Rejection | ResourceNotFound | InvalidRequest:
     """The request as it goes on, with its kind and what is there: one about a disk of a machine is the machine's."""
     via = await via_machine(view, asked, row, caller)
-    if isinstance(via, Refusal):
+    if isinstance(via, Rejection):
         return via
     if via is not None:
         may = await permitted(via[0], caller, via[1])
@@ -125,8 +127,8 @@ async def onward(
 
 
 async def wished(
-    view: View, asked: Asked, row: Row | None, caller: Caller, permitted: Permitted
-) -> Wish | Refusal | Missing | Unfit:
+    view: Queries, asked: Asked, row: Row | None, caller: Caller, permitted: Permitted
+) -> AdmissionRequest | Rejection | ResourceNotFound | InvalidRequest:
     """What is asked of admission."""
     about = await onward(view, asked, row, caller, permitted)
     if not isinstance(about, tuple):
@@ -136,31 +138,33 @@ async def wished(
     return wish if same else replace(wish, said=wish_of(asked, caller, DISK).fingerprint())
 
 
-async def rehearsed(view: View, asked: Asked, about: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:
+async def rehearsed(
+    view: Queries, asked: Asked, about: Asked, caller: Caller
+) -> DryRun | Rejection | ResourceNotFound:
     """What a request would do, by the request that it becomes."""
     found = await rehearse(view, about, caller)
-    if isinstance(found, Refusal) and about.path != asked.path:
+    if isinstance(found, Rejection) and about.path != asked.path:
         return replace(found, reasons=with_path(found.reasons, about.path))
     return found
 
 
 async def explain_disks(
-    found: Explanation, view: View, asked: Asked, row: Row | None, caller: Caller, permitted: Permitted
-) -> Explanation | Missing:
+    found: Explanation, view: Queries, asked: Asked, row: Row | None, caller: Caller, permitted: Permitted
+) -> Explanation | ResourceNotFound:
     """With what the machine says, of a request about its disk; and with what the disk says, of one of a machine."""
     about = await onward(view, asked, row, caller, permitted)
     if isinstance(about, tuple) and about[0].path != asked.path:
         other = await explain(view, about[0], about[1])
-        return other if isinstance(other, Missing) else as_of_disk(found, other)
-    return rejected(found, about.reasons, ()) if isinstance(about, Refusal) and found.allowed else found
+        return other if isinstance(other, ResourceNotFound) else as_of_disk(found, other)
+    return rejected(found, about.reasons, ()) if isinstance(about, Rejection) and found.allowed else found
 
 
-def new_row(view: View, kind: str, asked: Asked) -> Row:
+def new_row(view: Queries, kind: str, asked: Asked) -> Row:
     """What is not there yet."""
     return Row(asked.path, kind, Snapshot(view.kinds[kind].initial.name), asked.lane, uuid4(), asked.spec)
 
 
-def _acts(view: View, machine: Row, action: str) -> bool:
+def _acts(view: Queries, machine: Row, action: str) -> bool:
     """Whether the machine is where it can lose a disk, or on its way; otherwise the disk is by itself."""
     lifecycle = view.kinds[MACHINE]
     known = lifecycle.action(action)
@@ -168,7 +172,7 @@ def _acts(view: View, machine: Row, action: str) -> bool:
     return known is not None and (state.name in known.starts or state.cls is StateClass.MOVING)
 
 
-async def _rejected(view: View, row: Row, asked: Asked, caller: Caller) -> Refusal | None:
+async def _rejected(view: Queries, row: Row, asked: Asked, caller: Caller) -> Rejection | None:
     """Why the disk itself cannot follow, whatever its machine is at."""
     request = request_of(asked, caller)
     if asked.action == "restore-with-machine":
@@ -178,4 +182,4 @@ async def _rejected(view: View, row: Row, asked: Asked, caller: Caller) -> Refus
     snapshot = rows[row.path].snapshot
     above = tuple((kind, state) for kind, state in snapshot.above if kind != MACHINE)
     answer = decide(view.kinds[DISK], replace(snapshot, above=above, blocked=row.snapshot.blocked), request)
-    return placed(answer, row.path) if isinstance(answer, Refusal) else None
+    return placed(answer, row.path) if isinstance(answer, Rejection) else None

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from stead.application.models import Page, Truth
-from stead.application.queries import View
+from stead.application.models import DriftReport, Page
+from stead.application.queries import Queries
 from stead.bus.messages import StateLine
-from stead.controller.observation.observer import Looks, Unsure
+from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.lifecycle.decide.observe import judged
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.observation import PROBE
@@ -23,17 +23,20 @@ PATIENCE = 10.0
 """Seconds for an answer, since somebody waits for the page."""
 
 
-async def truth(view: View, looks: Looks | None, kind: str | None, below: str, after: str, limit: int) -> Page[Truth]:
+async def truth(
+    view: Queries, looks: ProviderObserver | None, kind: str | None, below: str, after: str, limit: int
+) -> Page[DriftReport]:
     """Resources at a path and below it, in order of path; without looks, nobody is asked."""
     paths = await _paths(view.store, kind, below, after, limit + 1)
     rows = await view.store.read_many(paths[:limit])
     seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
     hold = await view.store.hold()
     items = {
-        path: _beside(view.kinds[row.kind], row, seen.get(path, Unsure.UNASKED), hold) for path, row in rows.items()
+        path: _beside(view.kinds[row.kind], row, seen.get(path, UnknownReason.UNASKED), hold)
+        for path, row in rows.items()
     }
     changed = await _changed(view.store, rows, [path for path, item in items.items() if item.agrees is False])
-    items |= {path: replace(items[path], agrees=None, why=Unsure.MOVING) for path in changed}
+    items |= {path: replace(items[path], agrees=None, why=UnknownReason.MOVING) for path in changed}
     more = len(paths) > limit
     shown = tuple(items[path] for path in paths[:limit] if path in items)
     return Page(shown, paths[limit - 1] if more else None, more)
@@ -45,17 +48,17 @@ async def _paths(store: Store, kind: str | None, below: str, after: str, limit: 
     return [*first, *await store.paths(kind, below.rstrip("/") + "/", after, limit)]
 
 
-def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | Unsure, hold: Hold) -> Truth:
+def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, hold: Hold) -> DriftReport:
     snap = row.snapshot
     state = lifecycle.state(snap.state)
-    seen, why = (None, sight) if isinstance(sight, Unsure) else (sight.seen, None)
+    seen, why = (None, sight) if isinstance(sight, UnknownReason) else (sight.seen, None)
     if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.MOVING:
-        why = Unsure.MOVING
+        why = UnknownReason.MOVING
     elif isinstance(sight, StateLine):
         seen = judged(snap, sight.seen, row.brief.revision_of(sight.revision))
-        why = None if state.seen else Unsure.UNSAID
+        why = None if state.seen else UnknownReason.UNSAID
     agrees = None if why else seen == state.seen
-    return Truth(
+    return DriftReport(
         path=row.path,
         kind=row.kind,
         lane=row.lane,

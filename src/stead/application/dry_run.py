@@ -13,19 +13,19 @@ from uuid import uuid4
 
 from stead.access.caller import Caller
 from stead.application.explanation import (
+    ClaimHolder,
+    DryRun,
     Explanation,
-    Holder,
-    Part,
+    MemberClass,
     PlannedClaim,
-    PlannedMove,
     PlannedOrder,
     PlannedTimer,
-    Rehearsal,
+    PlannedTransition,
     Remedy,
     holder_of,
 )
-from stead.application.models import Asked, Missing
-from stead.application.queries import View, aims_at
+from stead.application.models import Asked, ResourceNotFound
+from stead.application.queries import Queries, aims_at
 from stead.controller.admission.admission import may_be_new
 from stead.controller.admission.queue_rules import lines_up, may_wait, queue_of
 from stead.controller.execution import preconditions
@@ -35,7 +35,7 @@ from stead.lifecycle.decide import Group, GroupDecision, decide
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decide.request import UNDO, begins, offered
-from stead.lifecycle.decision import Code, Decision, Order, Reason, Refusal
+from stead.lifecycle.decision import Code, Decision, Order, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.observation import PROBE
@@ -62,7 +62,7 @@ def request_of(asked: Asked, caller: Caller) -> Request:
     )
 
 
-def placed(refusal: Refusal, path: str) -> Refusal:
+def placed(refusal: Rejection, path: str) -> Rejection:
     """A refusal whose holder has a path: where `decide` names none, it is the resource's own operation."""
     holder = refusal.holder
     return refusal if holder is None or holder.path else replace(refusal, holder=replace(holder, path=path))
@@ -73,32 +73,34 @@ def with_path(reasons: Sequence[Reason], path: str) -> tuple[Reason, ...]:
     return tuple(replace(reason, says=f"{path}: {reason.says}") for reason in reasons)
 
 
-async def find(view: View, asked: Asked) -> Row | Missing:
+async def find(view: Queries, asked: Asked) -> Row | ResourceNotFound:
     """The resource that is asked about, or the one that would be made."""
     row = await view.store.read(asked.path)
     if row is not None and not await succeeds(view, asked, row):
         if asked.kind not in ("", row.kind):
-            return Missing(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
+            return ResourceNotFound(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
         return row
     lifecycle = view.kinds.get(asked.kind)
     if lifecycle is None:
-        return Missing(f"there is no kind {asked.kind}" if asked.kind else f"there is nothing at {asked.path}")
+        return ResourceNotFound(
+            f"there is no kind {asked.kind}" if asked.kind else f"there is nothing at {asked.path}"
+        )
     action = lifecycle.action(asked.action)
     if action is not None and (
         lifecycle.initial.name not in action.starts or not may_be_new(lifecycle, asked.action)
     ):
-        return Missing(f"there is no {asked.kind} {asked.path}")
+        return ResourceNotFound(f"there is no {asked.kind} {asked.path}")
     snapshot = Snapshot(lifecycle.initial.name, blocked=next(iter(await view.holders(asked.path)), None))
     return Row(asked.path, asked.kind, snapshot, asked.lane, uuid4(), asked.spec)
 
 
-async def succeeds(view: View, asked: Asked, row: Row) -> bool:
+async def succeeds(view: Queries, asked: Asked, row: Row) -> bool:
     """Whether what is asked for would be made in the place of what is gone for good."""
     made = preconditions.makes(view.kinds, asked.kind, asked.action)
     return made and await preconditions.is_free(view.store, view.kinds, row.brief)
 
 
-async def _set_in(view: View, row: Row, request: Request, asked: Asked) -> Row:
+async def _set_in(view: Queries, row: Row, request: Request, asked: Asked) -> Row:
     """The same with what lies around it, as far as that matters for what is asked."""
     rows = {row.path: row}
     found = await found_for(view.store, view.kinds[row.kind], row, request.action, asked.spec, asked.lane, asked.path)
@@ -106,18 +108,18 @@ async def _set_in(view: View, row: Row, request: Request, asked: Asked) -> Row:
     return rows[row.path]
 
 
-async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Missing:
+async def explain(view: Queries, asked: Asked, caller: Caller) -> Explanation | ResourceNotFound:
     """Whether an action would be let in."""
     row = await find(view, asked)
-    if isinstance(row, Missing):
+    if isinstance(row, ResourceNotFound):
         return row
     request = request_of(asked, caller)
     row = await _set_in(view, row, request, asked)
     lifecycle, snap = view.kinds[row.kind], row.snapshot
     standing = await standing_of(view, row)
     answer = await _decided(view, standing, request, asked)
-    refusal = answer if isinstance(answer, Refusal) else None
-    decision = None if isinstance(answer, Refusal) else answer[0]
+    refusal = answer if isinstance(answer, Rejection) else None
+    decision = None if isinstance(answer, Rejection) else answer[0]
     return Explanation(
         path=row.path,
         kind=row.kind,
@@ -136,22 +138,22 @@ async def explain(view: View, asked: Asked, caller: Caller) -> Explanation | Mis
     )
 
 
-async def begins_now(view: View, standing: Standing, asked: Asked, caller: Caller) -> bool:
+async def begins_now(view: Queries, standing: DryRunContext, asked: Asked, caller: Caller) -> bool:
     """Whether a request for an action would be accepted and begin something."""
     request = offered(asked.action, Actor(caller.actor))
     row = await _set_in(view, standing.row, request, asked)
     group = standing.group and replace(standing.group, snapshot=row.snapshot)
     answer = _said(replace(standing, row=row, group=group), request)
-    return begins(answer if isinstance(answer, Refusal) else answer[0])
+    return begins(answer if isinstance(answer, Rejection) else answer[0])
 
 
-def not_permitted(found: Explanation, refusal: Refusal) -> Explanation:
+def not_permitted(found: Explanation, refusal: Rejection) -> Explanation:
     """An explanation for somebody who may not ask, whatever else speaks for it or against it."""
     remedy = Remedy("permission", "have somebody give you a role or a policy, or ask somebody who may")
     return rejected(found, (*refusal.reasons, *found.reasons), (remedy, *found.remedies))
 
 
-def lane_refused(found: Explanation, refusal: Refusal) -> Explanation:
+def lane_refused(found: Explanation, refusal: Rejection) -> Explanation:
     """An explanation for a request that names a lane which is not for its namespace, or which no agent has served."""
     if refusal.code is Code.LANE_NOT_SERVED:
         remedy = Remedy("lane", "name a lane that an agent serves, run an agent for it, or say that one comes later")
@@ -172,7 +174,7 @@ def rejected(found: Explanation, reasons: tuple[Reason, ...], remedies: tuple[Re
     return replace(found, allowed=False, joins=False, idle=False, waits=False, reasons=reasons, remedies=remedies)
 
 
-async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...]:
+async def _holders(view: Queries, path: str, refusal: Rejection) -> tuple[ClaimHolder, ...]:
     """Everybody who is in the way: whoever has claims, or the resource's own operation."""
     if refusal.holder is None:
         return ()
@@ -180,16 +182,16 @@ async def _holders(view: View, path: str, refusal: Refusal) -> tuple[Holder, ...
     return tuple(map(holder_of, found or [refusal.holder]))
 
 
-async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refusal | Missing:
+async def rehearse(view: Queries, asked: Asked, caller: Caller) -> DryRun | Rejection | ResourceNotFound:
     """What an action would do."""
     row = await find(view, asked)
-    if isinstance(row, Missing):
+    if isinstance(row, ResourceNotFound):
         return row
     request = request_of(asked, caller)
     row = await _set_in(view, row, request, asked)
     standing = await standing_of(view, row)
     answer = await _decided(view, standing, request, asked)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Rejection):
         return answer
     decision, group = answer
     lifecycle = view.kinds[row.kind]
@@ -200,7 +202,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
     action = lifecycle.action(asked.action)
     goes = action is not None and not (decision.joined or decision.queued or _idle(decision))
     places = claimed(row.path, row.around)
-    return Rehearsal(
+    return DryRun(
         path=row.path,
         kind=row.kind,
         action=asked.action,
@@ -208,7 +210,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
         joins=decision.joined,
         idle=_idle(decision),
         waits=decision.queued,
-        moves=tuple(PlannedMove(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
+        moves=tuple(PlannedTransition(m.source, m.target, m.trigger, m.on, m.actor) for m in decision.moves),
         claims=tuple(PlannedClaim(place, "exclusive", change) for change in decision.claims for place in places),
         orders=tuple(PlannedOrder(verb, where, n) for (verb, where), n in sorted(orders.items())),
         timers=tuple(PlannedTimer(t.name, t.after) for t in decision.timers),
@@ -220,7 +222,7 @@ async def rehearse(view: View, asked: Asked, caller: Caller) -> Rehearsal | Refu
 
 
 @dataclass(frozen=True)
-class Standing:
+class DryRunContext:
     """All that a decision looks at: read once, however many actions are asked about."""
 
     row: Row
@@ -230,41 +232,41 @@ class Standing:
     classes: Classes
 
 
-async def standing_of(view: View, row: Row) -> Standing:
+async def standing_of(view: Queries, row: Row) -> DryRunContext:
     """A resource with its members, by class."""
     lifecycle = view.kinds[row.kind]
     member = view.kinds.get(lifecycle.members)
     if member is None:
-        return Standing(row, lifecycle, None, Counter())
+        return DryRunContext(row, lifecycle, None, Counter())
     classes = await _classes(view, lifecycle, row.path)
-    return Standing(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
+    return DryRunContext(row, lifecycle, Group(row.snapshot, member, by_class(classes)), classes)
 
 
 type Said = tuple[Decision, GroupDecision | None]
 
 
-def _said(standing: Standing, request: Request) -> Said | Refusal:
+def _said(standing: DryRunContext, request: Request) -> Said | Rejection:
     """What `decide` says, of a group by the classes of its members."""
     if standing.group is None:
         answer = decide(standing.lifecycle, standing.row.snapshot, request)
-        return answer if isinstance(answer, Refusal) else (answer, None)
+        return answer if isinstance(answer, Rejection) else (answer, None)
     grouped = decide(standing.lifecycle, standing.group, request)
-    return grouped if isinstance(grouped, Refusal) else (grouped.parent, grouped)
+    return grouped if isinstance(grouped, Rejection) else (grouped.parent, grouped)
 
 
-async def _decided(view: View, standing: Standing, request: Request, asked: Asked) -> Said | Refusal:
+async def _decided(view: Queries, standing: DryRunContext, request: Request, asked: Asked) -> Said | Rejection:
     """What `decide` says, and whether others wait before it."""
     row = standing.row
     answer = _said(standing, request)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Rejection):
         return placed(answer, row.path)
     turn = await _turn(view, row, request, asked, answer[0])
-    return answer if turn is None else turn if isinstance(turn, Refusal) else (turn, None)
+    return answer if turn is None else turn if isinstance(turn, Rejection) else (turn, None)
 
 
 async def _turn(
-    view: View, row: Row, request: Request, asked: Asked, decision: Decision
-) -> Decision | Refusal | None:
+    view: Queries, row: Row, request: Request, asked: Asked, decision: Decision
+) -> Decision | Rejection | None:
     """That it would wait its turn, or that its queue takes nothing more; None where it would not wait."""
     lifecycle = view.kinds[row.kind]
     if not may_wait(lifecycle, request) or decision.joined or _idle(decision):
@@ -277,11 +279,11 @@ async def _turn(
     if not (decision.queued or behind):
         return None
     if queue is not None and queue.stopping:
-        return Refusal((Reason(Code.STOPPING, f"the queue of {path} takes nothing more"),), row.snapshot.state)
+        return Rejection((Reason(Code.STOPPING, f"the queue of {path} takes nothing more"),), row.snapshot.state)
     return Decision(after=row.snapshot, queued=True)
 
 
-async def _classes(view: View, group: Lifecycle, below: str) -> Classes:
+async def _classes(view: Queries, group: Lifecycle, below: str) -> Classes:
     classes: Classes = Counter()
     for (snapshot, lane), count in (await member_classes(view.store, group, below)).items():
         known = as_class(snapshot)
@@ -293,17 +295,17 @@ def _orders(group: GroupDecision, cls: Snapshot) -> tuple[Order, ...]:
     return group.acting[cls].orders if cls in group.acting else ()
 
 
-def _parts(group: GroupDecision) -> Iterator[Part]:
+def _parts(group: GroupDecision) -> Iterator[MemberClass]:
     for cls, decision in group.acting.items():
         target = decision.after.state if decision.moves else ""
-        yield Part(cls.state, group.counts[cls], "joins" if decision.joined else "acts", target)
+        yield MemberClass(cls.state, group.counts[cls], "joins" if decision.joined else "acts", target)
     for cls in group.reached:
-        yield Part(cls.state, group.counts[cls], "nothing")
+        yield MemberClass(cls.state, group.counts[cls], "nothing")
     for cls, refusal in group.skipped.items():
-        yield Part(cls.state, group.counts[cls], "skipped", reasons=refusal.reasons)
+        yield MemberClass(cls.state, group.counts[cls], "skipped", reasons=refusal.reasons)
 
 
-def _calls(view: View, lifecycle: Lifecycle, decision: Decision, action: Action | None) -> tuple[str, ...]:
+def _calls(view: Queries, lifecycle: Lifecycle, decision: Decision, action: Action | None) -> tuple[str, ...]:
     """What providers would be asked for: by a group's members, or with looks before it and after it."""
     member = view.kinds.get(lifecycle.members)
     asks = member.action(decision.members) if member is not None else None
@@ -332,14 +334,14 @@ def _way(lifecycle: Lifecycle, snap: Snapshot, action: str) -> tuple[str, ...]:
 # What would help
 
 
-def _remedies(standing: Standing, req: Request, refusal: Refusal) -> tuple[Remedy, ...]:
+def _remedies(standing: DryRunContext, req: Request, refusal: Rejection) -> tuple[Remedy, ...]:
     """What would let it in; force only where that would."""
     forced = _said(standing, replace(req, force=True, reason="offered"))
-    force = () if req.force or isinstance(forced, Refusal) else (Remedy("force", "force it, with a reason"),)
+    force = () if req.force or isinstance(forced, Rejection) else (Remedy("force", "force it, with a reason"),)
     return (*_by_reason(standing.lifecycle, standing.row.snapshot, req, refusal), *force)
 
 
-def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) -> Iterator[Remedy]:
     """What would help, for each reason that speaks against it."""
     for code in dict.fromkeys(reason.code for reason in refusal.reasons):
         match code:
@@ -382,7 +384,7 @@ def _nothing(lc: Lifecycle, snap: Snapshot, req: Request) -> tuple[Remedy, ...]:
     return (Remedy("nothing", says),)
 
 
-def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Refusal) -> Iterator[Remedy]:
+def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) -> Iterator[Remedy]:
     holder = refusal.holder
     if holder is not None:
         yield Remedy("wait", f"wait until {holder.action} on {holder.path} has ended", operation=holder.operation)

@@ -11,24 +11,24 @@ from datetime import UTC, datetime
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.durations import ENOUGH, ENOUGH_ON_LANE, UNSEEN, key_state
-from stead.lifecycle.rows import Awaits
+from stead.lifecycle.rows import AwaitedParty
 from stead.lifecycle.snapshot import Operation, Phase
 from stead.schema import Model
 from stead.store import Row, Store
 from stead.store.decision_template import WAITING
-from stead.store.durations import Duration, Key
+from stead.store.durations import Duration, DurationKey
 
 FRESH = 5.0
 """Seconds for which what was learned need not be read again: it changes slowly."""
 MOST = 10_000
 """Moves of which it is remembered how long they take."""
 
-type Lastings = Mapping[tuple[str, str], Lasting]
+type Lastings = Mapping[tuple[str, str], Elapsed]
 """By path and operation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lasting(Model):
+class Elapsed(Model):
     """For how long an operation has been where it is, beside how long that may and usually does last.
 
     What was learned is shown and decides nothing: only the declared deadline ends a wait."""
@@ -53,7 +53,7 @@ class Lasting(Model):
     """It lasts longer than it may."""
 
 
-class Usual:
+class TypicalDurations:
     """Knows how long moves take, as far as the store has learned it."""
 
     def __init__(
@@ -67,7 +67,7 @@ class Usual:
         self.kinds = kinds
         self.clock = clock or store.clock
         self.fresh = fresh
-        self._known: dict[Key, tuple[float, Duration | None]] = {}
+        self._known: dict[DurationKey, tuple[float, Duration | None]] = {}
 
     async def of(self, rows: Iterable[Row]) -> Lastings:
         """For how long what is under way on some resources has lasted."""
@@ -85,12 +85,12 @@ class Usual:
             for (row, op), key in zip(running, asked, strict=True)
         }
 
-    def _key(self, row: Row, op: Operation) -> Key:
+    def _key(self, row: Row, op: Operation) -> DurationKey:
         seen = op is row.snapshot.operation
         state = key_state(self.kinds[row.kind], op.action, row.snapshot.state) if seen else UNSEEN
-        return Key(row.kind, op.action, state, row.lane)
+        return DurationKey(row.kind, op.action, state, row.lane)
 
-    async def _read(self, keys: Iterable[Key]) -> Mapping[Key, Duration]:
+    async def _read(self, keys: Iterable[DurationKey]) -> Mapping[DurationKey, Duration]:
         now = self.clock()
         missing = [key for key in keys if key not in self._known or now - self._known[key][0] > self.fresh]
         if missing:
@@ -100,7 +100,7 @@ class Usual:
             self._known |= {key: (now, read.get(key)) for key in missing}
         return {key: known for key in keys if (known := self._known.get(key, (0.0, None))[1]) is not None}
 
-    def _lasting(self, row: Row, op: Operation, known: Duration | None, lane: str, now: float) -> Lasting:
+    def _lasting(self, row: Row, op: Operation, known: Duration | None, lane: str, now: float) -> Elapsed:
         kind, snap = self.kinds[row.kind], row.snapshot
         state = kind.state(snap.state)
         own = self._key(row, op).state != UNSEEN
@@ -112,8 +112,8 @@ class Usual:
         timers = (row.timers or {}) if acts else {}
         deadline = timers.get("deadline")
         waits = not acts or op.undoes or op.phase in (Phase.WAITING, Phase.HELD) or WAITING in timers
-        counted = own and state.awaits is Awaits.CHILDREN and declared is not None and lasted > declared
-        return Lasting(
+        counted = own and state.awaits is AwaitedParty.CHILDREN and declared is not None and lasted > declared
+        return Elapsed(
             since=since,
             declared=declared,
             deadline=None if deadline is None else datetime.fromtimestamp(deadline, UTC),
@@ -126,7 +126,7 @@ class Usual:
         )
 
 
-def _known(found: Mapping[Key, Duration], key: Key) -> tuple[Duration | None, str]:
+def _known(found: Mapping[DurationKey, Duration], key: DurationKey) -> tuple[Duration | None, str]:
     """What is known of a move: on its lane, if that is enough, or on all."""
     there = found.get(key)
     if key.lane and there is not None and there.moves >= ENOUGH_ON_LANE:

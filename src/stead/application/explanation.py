@@ -14,7 +14,7 @@ REMEDIES = ("wait", "ask", "force", "reason", "parent", "quota", "empty", "actor
 
 
 @dataclass(frozen=True, slots=True)
-class Holder(Model):
+class ClaimHolder(Model):
     """Who has a claim that is in the way."""
 
     operation: str
@@ -24,10 +24,10 @@ class Holder(Model):
     since: datetime | None
 
 
-def holder_of(found: snapshot.Holder) -> Holder:
+def holder_of(found: snapshot.Holder) -> ClaimHolder:
     """A holder as it is shown."""
     since = datetime.fromisoformat(found.since) if found.since else None
-    return Holder(found.operation, found.action, found.path, found.by, since)
+    return ClaimHolder(found.operation, found.action, found.path, found.by, since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Explanation(Model):
     waits: bool
     """It would wait its turn."""
     reasons: tuple[Reason, ...]
-    holder: Holder | None
-    holders: tuple[Holder, ...]
+    holder: ClaimHolder | None
+    holders: tuple[ClaimHolder, ...]
     """All operations whose claims are in the way, the one in `holder` included."""
     allowed_actions: tuple[str, ...]
     """What would be let in as it stands; of a group only what some member could follow."""
@@ -69,7 +69,7 @@ class Explanation(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedMove(Model):
+class PlannedTransition(Model):
     """A move that would be made at once."""
 
     source: str
@@ -107,7 +107,7 @@ class PlannedTimer(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Model):
+class MemberClass(Model):
     """Members in one condition, and what the action would do with them."""
 
     state: str
@@ -119,7 +119,7 @@ class Part(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal(Model):
+class DryRun(Model):
     """What an action would do, without doing it."""
 
     path: str
@@ -129,7 +129,7 @@ class Rehearsal(Model):
     joins: bool
     idle: bool
     waits: bool
-    moves: tuple[PlannedMove, ...]
+    moves: tuple[PlannedTransition, ...]
     claims: tuple[PlannedClaim, ...]
     orders: tuple[PlannedOrder, ...]
     timers: tuple[PlannedTimer, ...]
@@ -139,4 +139,4 @@ class Rehearsal(Model):
     """The states from here to the end, if all goes well."""
     fails: str
     """Where failure leads; empty where the action cannot fail."""
-    members: tuple[Part, ...]
+    members: tuple[MemberClass, ...]

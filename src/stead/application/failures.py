@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stead.application.health import Health, Healths
+from stead.application.health import Health, HealthTable
 from stead.application.models import Resource
 from stead.store import Store
 
 
-async def with_failures(store: Store, healths: Healths, items: Sequence[Resource]) -> list[Resource]:
+async def with_failures(store: Store, healths: HealthTable, items: Sequence[Resource]) -> list[Resource]:
     """The same resources; each that is in a bad state has the reason of its last failure."""
     bad = [item.path for item in items if healths.of(item.kind, item.state) is Health.TROUBLE]
     failures = await store.last_failures(bad)

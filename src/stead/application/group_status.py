@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
-from stead.application.models import Operation, Resource, Running
-from stead.application.queries import View, operation_of, running_of
-from stead.controller.observation.observer import StandingObserved
+from stead.application.models import Operation, Resource, RunningOperation
+from stead.application.queries import Queries, operation_of, running_of
+from stead.controller.observation.observer import ObservedGroupStatus
 from stead.lifecycle import aggregate
 from stead.lifecycle.rows import StateClass
 from stead.schema import HIDDEN, Model
 from stead.store import Store
-from stead.store.groups import Standing as Counted
+from stead.store.groups import GroupMembers as Counted
 
 MEMBER = "vm"
 """What groups have that are counted here."""
@@ -34,7 +34,7 @@ BAD = ("Failed", "Undefined")
 
 
 @dataclass(frozen=True, slots=True)
-class StandingPart(Model):
+class GroupStatusPart(Model):
     """Members that belong together: a subgroup, or all that are on one lane."""
 
     name: str
@@ -46,7 +46,7 @@ class StandingPart(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class WorstMember(Model):
+class UnhealthyMember(Model):
     """A member in trouble, and why."""
 
     path: str
@@ -56,7 +56,7 @@ class WorstMember(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing(Model):
+class GroupStatus(Model):
     """How a group stands."""
 
     resource: Resource
@@ -69,25 +69,25 @@ class Standing(Model):
     target_action: str
     """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
     target_status: str
-    acting: Annotated[Running | None, HIDDEN]
+    acting: Annotated[RunningOperation | None, HIDDEN]
     """What is under way on it; or on what it is part of; or on something in it."""
     operation: Operation | None
     """What is under way, with how far it has come."""
-    groups: tuple[StandingPart, ...]
+    groups: tuple[GroupStatusPart, ...]
     """By subgroup."""
-    lanes: tuple[StandingPart, ...]
+    lanes: tuple[GroupStatusPart, ...]
     """By provider and region."""
-    worst: WorstMember | None
+    worst: UnhealthyMember | None
     """The first member that failed or whose state is unknown."""
-    observed: StandingObserved | None = None
+    observed: ObservedGroupStatus | None = None
     """What was observed just before this answer, with `refresh`; null without."""
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class GroupView:
     """A group and what is in it, all of one moment."""
 
-    standing: Standing
+    standing: GroupStatus
     groups: tuple[Resource, ...]
     """The groups in it, in order of path; none where they were not asked for."""
     members: tuple[Resource, ...]
@@ -100,13 +100,13 @@ PAGE = 1000
 """Resources that are read in one go."""
 
 
-async def standing(view: View, path: str) -> Standing | None:
+async def standing(view: Queries, path: str) -> GroupStatus | None:
     """How the group at a path stands; None where there is no group."""
     found = await picture(view, path)
     return found.standing if found is not None else None
 
 
-async def picture(view: View, path: str, limit: int = 0, groups: str = "") -> Picture | None:
+async def picture(view: Queries, path: str, limit: int = 0, groups: str = "") -> GroupView | None:
     """The group at a path with so many of its members, and with the groups of a kind that are in it."""
     async with view.store.snapshot() as store:
         found = await store.standing(path, MEMBER)
@@ -119,7 +119,7 @@ async def picture(view: View, path: str, limit: int = 0, groups: str = "") -> Pi
             shown = replace(shown, worst=await _worst(store, path, MEMBER))
         members = await _below(view, store, MEMBER, path, limit)
         bad = [one.path for one in (shown.resource, *members) if one.state in BAD]
-        return Picture(
+        return GroupView(
             shown,
             tuple(await _below(view, store, groups, path, sys.maxsize) if groups else ()),
             tuple(members),
@@ -127,7 +127,7 @@ async def picture(view: View, path: str, limit: int = 0, groups: str = "") -> Pi
         )
 
 
-async def _below(view: View, store: Store, kind: str, path: str, limit: int) -> list[Resource]:
+async def _below(view: Queries, store: Store, kind: str, path: str, limit: int) -> list[Resource]:
     """Resources of a kind below a path, page by page, until there are so many."""
     shown: list[Resource] = []
     after = ""
@@ -141,7 +141,7 @@ async def _below(view: View, store: Store, kind: str, path: str, limit: int) -> 
     return shown
 
 
-def _standing(view: View, found: Counted, acting: Running | None) -> Standing:
+def _standing(view: Queries, found: Counted, acting: RunningOperation | None) -> GroupStatus:
     row, member = found.row, view.kinds[MEMBER]
     gone = {state.name for state in member.states if state.cls is StateClass.ABSENT}
     order = tuple(view.kinds["mci"].order)
@@ -159,7 +159,7 @@ def _standing(view: View, found: Counted, acting: Running | None) -> Standing:
     by_lane: dict[str, Counter[str]] = {}
     for name, counts in groups.items():
         by_lane.setdefault(lanes[name], Counter()).update(counts)
-    return Standing(
+    return GroupStatus(
         resource=view.with_members(view.shown(row), all_),
         text=aggregate.status_text(all_, order),
         counts=aggregate.status_count(all_, tuple(s.name for s in member.states if s.name not in gone)),
@@ -169,13 +169,15 @@ def _standing(view: View, found: Counted, acting: Running | None) -> Standing:
         acting=acting,
         operation=operation_of(row, found.operation),
         groups=tuple(
-            StandingPart(name, lanes[name], aggregate.status_text(c, order), c) for name, c in groups.items()
+            GroupStatusPart(name, lanes[name], aggregate.status_text(c, order), c) for name, c in groups.items()
         ),
-        lanes=tuple(StandingPart(n, n, aggregate.status_text(c, order), c) for n, c in sorted(by_lane.items()) if n),
+        lanes=tuple(
+            GroupStatusPart(n, n, aggregate.status_text(c, order), c) for n, c in sorted(by_lane.items()) if n
+        ),
         worst=None,
     )
 
 
-async def _worst(store: Store, path: str, kind: str) -> WorstMember | None:
+async def _worst(store: Store, path: str, kind: str) -> UnhealthyMember | None:
     record = await store.worst_member(kind, path, BAD[0])
-    return WorstMember(**record) if record is not None else None
+    return UnhealthyMember(**record) if record is not None else None

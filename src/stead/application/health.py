@@ -58,7 +58,7 @@ def bad_states(lifecycle: Lifecycle) -> frozenset[str]:
     return frozenset(named & resting - {BACK, FAILS, ""})
 
 
-class Healths:
+class HealthTable:
     """The health of every state of every kind, looked up."""
 
     def __init__(self, kinds: Mapping[str, Lifecycle]) -> None:

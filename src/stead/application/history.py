@@ -12,20 +12,20 @@ from datetime import datetime
 from typing import Any
 
 from stead.application.archived import not_after, not_before
-from stead.application.models import Line, Past
-from stead.application.queries import View
+from stead.application.models import HistoricalResource, JournalLine
+from stead.application.queries import Queries
 from stead.lifecycle.rows import StateClass
 
 
 @dataclass
-class Content:
+class ReplayedContent:
     """Spec and facts, as far as the lines have told."""
 
     spec: Mapping[str, Any] | None = None
     next_spec: Mapping[str, Any] | None = None
     facts: Mapping[str, Any] | None = None
 
-    def hear(self, line: Line, absent: bool) -> None:
+    def hear(self, line: JournalLine, absent: bool) -> None:
         """What a line says; the first of a new resource, which brings its spec, begins anew."""
         change = line.change
         if absent and "spec" in change:
@@ -35,7 +35,7 @@ class Content:
         self.facts = {**(self.facts or {}), **change.get("facts", {})}
 
 
-async def past(view: View, path: str, at: datetime) -> Past | None:
+async def past(view: Queries, path: str, at: datetime) -> HistoricalResource | None:
     """The resource as it was; None where there was none. Raises `InArchive` where only the archive can say it."""
     await not_before(view.store, at)
     lines = await view.past(path, at)
@@ -46,11 +46,11 @@ async def past(view: View, path: str, at: datetime) -> Past | None:
     if _absent(view, last.kind, last.target):
         return None
     state = view.kinds.past_state(last.kind, last.target)
-    content = Content()
+    content = ReplayedContent()
     for line in lines:
         content.hear(line, _absent(view, line.kind, line.source))
     move = next((line for line in reversed(lines) if line.source != line.target), lines[0])
-    return Past(
+    return HistoricalResource(
         path=path,
         kind=last.kind,
         at=at,
@@ -66,7 +66,7 @@ async def past(view: View, path: str, at: datetime) -> Past | None:
     )
 
 
-def _absent(view: View, kind: str, state: str) -> bool:
+def _absent(view: Queries, kind: str, state: str) -> bool:
     """Whether there is nothing; a kind whose things are there from the first has no state for that."""
     known = view.kinds.past_state(kind, state)
     return not state or (known is not None and known.cls is StateClass.ABSENT)

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from stead.access.caller import EVERYWHERE, Caller
-from stead.access.policies import LANES, NAMESPACE, Thing
-from stead.application.commands import Service
-from stead.application.models import Unfit
+from stead.access.policies import LANES, NAMESPACE, PolicyResource
+from stead.application.commands import Application
+from stead.application.models import InvalidRequest
 from stead.schema import Model
 
 
@@ -49,15 +49,15 @@ class LaneChange(Model):
 class LaneGrants:
     """What callers do with grants of lanes."""
 
-    service: Service
+    service: Application
 
-    async def allow(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange | Unfit:
+    async def allow(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange | InvalidRequest:
         """From now on a namespace may use a lane; `*` is all of them, and `aws.*` is all that begin with `aws.`."""
         self.service.permission.require(caller, LANES)
         answer = await self.service.view.store.allow_lane(lane, namespace, caller.name, reason)
         if denied := answer.get("denied"):
             says = f"{denied['lane']} is denied to {denied['namespace']}, which outranks it: allow that first"
-            return Unfit("lane", says)
+            return InvalidRequest("lane", says)
         return LaneChange(lane, namespace, True, answer["changed"], besides=tuple(answer["except"]))
 
     async def deny(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange:
@@ -78,7 +78,9 @@ class LaneGrants:
 
     def _sees(self, caller: Caller, namespace: str) -> bool:
         """A grant to all namespaces is visible to every caller."""
-        return namespace == EVERYWHERE or self.service.permission.sees(caller, Thing(f"/{namespace}", NAMESPACE))
+        return namespace == EVERYWHERE or self.service.permission.sees(
+            caller, PolicyResource(f"/{namespace}", NAMESPACE)
+        )
 
 
 def _grant(record: Mapping[str, Any]) -> LaneGrant:

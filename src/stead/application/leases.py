@@ -11,13 +11,13 @@ from uuid import UUID
 from pydantic import computed_field
 
 from stead.application.models import Resource
-from stead.application.queries import View
+from stead.application.queries import Queries
 from stead.schema import HIDDEN, Model, Next
 from stead.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved(Model):
+class Reservation(Model):
     """Hosts of a lease that are alike."""
 
     id: UUID
@@ -41,7 +41,7 @@ class Reserved(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment(Model):
+class LeaseEvent(Model):
     """When something happens to a lease."""
 
     id: UUID
@@ -93,8 +93,8 @@ class Lease(Model):
     """When its end is told; null where it is not."""
     made_at: datetime | None
     changed_at: datetime | None
-    reservations: tuple[Reserved, ...]
-    events: tuple[Moment, ...]
+    reservations: tuple[Reservation, ...]
+    events: tuple[LeaseEvent, ...]
     notices: tuple[Notice, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
@@ -124,7 +124,7 @@ class Host(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Booked(Model):
+class Booking(Model):
     """A host that a lease has for a time."""
 
     host: str
@@ -144,7 +144,7 @@ class Calendar(Model):
     start: datetime
     end: datetime
     hosts: tuple[Host, ...]
-    booked: tuple[Booked, ...]
+    booked: tuple[Booking, ...]
     next: Next = None
     """What to give as `cursor` for more hosts; null at the end."""
 
@@ -159,7 +159,7 @@ class Lateness(Model):
     worst: float
 
 
-async def leases(view: View, found: Sequence[Resource], *, notices: bool = False) -> list[Lease]:
+async def leases(view: Queries, found: Sequence[Resource], *, notices: bool = False) -> list[Lease]:
     """Leases with all that belongs to them."""
     store, paths = view.store, [lease.path for lease in found]
     if not paths:
@@ -220,13 +220,13 @@ def _time(said: Any) -> datetime:
     return datetime.fromisoformat(str(said))
 
 
-def _moment(event: Mapping[str, Any]) -> Moment:
-    return Moment(event["id"], event["kind"], event["at"], event["status"], event["fired_at"], event["error"])
+def _moment(event: Mapping[str, Any]) -> LeaseEvent:
+    return LeaseEvent(event["id"], event["kind"], event["at"], event["status"], event["fired_at"], event["error"])
 
 
-def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) -> Reserved:
+def _reserved(part: Mapping[str, Any], wanted: Mapping[str, Mapping[str, Any]]) -> Reservation:
     name = part["path"].rsplit("/", 1)[1]
-    return Reserved(
+    return Reservation(
         id=part["token"],
         path=part["path"],
         name=name,
@@ -258,6 +258,6 @@ async def calendar(
         start,
         end,
         hosts,
-        tuple(Booked(**{name: one[name] for name in Booked.__dataclass_fields__}) for one in booked),
+        tuple(Booking(**{name: one[name] for name in Booking.__dataclass_fields__}) for one in booked),
         hosts[-1].name if host is None and len(hosts) == limit else None,
     )

@@ -63,7 +63,7 @@ class LifecycleAction(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class LifecycleMove(Model):
+class LifecycleTransition(Model):
     """One edge."""
 
     source: str
@@ -112,7 +112,7 @@ class LifecycleName(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class WholeLifecycle(Model):
+class LifecycleDetail(Model):
     """A lifecycle whole."""
 
     kind: str
@@ -123,7 +123,7 @@ class WholeLifecycle(Model):
     states: tuple[LifecycleState, ...]
     """The first is where an object begins."""
     actions: tuple[LifecycleAction, ...]
-    moves: tuple[LifecycleMove, ...]
+    moves: tuple[LifecycleTransition, ...]
     """Every one there is."""
     findings: tuple[LifecycleFinding, ...]
     explored: ExploredSize | None
@@ -132,7 +132,7 @@ class WholeLifecycle(Model):
     """Null where it is built in."""
 
 
-def shown_lifecycle(lifecycle: Lifecycle, registered: RegisteredLifecycle | None = None) -> WholeLifecycle:
+def shown_lifecycle(lifecycle: Lifecycle, registered: RegisteredLifecycle | None = None) -> LifecycleDetail:
     """A lifecycle, with how it came where it is not built in."""
     shown = _shown(lifecycle)
     if registered is None:
@@ -142,10 +142,10 @@ def shown_lifecycle(lifecycle: Lifecycle, registered: RegisteredLifecycle | None
 
 
 @lru_cache(maxsize=100)
-def _shown(lifecycle: Lifecycle) -> WholeLifecycle:
+def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
     """A lifecycle, looked through once."""
     bad, size = bad_states(lifecycle), EXPLORED.get(lifecycle.kind)
-    return WholeLifecycle(
+    return LifecycleDetail(
         kind=lifecycle.kind,
         family=FAMILY_OF.get(lifecycle.kind, ""),
         says=lifecycle.says,
@@ -153,7 +153,7 @@ def _shown(lifecycle: Lifecycle) -> WholeLifecycle:
         members=lifecycle.members,
         states=tuple(_state(state, bad) for state in lifecycle.states),
         actions=tuple(map(LifecycleAction.of, lifecycle.actions)),
-        moves=tuple(map(LifecycleMove.of, lifecycle.table)),
+        moves=tuple(map(LifecycleTransition.of, lifecycle.table)),
         findings=tuple(map(LifecycleFinding.of, lint(lifecycle))),
         explored=None if size is None else ExploredSize(*size),
     )
@@ -164,7 +164,7 @@ def _state(state: State, bad: frozenset[str]) -> LifecycleState:
     return LifecycleState(state.name, state.cls, state.says, state.name in bad, state.deadline, awaits)
 
 
-def name_of(whole: WholeLifecycle) -> LifecycleName:
+def name_of(whole: LifecycleDetail) -> LifecycleName:
     """A lifecycle in brief."""
     return LifecycleName(
         kind=whole.kind,

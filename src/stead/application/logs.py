@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stead.application.queries import View
-from stead.controller.observation.observer import Looks, Unsure
+from stead.application.queries import Queries
+from stead.controller.observation.observer import ProviderObserver, UnknownReason
 from stead.schema import Model
 
 PATIENCE = 10.0
@@ -26,7 +26,7 @@ class Log(Model):
 
 
 @dataclass(frozen=True)
-class Silent:
+class LogUnavailable:
     """Nobody can say what it wrote."""
 
     says: str
@@ -34,18 +34,20 @@ class Silent:
     """Because nobody answers now; another time somebody may."""
 
 
-async def written(view: View, looks: Looks | None, path: str, lines: int, since: str) -> Log | Silent | None:
+async def written(
+    view: Queries, looks: ProviderObserver | None, path: str, lines: int, since: str
+) -> Log | LogUnavailable | None:
     """The last lines, or those of them after a position; None where there is no such resource."""
     row = await view.store.read(path)
     if row is None:
         return None
-    told = Unsure.UNASKED if looks is None else await looks.logs(row, lines, since, PATIENCE)
-    if told is Unsure.NO_AGENT:
-        return Silent(f"nobody who serves the lane {row.lane} answers: its agent is away", away=True)
-    if isinstance(told, Unsure):
-        return Silent(f"a {row.kind} has no place of its own where it could write anything")
+    told = UnknownReason.UNASKED if looks is None else await looks.logs(row, lines, since, PATIENCE)
+    if told is UnknownReason.NO_AGENT:
+        return LogUnavailable(f"nobody who serves the lane {row.lane} answers: its agent is away", away=True)
+    if isinstance(told, UnknownReason):
+        return LogUnavailable(f"a {row.kind} has no place of its own where it could write anything")
     if not told.known:
-        return Silent(f"on the lane {row.lane} nobody keeps what is written")
+        return LogUnavailable(f"on the lane {row.lane} nobody keeps what is written")
     if told.why:
-        return Silent(told.why, away=True)
+        return LogUnavailable(told.why, away=True)
     return Log(path, tuple(told.lines), told.position, told.omitted)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import computed_field
 
-from stead.application.elapsed import Lasting
+from stead.application.elapsed import Elapsed
 from stead.lifecycle.decision import Outcome, Reason
 from stead.lifecycle.rows import StateClass
 from stead.schema import Model, Next, one_of
@@ -46,7 +46,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Running(Model):
+class RunningOperation(Model):
     """An operation that is under way, as its resource shows it."""
 
     id: str
@@ -61,7 +61,7 @@ class Running(Model):
     since: datetime | None
     cancelled: bool = False
     """Cancellation was requested."""
-    lasts: Lasting | None = None
+    lasts: Elapsed | None = None
     """For how long it has been where it is, and how long that usually takes."""
 
 
@@ -81,8 +81,8 @@ class Resource(Model):
     """What an update under way brings."""
     facts: Mapping[str, Any]
     """What the provider said of it."""
-    operation: Running | None
-    hidden: Running | None
+    operation: RunningOperation | None
+    hidden: RunningOperation | None
     """An operation that the visible state does not show."""
     timers: Mapping[str, datetime]
     """When what is due, unless something happens before."""
@@ -110,7 +110,7 @@ class ResourcePage(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Past(Model):
+class HistoricalResource(Model):
     """A resource as it was."""
 
     path: str
@@ -171,7 +171,7 @@ class Operation(Model):
     """Of a group: in how many orders its members were put."""
     place: str | None = None
     """Of a deploy: where in its system."""
-    lasts: Lasting | None = None
+    lasts: Elapsed | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
     @computed_field(description="It waits its turn.")  # type: ignore[prop-decorator]
@@ -197,7 +197,7 @@ class Queue(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class WholeQueue(Queue):
+class QueueDetail(Queue):
     """A queue with what waits in it."""
 
     items: tuple[Operation, ...]
@@ -206,10 +206,10 @@ class WholeQueue(Queue):
     """There are others."""
 
 
-def whole_queue(queue: Queue, page: Page[Operation]) -> WholeQueue:
+def whole_queue(queue: Queue, page: Page[Operation]) -> QueueDetail:
     """A queue with a page of what waits in it."""
     known = queue.path, queue.stopping, queue.waiting, queue.running, queue.created_at
-    return WholeQueue(*known, page.items, page.more)
+    return QueueDetail(*known, page.items, page.more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class Claim(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Line(Model):
+class JournalLine(Model):
     """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
 
     position: int
@@ -251,7 +251,7 @@ class Line(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Truth(Model):
+class DriftReport(Model):
     """A resource as it is believed to be, beside what a look shows."""
 
     path: str
@@ -295,7 +295,7 @@ class Orphan(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Serving(Model):
+class ServingAgent(Model):
     """An agent that serves a lane, or did."""
 
     name: str
@@ -312,7 +312,7 @@ class Lane(Model):
     """A lane, who serves it, and what there is to do on it."""
 
     lane: str
-    agents: tuple[Serving, ...]
+    agents: tuple[ServingAgent, ...]
     limit: int | None
     """Members that it bears at once; null where there is no limit."""
     regions: int | None
@@ -357,14 +357,14 @@ class Page[T](Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class ResourceNotFound:
     """There is no such thing."""
 
     says: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outdated:
+class VersionMismatch:
     """The resource is no longer in the version that the caller knows."""
 
     tag: str
@@ -372,7 +372,7 @@ class Outdated:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class InvalidRequest:
     """What is asked for makes no sense, whatever the state."""
 
     field: str

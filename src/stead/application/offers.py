@@ -16,14 +16,14 @@ from stead.application.dry_run import begins_now, standing_of
 from stead.application.models import Asked
 from stead.application.validation import fitted, lane_of
 from stead.lifecycle.decide.request import UNDO
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.store import Row
 
 if TYPE_CHECKING:
-    from stead.application.commands import Service
+    from stead.application.commands import Application
 
 
-async def offers(service: Service, row: Row, caller: Caller, place: str = "") -> tuple[str, ...]:
+async def offers(service: Application, row: Row, caller: Caller, place: str = "") -> tuple[str, ...]:
     """The actions that a request of the caller would begin now, in the order of the lifecycle.
 
     What runs beside others is decided on for the place below the resource, where one is given.
@@ -40,7 +40,7 @@ async def offers(service: Service, row: Row, caller: Caller, place: str = "") ->
         asked = Asked(row.path, name, row.kind, spec)
         thing = asked_thing(row.path, row.kind, {}, row, name, lane_of(asked))
         may = service.permission.acting(caller, name, thing)
-        if isinstance(may, Refusal) or not await begins_now(service.view, standing, asked, may):
+        if isinstance(may, Rejection) or not await begins_now(service.view, standing, asked, may):
             continue
         fit = await fitted(service.view.store, service.kinds, asked)
         if await service.compound.forbidden(caller, fit if isinstance(fit, Asked) else asked, row) is not None:
@@ -50,7 +50,7 @@ async def offers(service: Service, row: Row, caller: Caller, place: str = "") ->
     return tuple(found)
 
 
-async def with_offers(service: Service, refusal: Refusal, asked: Asked, caller: Caller) -> Refusal:
+async def with_offers(service: Application, refusal: Rejection, asked: Asked, caller: Caller) -> Rejection:
     """A rejection, with what the caller could ask for instead."""
     row = await service.view.store.read(asked.path)
     if row is None:

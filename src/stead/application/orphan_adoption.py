@@ -10,11 +10,11 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from stead.access.caller import Caller
 from stead.access.lane_use import ADOPT, LOST
-from stead.application.models import Missing, Unfit
+from stead.application.models import InvalidRequest, ResourceNotFound
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.observation.observer import Looks
-from stead.lifecycle.decision import Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.observation.observer import ProviderObserver
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 
@@ -25,29 +25,31 @@ TOKEN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 async def adopt(
-    admission: Admission, looks: Looks | None, lane: str, token: str, path: str, caller: Caller
-) -> Accepted | Refusal | Missing | Unfit:
+    admission: Admission, looks: ProviderObserver | None, lane: str, token: str, path: str, caller: Caller
+) -> Accepted | Rejection | ResourceNotFound | InvalidRequest:
     """Put an orphan on record at a path, or at the one it was made for; a look then tells what it is."""
     store = admission.mover.store
     found = await store.orphan(lane, token)
     if found is None:
-        return Missing(f"there is no orphan {token} on {lane}")
+        return ResourceNotFound(f"there is no orphan {token} on {lane}")
     if kind := found["facts"].get("kind"):
-        return Unfit("token", f"only VMs can be adopted and removed; this is a {kind}: remove it at the provider")
+        return InvalidRequest(
+            "token", f"only VMs can be adopted and removed; this is a {kind}: remove it at the provider"
+        )
     path = path or found["path"]
     if not path:
-        return Unfit("path", "nobody knows what it was made for: say at which path it is to be")
+        return InvalidRequest("path", "nobody knows what it was made for: say at which path it is to be")
     answer = await admission.ask(_wish(found, path, caller))
     if isinstance(answer, Accepted):
         await store.forget_orphan(lane, token)
         if looks is not None:
             await looks.refresh(path)
-    return Missing(answer.what) if isinstance(answer, NotFound) else answer
+    return ResourceNotFound(answer.what) if isinstance(answer, NotFound) else answer
 
 
 async def remove(
-    admission: Admission, looks: Looks | None, lane: str, token: str, caller: Caller
-) -> Accepted | Refusal | Missing | Unfit:
+    admission: Admission, looks: ProviderObserver | None, lane: str, token: str, caller: Caller
+) -> Accepted | Rejection | ResourceNotFound | InvalidRequest:
     """Put an orphan on record, and terminate it: an operation like any other, and told in the journal."""
     path = f"{LOST}/{lane.replace('.', '/', 1)}/{token_of(lane, token)}"
     row = await admission.mover.store.read(path)
@@ -56,8 +58,8 @@ async def remove(
         if not isinstance(adopted, Accepted):
             return adopted
     request = Request("terminate", Actor(caller.actor), reason="nobody owns it")
-    answer = await admission.ask(Wish("vm", path, request, caller.name))
-    return Missing(answer.what) if isinstance(answer, NotFound) else answer
+    answer = await admission.ask(AdmissionRequest("vm", path, request, caller.name))
+    return ResourceNotFound(answer.what) if isinstance(answer, NotFound) else answer
 
 
 def token_of(lane: str, key: str) -> UUID:
@@ -65,8 +67,10 @@ def token_of(lane: str, key: str) -> UUID:
     return UUID(key) if TOKEN.fullmatch(key) else uuid5(NAMESPACE_URL, f"stead:{lane}/{key}")
 
 
-def _wish(orphan: Mapping[str, Any], path: str, caller: Caller) -> Wish:
+def _wish(orphan: Mapping[str, Any], path: str, caller: Caller) -> AdmissionRequest:
     provider, _, region = orphan["lane"].partition(".")
-    wish = Wish("vm", path, Request(ADOPT, Actor.CONTROLLER), caller.name, {"provider": provider, "region": region})
+    wish = AdmissionRequest(
+        "vm", path, Request(ADOPT, Actor.CONTROLLER), caller.name, {"provider": provider, "region": region}
+    )
     token = token_of(orphan["lane"], orphan["token"])
     return replace(wish, lane=orphan["lane"], token=token, facts=orphan["facts"])

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from stead.application.health import Health
 from stead.application.models import StateClassName
-from stead.application.queries import THERE, View
+from stead.application.queries import THERE, Queries
 from stead.lifecycle.rows import StateClass
 from stead.schema import Model, one_of
 
@@ -39,7 +39,7 @@ class KindCount(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class Troubled(Model):
+class UnhealthyResource(Model):
     """An unhealthy resource."""
 
     path: str
@@ -78,7 +78,7 @@ class Overview(Model):
     """Operations; counted up to 10,000."""
     waiting: int
     """Operations that wait their turn; counted up to 10,000."""
-    trouble: tuple[Troubled, ...]
+    trouble: tuple[UnhealthyResource, ...]
     """At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
     """
@@ -102,7 +102,7 @@ class Overview(Model):
         return replace(self, **cell, throttled=())  # type: ignore[arg-type]
 
 
-async def overview(view: View, within: list[str] | None = None) -> Overview:
+async def overview(view: Queries, within: list[str] | None = None) -> Overview:
     """The cell as it is now, or some of its namespaces."""
     position = await view.end()
     counts = [
@@ -136,7 +136,7 @@ async def overview(view: View, within: list[str] | None = None) -> Overview:
     )
 
 
-async def _trouble(view: View, within: list[str] | None) -> list[Troubled]:
+async def _trouble(view: Queries, within: list[str] | None) -> list[UnhealthyResource]:
     """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
     records = [
         r
@@ -151,14 +151,16 @@ async def _trouble(view: View, within: list[str] | None) -> list[Troubled]:
     return found
 
 
-def _bad(view: View, record: Mapping[str, Any], error: str) -> Troubled:
+def _bad(view: Queries, record: Mapping[str, Any], error: str) -> UnhealthyResource:
     state = view.kinds[record["kind"]].state(record["state"])
-    return Troubled(record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.says)
+    return UnhealthyResource(
+        record["path"], record["kind"], state.name, state.cls, record["changed_at"], error or state.says
+    )
 
 
-def _slow(view: View, records: list[Mapping[str, Any]], now: float) -> list[Troubled]:
+def _slow(view: Queries, records: list[Mapping[str, Any]], now: float) -> list[UnhealthyResource]:
     """Those past half of their deadline, the longest first."""
-    found: list[tuple[float, Troubled]] = []
+    found: list[tuple[float, UnhealthyResource]] = []
     for record in records:
         state = view.kinds[record["kind"]].state(record["state"]) if record["kind"] in view.kinds else None
         if state is None or not state.deadline:
@@ -169,5 +171,5 @@ def _slow(view: View, records: list[Mapping[str, Any]], now: float) -> list[Trou
         why = f"{state.name} for {lasted:.0f} s of at most {state.deadline}"
         why += f": {record['says']}" if record["says"] else ""
         since = datetime.fromtimestamp(now - lasted, UTC)
-        found.append((-lasted, Troubled(record["path"], record["kind"], state.name, state.cls, since, why)))
+        found.append((-lasted, UnhealthyResource(record["path"], record["kind"], state.name, state.cls, since, why)))
     return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].path))[:TROUBLES]]

@@ -12,26 +12,26 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from stead.application.elapsed import Lasting, Lastings, Usual
+from stead.application.elapsed import Elapsed, Lastings, TypicalDurations
 from stead.application.failures import with_failures
-from stead.application.health import Healths
+from stead.application.health import HealthTable
 from stead.application.models import (
     Claim,
+    JournalLine,
     Lane,
-    Line,
     Operation,
     OperationMember,
     Orphan,
     Page,
     Queue,
     Resource,
-    Running,
-    Serving,
+    RunningOperation,
+    ServingAgent,
 )
-from stead.application.transition_rate import Pulse
+from stead.application.transition_rate import TransitionRate
 from stead.controller.execution.request_context import KEPT
 from stead.controller.groups.counts import amounts
-from stead.controller.kinds.kinds import Made, live
+from stead.controller.kinds.kinds import CompiledKind, live
 from stead.lifecycle import snapshot as parts
 from stead.lifecycle.decide.children import followed
 from stead.lifecycle.decision import Code, Outcome, Reason
@@ -55,19 +55,19 @@ AT_ONCE = 8
 """Operations that are read at a time, since each may be large."""
 
 
-class View:
+class Queries:
     """What there is, for whoever wants to know."""
 
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
         self.store = store
         self.kinds = live(kinds, store)
-        self._healths = Made(self.kinds, Healths)
-        self.pulse = Pulse(store)
-        self.usual = Usual(store, self.kinds)
+        self._healths = CompiledKind(self.kinds, HealthTable)
+        self.pulse = TransitionRate(store)
+        self.usual = TypicalDurations(store, self.kinds)
         self._end = 0
 
     @property
-    def healths(self) -> Healths:
+    def healths(self) -> HealthTable:
         """How well every state of every kind is."""
         return self._healths()
 
@@ -293,13 +293,13 @@ class View:
 
     # The journal
 
-    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[Line], bool]:
+    async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[JournalLine], bool]:
         """Lines from after a position on, of everything or of a path and all below it; whether the page is full."""
         records = await self.store.journal(after, path=path, limit=limit, bytes=MAX_PAGE_BYTES)
         full = bool(records) and (len(records) == limit or records[0]["found"] > len(records))
         return [_line({name: each[name] for name in each if name != "found"}) for each in records], full
 
-    async def past(self, path: str, until: datetime) -> list[Line]:
+    async def past(self, path: str, until: datetime) -> list[JournalLine]:
         """Everything that happened to one path up to a time, refusals apart."""
         return [_line(record) for record in await self.store.past(path, until)]
 
@@ -340,15 +340,15 @@ def aims_at(lifecycle: Lifecycle, action: str, origin: str) -> str:
     return origin if known is None or known.ends == BACK else known.ends
 
 
-def running_of(kinds: Mapping[str, Lifecycle], row: Row) -> Running | None:
+def running_of(kinds: Mapping[str, Lifecycle], row: Row) -> RunningOperation | None:
     """What is under way on a resource."""
     return _running(kinds[row.kind], row.path, row.snapshot.operation, {})
 
 
-def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts: Lastings) -> Running | None:
+def _running(lifecycle: Lifecycle, path: str, op: parts.Operation | None, lasts: Lastings) -> RunningOperation | None:
     if op is None:
         return None
-    return Running(
+    return RunningOperation(
         id=op.id,
         action=op.action,
         phase=op.phase,
@@ -386,7 +386,7 @@ def operation_of(row: Row, record: Mapping[str, Any] | None) -> Operation | None
     return _with_progress(_operation({**record, **begun, "position": None, "reasons": []}), row)
 
 
-def _with_progress(op: Operation, row: Row | None, lasts: Lasting | None = None) -> Operation:
+def _with_progress(op: Operation, row: Row | None, lasts: Elapsed | None = None) -> Operation:
     """An operation with how far it has come, if it is still its resource's."""
     if op.queued:
         return replace(op, state=row.snapshot.state if row is not None else None, phase=QUEUED)
@@ -428,7 +428,7 @@ def _orphan(record: Mapping[str, Any]) -> Orphan:
 
 def _lane(record: Mapping[str, Any]) -> Lane:
     agents = tuple(
-        Serving(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"]), a["rejected"])
+        ServingAgent(a["name"], a["version"], a["there"], datetime.fromisoformat(a["last_seen"]), a["rejected"])
         for a in record["agents"]
     )
     plain = ("regions", "in_flight", "waiting", "untaken", "throttled", "throttled_at", "survey_at")
@@ -436,5 +436,5 @@ def _lane(record: Mapping[str, Any]) -> Lane:
     return Lane(record["name"], agents, record["most"], **{n: record[n] for n in plain}, namespaces=namespaces)
 
 
-def _line(record: Mapping[str, Any]) -> Line:
-    return Line(**{**record, "operation": str(record["operation"]) if record["operation"] else None})
+def _line(record: Mapping[str, Any]) -> JournalLine:
+    return JournalLine(**{**record, "operation": str(record["operation"]) if record["operation"] else None})

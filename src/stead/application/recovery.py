@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stead.access.authorization import Permission
+from stead.access.authorization import Authorization
 from stead.access.caller import Caller
 from stead.access.policies import RELEASE
-from stead.controller.dispatch.slots import Grants
+from stead.controller.dispatch.slots import SlotAllocator
 from stead.store import Store
 from stead.store.recovery import Hold
 
@@ -19,8 +19,8 @@ class Recovery:
     """What operators ask of a cell whose database went back in time."""
 
     store: Store
-    permission: Permission
-    grants: Grants | None
+    permission: Authorization
+    grants: SlotAllocator | None
 
     async def hold(self, caller: Caller) -> Hold:
         """Whether the cell is held, since when, and which paths were released."""

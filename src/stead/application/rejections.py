@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stead.application.unavailable import AWAY
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Actor
 from stead.origin import HERE, Origin
 from stead.store import Store
@@ -31,7 +31,7 @@ CELL = "/"
 
 
 @dataclass
-class Refusals:
+class RejectionLog:
     """What was told in this minute."""
 
     store: Store
@@ -40,7 +40,7 @@ class Refusals:
     _began: float = -MINUTE
 
     async def not_permitted(
-        self, path: str, kind: str, principal: str, word: str, actor: str, refusal: Refusal
+        self, path: str, kind: str, principal: str, word: str, actor: str, refusal: Rejection
     ) -> None:
         """A policy has refused something."""
         reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons]

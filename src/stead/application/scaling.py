@@ -10,16 +10,16 @@ from typing import Any
 
 from stead.access.caller import Caller
 from stead.access.lane_use import LaneUse, not_allowed
-from stead.access.policies import DEMAND, NAMESPACE, SCALING, Thing, labels_of
-from stead.application.commands import Service
+from stead.access.policies import DEMAND, NAMESPACE, SCALING, PolicyResource, labels_of
+from stead.application.commands import Application
 from stead.application.compound import AT_ONCE
-from stead.application.models import Missing, Page, Unfit
+from stead.application.models import InvalidRequest, Page, ResourceNotFound
 from stead.application.scaling_policy import ScalingPolicy
 from stead.catalog import scaling
 from stead.catalog.edge import lane_of
-from stead.catalog.scaling import Told
+from stead.catalog.scaling import PolicyInput
 from stead.controller.admission.limits import exceeded
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.schema import Model
 from stead.store import scaling as records
 from stead.store.scaling import ALL
@@ -37,7 +37,7 @@ class KnownDemand(Model):
 
 
 @dataclass(frozen=True)
-class ScalingAct(Model):
+class ScalingAction(Model):
     """What a policy did last at a place."""
 
     place: str
@@ -75,20 +75,20 @@ class Scaling(Model):
     judged_at: datetime | None
     """When that was."""
     demand: tuple[KnownDemand, ...]
-    acts: tuple[ScalingAct, ...]
+    acts: tuple[ScalingAction, ...]
     instances: tuple[ScaledInstance, ...]
     """The instances under the policy's name; left out in a list of policies."""
 
 
 @dataclass(frozen=True)
-class Followers:
+class ScalingPolicies:
     """What callers do with policies that follow demand."""
 
-    service: Service
+    service: Application
 
     async def put(
         self, namespace: str, name: str, text: Mapping[str, Any], caller: Caller
-    ) -> Scaling | Unfit | Refusal | Missing:
+    ) -> Scaling | InvalidRequest | Rejection | ResourceNotFound:
         """Put a policy in force. It may do no more than whoever puts it could have asked for."""
         if missing := self._may(caller, SCALING, namespace, name):
             return missing
@@ -97,20 +97,22 @@ class Followers:
         found += [(f"body.{where}", says) for where, says in exceeded("", policy.spec)]
         if found:
             (field, says), *more = found
-            return Unfit(field, says, tuple(more))
+            return InvalidRequest(field, says, tuple(more))
         async for action, thing in self._deeds(namespace, name, policy):
             may = self.service.permission.acting(caller, action, thing)
-            if isinstance(may, Refusal):
+            if isinstance(may, Rejection):
                 return may
         used = LaneUse(frozenset(map(lane_of, policy.places))).written(f"/{namespace}")
         if refused := await self.service.view.store.refused_lanes(used):
             return not_allowed(refused)
-        figures = [ALL] if policy.demand is Told.TOTAL else policy.places
+        figures = [ALL] if policy.demand is PolicyInput.TOTAL else policy.places
         kept = scaling.written(policy)
         await self.service.view.store.put_scaling(namespace, name, kept, policy.places, figures, caller.name)
         return await self.read(namespace, name, caller)
 
-    async def _deeds(self, namespace: str, name: str, policy: scaling.Policy) -> AsyncIterator[tuple[str, Thing]]:
+    async def _deeds(
+        self, namespace: str, name: str, policy: scaling.Policy
+    ) -> AsyncIterator[tuple[str, PolicyResource]]:
         """All that a policy may ask for: every instance that it may make and delete, and those that it has made."""
         access = self.service.access
         reads = access.policies.forbidding(("create", "delete")) if access is not None else None
@@ -120,16 +122,19 @@ class Followers:
         for place in policy.places:
             for number in range(1, most + 1):
                 where = place.replace("*", str(number)) if scaling.is_series(place) else place
-                thing = Thing(f"{where}/{policy.name}-{number}", policy.kind, labels, (lane_of(place),))
+                thing = PolicyResource(f"{where}/{policy.name}-{number}", policy.kind, labels, (lane_of(place),))
                 yield "create", thing
                 yield "delete", thing
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
         for row in await self.service.view.store.scaled(policy.places, policy.name):
             if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:
-                yield "delete", Thing(row["path"], policy.kind, labels_of(row["spec"]), (lane_of(row["path"]),))
+                yield (
+                    "delete",
+                    PolicyResource(row["path"], policy.kind, labels_of(row["spec"]), (lane_of(row["path"]),)),
+                )
 
-    async def read(self, namespace: str, name: str, caller: Caller) -> Scaling | Missing:
+    async def read(self, namespace: str, name: str, caller: Caller) -> Scaling | ResourceNotFound:
         """A policy as it stands."""
         seen = self.service.permission.sees(caller, _place(namespace))
         kept = await self.service.view.store.scaling(namespace, name) if seen else None
@@ -154,7 +159,7 @@ class Followers:
         last = f"{kept[-1].namespace}/{kept[-1].name}" if len(kept) == limit else None
         return Page(tuple(_shown(one, ()) for one in theirs), next=last)
 
-    async def remove(self, namespace: str, name: str, caller: Caller) -> Missing | None:
+    async def remove(self, namespace: str, name: str, caller: Caller) -> ResourceNotFound | None:
         """Take a policy away; what it made stays."""
         if missing := self._may(caller, SCALING, namespace, name):
             return missing
@@ -163,7 +168,7 @@ class Followers:
 
     async def tell(
         self, namespace: str, name: str, figures: Sequence[tuple[str, float, datetime | None]], caller: Caller
-    ) -> int | Unfit | Missing:
+    ) -> int | InvalidRequest | ResourceNotFound:
         """Tell the demand; how many figures were news, and not older than what is known."""
         if missing := self._may(caller, DEMAND, namespace, name):
             return missing
@@ -173,19 +178,21 @@ class Followers:
         if kept is None:
             return _missing(namespace, name)
         policy = scaling.read(kept.policy)
-        allowed = [ALL] if policy.demand is Told.TOTAL else policy.places
+        allowed = [ALL] if policy.demand is PolicyInput.TOTAL else policy.places
         for n, (place, _, _) in enumerate(figures):
             if place not in allowed:
                 says = (
-                    "it follows one figure for all places" if policy.demand is Told.TOTAL else "it has no such place"
+                    "it follows one figure for all places"
+                    if policy.demand is PolicyInput.TOTAL
+                    else "it has no such place"
                 )
-                return Unfit(f"body.figures.{n}.place", f"{says}: {place or 'a place is to be named'}")
+                return InvalidRequest(f"body.figures.{n}.place", f"{says}: {place or 'a place is to be named'}")
         if len({place for place, _, _ in figures}) < len(figures):
-            return Unfit("body.figures", "a place is there twice")
+            return InvalidRequest("body.figures", "a place is there twice")
         told = [(place, value, at.timestamp() if at is not None else now) for place, value, at in figures]
         return await store.tell_demand(namespace, name, told, now, caller.name)
 
-    def _may(self, caller: Caller, action: str, namespace: str, name: str) -> Missing | None:
+    def _may(self, caller: Caller, action: str, namespace: str, name: str) -> ResourceNotFound | None:
         """Raises where they may not; that it is not there, where they may not even see the namespace."""
         permission, place = self.service.permission, _place(namespace)
         if not permission.judge(caller, action, place).allowed and not permission.sees(caller, place):
@@ -194,12 +201,12 @@ class Followers:
         return None
 
 
-def _place(namespace: str) -> Thing:
-    return Thing(f"/{namespace}", NAMESPACE)
+def _place(namespace: str) -> PolicyResource:
+    return PolicyResource(f"/{namespace}", NAMESPACE)
 
 
-def _missing(namespace: str, name: str) -> Missing:
-    return Missing(f"there is no scaling policy {namespace}/{name}")
+def _missing(namespace: str, name: str) -> ResourceNotFound:
+    return ResourceNotFound(f"there is no scaling policy {namespace}/{name}")
 
 
 def _time(at: Any) -> datetime | None:
@@ -212,7 +219,7 @@ def _shown(kept: records.Scaling, instances: Sequence[ScaledInstance]) -> Scalin
         for place, said in sorted(kept.demand.items())
     ]
     acts = [
-        ScalingAct(
+        ScalingAction(
             act["place"],
             "create" if act["more"] else "delete",
             datetime.fromtimestamp(act["at"], UTC),

@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from stead.access.lane_use import named
-from stead.application.elapsed import Lasting
+from stead.application.elapsed import Elapsed
 from stead.application.leases import waits_for
 from stead.application.models import Page
-from stead.application.queries import THERE, View
+from stead.application.queries import THERE, Queries
 from stead.lifecycle.decision import Outcome
-from stead.lifecycle.rows import Actor, Awaits, Trigger
+from stead.lifecycle.rows import Actor, AwaitedParty, Trigger
 from stead.lifecycle.snapshot import Operation, Phase
 from stead.schema import Model, one_of
 from stead.store import Row
@@ -35,7 +35,7 @@ CODES = ("no-agent", "late", "overdue", "probing", "fencing", "unattended", "blo
 
 
 @dataclass(frozen=True, slots=True)
-class StuckLook(Model):
+class StuckObservation(Model):
     """An observation of the object."""
 
     at: datetime
@@ -44,7 +44,7 @@ class StuckLook(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class StuckWhy(Model):
+class StuckCause(Model):
     """Why something is listed."""
 
     code: Annotated[str, one_of(CODES)]
@@ -57,7 +57,7 @@ class StuckWhy(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class StuckStep(Model):
+class SuggestedStep(Model):
     """What one may do about it."""
 
     what: Annotated[str, one_of(("wait", "agent", "cancel", "retry", "ask"))]
@@ -86,19 +86,19 @@ class Stuck(Model):
     """How it ended for this resource; null while it is under way."""
     since: datetime
     """Since when it is where it is; of what was settled, when that was."""
-    lasts: Lasting | None
+    lasts: Elapsed | None
     """For how long it may and usually does last; null where it is over."""
-    why: tuple[StuckWhy, ...]
-    probed: tuple[StuckLook, ...]
+    why: tuple[StuckCause, ...]
+    probed: tuple[StuckObservation, ...]
     """What was seen, as the journal has it."""
     misses: int
     """Looks in a row that did not find it."""
     decided: str
     """What was made of it; empty while that is open."""
-    steps: tuple[StuckStep, ...]
+    steps: tuple[SuggestedStep, ...]
 
 
-async def stuck(view: View, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
+async def stuck(view: Queries, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
     """A page of what is stuck, and of what was settled since a time though nobody had reported."""
     place: list[Any] = json.loads(after) if after is not None else ["now", None, 0]
     section = place.pop(0)
@@ -129,11 +129,11 @@ def _time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _declared(view: View) -> list[tuple[str, str, float]]:
+def _declared(view: Queries) -> list[tuple[str, str, float]]:
     return [(k.kind, s.name, float(s.deadline)) for k in view.kinds.values() for s in k.states if s.deadline]
 
 
-async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
+async def _waiting_leases(view: Queries, below: str, limit: int) -> list[Stuck]:
     """Leases whose time has come, and whose hosts another lease still has."""
     found = await view.store.awaited(view.usual.clock(), below, limit=limit)
     return [
@@ -149,17 +149,17 @@ async def _waiting_leases(view: View, below: str, limit: int) -> list[Stuck]:
             outcome=None,
             since=one["at"],
             lasts=None,
-            why=(StuckWhy("blocked", waits_for(one["hosts"])),),
+            why=(StuckCause("blocked", waits_for(one["hosts"])),),
             probed=(),
             misses=0,
             decided="",
-            steps=(StuckStep("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
+            steps=(SuggestedStep("wait", "the hosts are requested back again and again; see: stead lease calendar"),),
         )
         for one in found
     ]
 
 
-async def _lost_sites(view: View, below: str, limit: int) -> list[Stuck]:
+async def _lost_sites(view: Queries, below: str, limit: int) -> list[Stuck]:
     """Sites whose upgrade has failed and whose agent is not connected: nothing is in progress or can be."""
     return [
         Stuck(
@@ -174,11 +174,11 @@ async def _lost_sites(view: View, below: str, limit: int) -> list[Stuck]:
             outcome=None,
             since=one["at"],
             lasts=None,
-            why=(StuckWhy("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
+            why=(StuckCause("no-agent", f"its agent {one['agent']} is not connected, and the upgrade has failed"),),
             probed=(),
             misses=0,
             decided="",
-            steps=(StuckStep("agent", _leads_out(one["path"].removeprefix("/"))),),
+            steps=(SuggestedStep("agent", _leads_out(one["path"].removeprefix("/"))),),
         )
         for one in await view.store.lost_sites(below, limit)
     ]
@@ -194,7 +194,7 @@ def _leads_out(site: str) -> str:
 # What is under way
 
 
-async def _under_way(view: View, paths: Sequence[str]) -> list[Stuck]:
+async def _under_way(view: Queries, paths: Sequence[str]) -> list[Stuck]:
     rows = await view.store.read_many(paths)
     lasts = await view.usual.of(rows.values())
     acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
@@ -212,7 +212,7 @@ def _waits_on(row: Row) -> set[str]:
     return named(row.kind, row.spec) if row.snapshot.state == "Preparing" else set()
 
 
-async def _absent(view: View, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+async def _absent(view: Queries, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
     """By path, what is to be said of each lane that no agent serves now."""
     lanes = sorted(set().union(*waits.values()))
     there = await view.store.lanes_there(lanes, THERE) if lanes else set()
@@ -227,10 +227,10 @@ async def _absent(view: View, waits: Mapping[str, set[str]]) -> dict[str, tuple[
 
 
 def _moving(
-    view: View,
+    view: Queries,
     row: Row,
     op: Operation,
-    lasts: Lasting,
+    lasts: Elapsed,
     lines: Sequence[Mapping[str, Any]],
     absent: Sequence[str],
 ) -> Stuck:
@@ -247,7 +247,7 @@ def _moving(
         outcome=None,
         since=lasts.since,
         lasts=lasts,
-        why=(*(StuckWhy("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
+        why=(*(StuckCause("no-agent", says) for says in absent), *_causes(row, op, lasts, now)),
         probed=_looks(lines),
         misses=row.snapshot.misses,
         decided="",
@@ -255,17 +255,17 @@ def _moving(
     )
 
 
-def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[StuckWhy]:
+def _causes(row: Row, op: Operation, lasts: Elapsed, now: float) -> Iterator[StuckCause]:
     state, lasted = row.snapshot.state, span(now - lasts.since.timestamp())
     if lasts.overdue and lasts.declared is not None:
-        yield StuckWhy(
+        yield StuckCause(
             "overdue", f"{state} for {lasted}, and {op.action} is to last {span(lasts.declared)} there at most"
         )
     if lasts.late and lasts.p99 is not None and lasts.usual is not None:
         usual = f"usually {span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
-        yield StuckWhy("late", f"{op.action} lasts {lasted}: {usual}")
+        yield StuckCause("late", f"{op.action} lasts {lasted}: {usual}")
     if op.phase is Phase.FENCING:
-        yield StuckWhy(
+        yield StuckCause(
             "fencing", "waiting until the agent that had its order can no longer act; then the object is observed"
         )
     elif op.phase is Phase.PROBING:
@@ -274,27 +274,32 @@ def _causes(row: Row, op: Operation, lasts: Lasting, now: float) -> Iterator[Stu
         asked = (
             "an agent looks at it" if work is not None and work.taken else "nobody has taken the order to look at it"
         )
-        yield StuckWhy("probing", f"{asked if work is not None else 'it is looked at again soon'}{missed}")
+        yield StuckCause("probing", f"{asked if work is not None else 'it is looked at again soon'}{missed}")
     due = min((row.timers or {}).values(), default=now)
     if due < now - GRACE:
-        yield StuckWhy("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
+        yield StuckCause("unattended", f"its timer was due {span(now - due)} ago: does a controller run?")
 
 
-def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[str]) -> Iterator[StuckStep]:
+def _ways(view: Queries, row: Row, op: Operation, lasts: Elapsed, absent: Sequence[str]) -> Iterator[SuggestedStep]:
     work = row.snapshot.work
     if absent:
-        yield StuckStep("agent", f"{'; '.join(absent)}: start its agent, or cancel the operation (stead lane list)")
+        yield SuggestedStep(
+            "agent", f"{'; '.join(absent)}: start its agent, or cancel the operation (stead lane list)"
+        )
     elif work is not None and not work.taken:
-        yield StuckStep(
+        yield SuggestedStep(
             "agent", f"no agent has taken its order: who serves {row.lane or 'its lane'}? (stead lane list)"
         )
     if lasts.deadline is not None:
         what = "the look is given up" if op.phase is Phase.PROBING else "it is looked at"
-        if view.kinds[row.kind].state(row.snapshot.state).awaits is Awaits.CHILDREN and op.phase is Phase.ACTING:
+        if (
+            view.kinds[row.kind].state(row.snapshot.state).awaits is AwaitedParty.CHILDREN
+            and op.phase is Phase.ACTING
+        ):
             what = "its members are counted anew"
-        yield StuckStep("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
+        yield SuggestedStep("wait", f"at {lasts.deadline:%H:%M:%S} UTC {what}")
     if not op.cancelled:
-        yield StuckStep(
+        yield SuggestedStep(
             "cancel", "cancel it: Stead waits until the agent can no longer act, then observes the object", op.id
         )
 
@@ -302,14 +307,14 @@ def _ways(view: View, row: Row, op: Operation, lasts: Lasting, absent: Sequence[
 # What was settled though nobody had reported
 
 
-async def _settled(view: View, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
+async def _settled(view: Queries, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
     asked = [(record["path"], str(record["operation"]), record["created_at"]) for record in records]
     lines = await view.store.last_lines(asked, LINES)
     rows = await view.store.read_many([path for path, _, _ in asked])
     return [_healed(view, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
 
 
-def _healed(view: View, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
+def _healed(view: Queries, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
     operation = str(record["operation"])
     unknown = record["trigger"] == Trigger.SILENT or record["outcome"] == Outcome.UNKNOWN
     return Stuck(
@@ -324,7 +329,7 @@ def _healed(view: View, record: Mapping[str, Any], row: Row | None, lines: Seque
         outcome=record["outcome"],
         since=record["at"],
         lasts=None,
-        why=(StuckWhy("unknown" if unknown else "settled", _reason(record, lines)),),
+        why=(StuckCause("unknown" if unknown else "settled", _reason(record, lines)),),
         probed=_looks(lines),
         misses=0,
         decided=_decision(record, lines),
@@ -352,21 +357,21 @@ def _decision(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> 
     return f"{back} {record['target']}, from {record['source']}{ended}"
 
 
-def _after(view: View, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[StuckStep]:
+def _after(view: Queries, record: Mapping[str, Any], row: Row | None, operation: str) -> Iterator[SuggestedStep]:
     ended = record["ended"] and record["asked"] == record["path"]
     if ended and record["outcome"] not in WELL:
-        yield StuckStep("retry", f"ask for {record['action']} once more", operation)
+        yield SuggestedStep("retry", f"ask for {record['action']} once more", operation)
     kind = view.kinds.get(record["kind"])
     if row is None or kind is None or row.snapshot.operation is not None:
         return
     able = [a for a in kind.actions if row.snapshot.state in a.starts and {Actor.USER, Actor.ADMIN} & set(a.by)]
     names = tuple(action.name for action in able if not action.steers)
     if names:
-        yield StuckStep("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
+        yield SuggestedStep("ask", f"from {row.snapshot.state} it can {', '.join(names)}", actions=names)
 
 
-def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[StuckLook, ...]:
-    return tuple(StuckLook(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
+def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[StuckObservation, ...]:
+    return tuple(StuckObservation(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
 
 
 def span(seconds: float) -> str:

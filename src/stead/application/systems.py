@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from stead.application.models import Asked, Missing, Unfit
+from stead.application.models import Asked, InvalidRequest, ResourceNotFound
 from stead.catalog import tree
-from stead.catalog.tree import Change
+from stead.catalog.tree import TreeChange
 from stead.controller.admission.limits import exceeded
 from stead.controller.groups.deploys import lanes_in, planned
 from stead.lifecycle.claims import ancestors, below
-from stead.lifecycle.files.decoded import NAME, Wrong
+from stead.lifecycle.files.decoded import NAME, InvalidDescription
 from stead.schema import Model
 from stead.store import Row, Store
 
@@ -115,68 +115,72 @@ async def shown(store: Store, row: Row) -> System:
     )
 
 
-async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | Unfit:
+async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | InvalidRequest:
     """What a deploy would do; the mark is read first, so that it is never newer than the plan."""
     place = below(row.path, str(asked.spec.get("path", "/")))
     mark = await store.mark(place)
     changes = await _changes(store, row, place, asked)
-    if isinstance(changes, Unfit):
+    if isinstance(changes, InvalidRequest):
         return changes
     return SystemPlan(row.path, place, mark, tuple(map(SystemChange.of, changes)))
 
 
-async def _changes(store: Store, row: Row, place: str, asked: Asked) -> list[Change] | Unfit:
+async def _changes(store: Store, row: Row, place: str, asked: Asked) -> list[TreeChange] | InvalidRequest:
     try:
         return list(await planned(store, row, place, asked.spec.get("definition", {})))
-    except Wrong as wrong:
+    except InvalidDescription as wrong:
         return _unfit(wrong, row.path)
 
 
-async def fit(store: Store, asked: Asked) -> Asked | Unfit | Missing:
+async def fit(store: Store, asked: Asked) -> Asked | InvalidRequest | ResourceNotFound:
     """A deploy that makes sense: a place, and a definition that can be there."""
     unknown = [name for name in asked.spec if name not in FIELDS]
     if unknown:
-        return Unfit(f"spec.{unknown[0]}", f"a deploy brings {', '.join(FIELDS)}, and nothing else")
+        return InvalidRequest(f"spec.{unknown[0]}", f"a deploy brings {', '.join(FIELDS)}, and nothing else")
     path, definition = asked.spec.get("path", "/"), asked.spec.get("definition")
     if not isinstance(path, str) or any(not tree.is_name(name) for name in path.strip("/").split("/") if path != "/"):
-        return Unfit("spec.path", "a place is said like /data/db: names of a-z, 0-9 and dashes between slashes")
+        return InvalidRequest(
+            "spec.path", "a place is said like /data/db: names of a-z, 0-9 and dashes between slashes"
+        )
     if not isinstance(definition, Mapping):
-        return Unfit("spec.definition", "say what is to be there; {} where nothing is")
+        return InvalidRequest("spec.definition", "say what is to be there; {} where nothing is")
     if not isinstance(asked.spec.get("mark", ""), str):
-        return Unfit("spec.mark", "it is the one that a plan has")
+        return InvalidRequest("spec.mark", "it is the one that a plan has")
     row = await store.read(asked.path)
     if row is None or row.kind != SYSTEM:
-        return Missing(f"there is no system {asked.path}")
+        return ResourceNotFound(f"there is no system {asked.path}")
     place = below(asked.path, path)
     above = [each for each in ancestors(place) if each.startswith(f"{asked.path}/")]
     inside = [each for each, (kind, _) in (await store.states(above)).items() if kind in ("service", "job")]
     if inside:
-        return Unfit("spec.path", f"{inside[0]} is no branch: nothing can be below it")
+        return InvalidRequest("spec.path", f"{inside[0]} is no branch: nothing can be below it")
     changes = await _changes(store, row, place, asked)
-    if isinstance(changes, Unfit):
+    if isinstance(changes, InvalidRequest):
         return changes
     for change in changes:
         for field, says in exceeded(change.path, change.spec):
-            return Unfit("spec.definition", f"{change.path.removeprefix(asked.path)}: {field}: {says}")
+            return InvalidRequest("spec.definition", f"{change.path.removeprefix(asked.path)}: {field}: {says}")
     spec = {**asked.spec, "path": f"/{path.strip('/')}"}
     return replace(asked, spec=spec, deploys=tuple(sorted(lanes_in(changes))))
 
 
-def founded(asked: Asked) -> Asked | Unfit:
+def founded(asked: Asked) -> Asked | InvalidRequest:
     """A system that can be set up: it lies in a namespace, and says on which lanes its services run."""
     names = asked.path.split("/")[1:]
     if len(names) != 2 or not tree.is_name(names[1]):
-        return Unfit("path", f"a system lies right below its namespace, as in /shop/web, with a name like {NAME}")
+        return InvalidRequest(
+            "path", f"a system lies right below its namespace, as in /shop/web, with a name like {NAME}"
+        )
     lanes = asked.spec.get("lanes", [])
     if not isinstance(lanes, list) or not all(isinstance(lane, str) and lane for lane in lanes):
-        return Unfit("spec.lanes", "lanes are a list of names")
+        return InvalidRequest("spec.lanes", "lanes are a list of names")
     unknown = [name for name in asked.spec if name not in ("lanes", "labels")]
     if unknown:
-        return Unfit(f"spec.{unknown[0]}", "a system has lanes and labels; what runs in it is deployed")
+        return InvalidRequest(f"spec.{unknown[0]}", "a system has lanes and labels; what runs in it is deployed")
     return asked
 
 
-def _unfit(wrong: Wrong, system: str) -> Unfit:
+def _unfit(wrong: InvalidDescription, system: str) -> InvalidRequest:
     """What is wrong with a definition, each with its place in it; what is wrong with what is there, with its path."""
     said = []
     for problem in wrong.problems:
@@ -185,7 +189,7 @@ def _unfit(wrong: Wrong, system: str) -> Unfit:
         says = f"{at[0].removeprefix(system)}: {problem.says}" if at and at[0].startswith("/") else problem.says
         said.append((".".join(where), says))
     (field, says), *more = said
-    return Unfit(field, says, tuple(more))
+    return InvalidRequest(field, says, tuple(more))
 
 
 def _part(record: Mapping[str, Any]) -> SystemPart:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from stead.application.archived import not_before
 from stead.application.models import Operation
-from stead.application.queries import View
+from stead.application.queries import Queries
 from stead.schema import Model, Next
 
 SLACK = timedelta(seconds=5)
@@ -71,7 +71,7 @@ class Timeline(Model):
     """Each reason once, the most frequent first."""
 
 
-async def timeline(view: View, op: Operation, skip: int, limit: int) -> Timeline:
+async def timeline(view: Queries, op: Operation, skip: int, limit: int) -> Timeline:
     """A page of the bars of an operation, the group itself first, then the worst and the slowest."""
     await not_before(view.store, op.created_at)
     now = view.store.clock.now()

@@ -11,7 +11,7 @@ LATE = 3
 """Seconds for which lines of a second that is over may still come."""
 
 
-class Pulse:
+class TransitionRate:
     """Remembers what it has counted."""
 
     def __init__(self, store: Store) -> None:

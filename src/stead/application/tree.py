@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from stead.application.health import Health, rank
 from stead.application.models import Page, StateClassName
-from stead.application.queries import View
+from stead.application.queries import Queries
 from stead.controller.groups.counts import amounts
 from stead.lifecycle.decide.children import followed
 from stead.schema import Model, one_of
@@ -38,7 +38,7 @@ class TreeNode(Model):
     """Of those, by kind and state, a moment ago at most."""
 
 
-async def tree(view: View, below: str, after: str | None, limit: int) -> Page[TreeNode]:
+async def tree(view: Queries, below: str, after: str | None, limit: int) -> Page[TreeNode]:
     """A page of what lies directly below a path."""
     place = _place(after)
     if not await view.store.has_branches(below):
@@ -51,7 +51,7 @@ async def tree(view: View, below: str, after: str | None, limit: int) -> Page[Tr
     return Page(tuple(node for _, node in rest[:limit]), rest[limit - 1][0] if more else None, more)
 
 
-async def _leaves(view: View, below: str, place: tuple[int, str], limit: int) -> Page[TreeNode]:
+async def _leaves(view: Queries, below: str, place: tuple[int, str], limit: int) -> Page[TreeNode]:
     records = await view.store.leaves(below, view.healths.ranks, place, limit + 1)
     start = len(below.rstrip("/")) + 1
     page = records[:limit]
@@ -60,13 +60,13 @@ async def _leaves(view: View, below: str, place: tuple[int, str], limit: int) ->
     return Page(nodes, f"{page[-1]['rank']} {page[-1]['key']}" if more else None, more)
 
 
-def _leaf(view: View, record: Mapping[str, Any], start: int) -> TreeNode:
+def _leaf(view: Queries, record: Mapping[str, Any], start: int) -> TreeNode:
     kind, state = record["kind"], record["state"]
     cls = view.kinds[kind].state(state).cls
     return TreeNode(record["path"][start:], record["path"], kind, state, cls, view.healths.of(kind, state), state, 0)
 
 
-def _branch(view: View, record: Mapping[str, Any], start: int) -> TreeNode:
+def _branch(view: Queries, record: Mapping[str, Any], start: int) -> TreeNode:
     kind, state = record["kind"], record["state"]
     lifecycle = view.kinds[kind] if kind else None
     counts: dict[str, dict[str, int]] = {}

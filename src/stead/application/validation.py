@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from stead.application import systems
-from stead.application.models import Asked, Missing, Unfit
+from stead.application.models import Asked, InvalidRequest, ResourceNotFound
 from stead.application.spec_fields import misspelled
 from stead.catalog import edge, infrastructure
 from stead.catalog.infrastructure import RESERVED
 from stead.controller.admission.limits import exceeded
 from stead.controller.steps import lease_spec
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.files.decoded import InvalidDescription
 from stead.store import Store
 
 _LANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -28,20 +28,22 @@ EDGE = {"cloudlet": "/ns/site", "clusterinst": "/ns/site/cluster", "appinst": "/
 SCALES = ("scale-out", "scale-in")
 
 
-async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> Asked | Unfit | Missing:
+async def fitted(
+    store: Store, kinds: Mapping[str, Lifecycle], asked: Asked
+) -> Asked | InvalidRequest | ResourceNotFound:
     """What is asked for, with what follows from it; or what is wrong with it."""
     deploys = asked.action == systems.DEPLOY and asked.kind in ("", systems.SYSTEM) and "definition" in asked.spec
     if found := tuple(exceeded(asked.path, {} if deploys else asked.spec)):  # each part of a deploy is checked below
         (field, says), *more = found
-        return Unfit(field, says, tuple(more))
+        return InvalidRequest(field, says, tuple(more))
     if asked.spec and (slips := await _misspelled(store, kinds, asked)):
         (field, says), *more = slips
-        return Unfit(field, says, tuple(more))
+        return InvalidRequest(field, says, tuple(more))
     if asked.kind in EDGE:
         return _at_site(asked)
     asked = with_lane(asked)
     if asked.lane and not _LANE.fullmatch(asked.lane):
-        return Unfit("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
+        return InvalidRequest("lane", f"{asked.lane!r} is not a lane: letters, digits, dots, dashes, at most 100")
     if asked.action in SCALES and asked.kind in ("", "subgroup"):
         return await _scaled(store, asked)
     if asked.action == "add" and asked.kind == "subgroup":
@@ -49,7 +51,7 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     if asked.action == systems.DEPLOY and await _kind(store, asked) in ("", systems.SYSTEM):
         return await systems.fit(store, asked)
     if asked.action == systems.TEARDOWN and asked.spec:
-        return Unfit("spec", "a teardown is of the whole system: it brings nothing")
+        return InvalidRequest("spec", "a teardown is of the whole system: it brings nothing")
     if asked.kind == "lease" and asked.action in ("create", "update"):
         return _lease(asked, store.clock())
     lifecycle = kinds.get(asked.kind)
@@ -61,7 +63,7 @@ async def fitted(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> 
     if asked.kind == systems.SYSTEM:
         return systems.founded(asked)
     if not asked.lane and action.verbs:
-        return Unfit("lane", "say which lane leads to it, or give provider and region in the spec")
+        return InvalidRequest("lane", "say which lane leads to it, or give provider and region in the spec")
     return asked
 
 
@@ -84,16 +86,18 @@ async def _misspelled(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked
     return tuple(misspelled(kind, asked.spec))
 
 
-def _at_site(asked: Asked) -> Asked | Unfit:
+def _at_site(asked: Asked) -> Asked | InvalidRequest:
     """A site, or what is on one: the lane follows from the path."""
     names = asked.path.split("/")[1:]
     if len(names) != EDGE[asked.kind].count("/"):
-        return Unfit("path", f"a {asked.kind} lies at a path like {EDGE[asked.kind]}")
+        return InvalidRequest("path", f"a {asked.kind} lies at a path like {EDGE[asked.kind]}")
     if not all(map(_SITE.fullmatch, names[:2])):
-        return Unfit("path", "namespaces and sites have names of letters, digits, dashes, at most 40, and no dots")
+        return InvalidRequest(
+            "path", "namespaces and sites have names of letters, digits, dashes, at most 40, and no dots"
+        )
     lane = edge.lane_of(asked.path)
     if asked.lane not in ("", lane):
-        return Unfit("lane", f"{lane} leads to it, and no other lane")
+        return InvalidRequest("lane", f"{lane} leads to it, and no other lane")
     return replace(asked, lane=lane)
 
 
@@ -112,49 +116,49 @@ def lane_of(asked: Asked) -> str:
     return with_lane(asked).lane
 
 
-def _lease(asked: Asked, now: float) -> Asked | Unfit:
+def _lease(asked: Asked, now: float) -> Asked | InvalidRequest:
     """A lease lies in a namespace; what it says is kept in one way. What is left out of an update stays."""
     if len(asked.path.split("/")) != 3:
-        return Unfit("path", "a lease lies right below its namespace, as in /lab/monday")
+        return InvalidRequest("path", "a lease lies right below its namespace, as in /lab/monday")
     try:
         spec = lease_spec.complete(asked.spec, now)
         if asked.action == "create":
             lease_spec.read(spec)
-    except lease_spec.WrongTerms as wrong:
-        return Unfit(wrong.field, wrong.says)
+    except lease_spec.InvalidLeaseSpec as wrong:
+        return InvalidRequest(wrong.field, wrong.says)
     return replace(asked, spec=spec)
 
 
-def _infrastructure(asked: Asked) -> Asked | Unfit:
+def _infrastructure(asked: Asked) -> Asked | InvalidRequest:
     """An infrastructure lies in a namespace, and says what it is to be."""
     names = asked.path.split("/")[1:]
     if len(names) != 2:
-        return Unfit("path", "an infrastructure lies right below its namespace, as in /shop/web")
+        return InvalidRequest("path", "an infrastructure lies right below its namespace, as in /shop/web")
     if names[1] in RESERVED:
-        return Unfit("path", f"no infrastructure can be called {names[1]}: what VMs share lies there")
+        return InvalidRequest("path", f"no infrastructure can be called {names[1]}: what VMs share lies there")
     try:
         infrastructure.read(asked.spec)
-    except Wrong as wrong:
+    except InvalidDescription as wrong:
         said = [(".".join(map(str, ("spec", *problem.path))), problem.says) for problem in wrong.problems]
         (field, says), *more = said
-        return Unfit(field, says, tuple(more))
+        return InvalidRequest(field, says, tuple(more))
     return asked
 
 
-async def _added(store: Store, asked: Asked) -> Asked | Unfit:
+async def _added(store: Store, asked: Asked) -> Asked | InvalidRequest:
     """A subgroup that is added to an infrastructure, with what it has of its defaults, and how many VMs it gets."""
     above, _, name = asked.path.rpartition("/")
     parent = await store.read(above)
     if asked.path.count("/") != 3:
-        return Unfit("path", "a subgroup lies right below its infrastructure, as in /shop/web/front")
+        return InvalidRequest("path", "a subgroup lies right below its infrastructure, as in /shop/web/front")
     if parent is None or parent.kind != "mci":
         return asked  # there is nothing that it could be added to, which is said elsewhere
     try:
         (part,) = infrastructure.parts(infrastructure.with_subgroup(parent.spec, name, asked.spec))
-    except Wrong as wrong:
+    except InvalidDescription as wrong:
         said = [(_of_subgroup(problem.path), problem.says) for problem in wrong.problems]
         (field, says), *more = said
-        return Unfit(field, says, tuple(more))
+        return InvalidRequest(field, says, tuple(more))
     return replace(asked, lane="", spec=part.written(), plan={"first": 1, "count": part.size})
 
 
@@ -164,18 +168,22 @@ def _of_subgroup(path: Sequence[str | int]) -> str:
     return "path" if own == ("name",) else ".".join(map(str, ("spec", *own)))
 
 
-async def _scaled(store: Store, asked: Asked) -> Asked | Unfit:
+async def _scaled(store: Store, asked: Asked) -> Asked | InvalidRequest:
     """The numbers of the VMs that a subgroup is to have more, or less."""
     out = asked.action == "scale-out"
     size, by = asked.spec.get("size"), asked.spec.get("by")
     if (size is None) == (by is None) or not all(type(n) is int and n >= 0 for n in (size, by) if n is not None):
-        return Unfit("spec", "say the size it is to have, or by how many VMs it changes: size or by, a number")
+        return InvalidRequest(
+            "spec", "say the size it is to have, or by how many VMs it changes: size or by, a number"
+        )
     have, last, _ = await store.numbered(asked.path, 1)
     wanted = int(size) if size is not None else have + int(by or 0) * (1 if out else -1)
     if out and not have < wanted <= infrastructure.MOST:
-        return Unfit("spec.size", f"it has {have} VMs, and can have {infrastructure.MOST:,}: {wanted} will not do")
+        return InvalidRequest(
+            "spec.size", f"it has {have} VMs, and can have {infrastructure.MOST:,}: {wanted} will not do"
+        )
     if not out and not 0 <= wanted < have:
-        return Unfit("spec.size", f"it has {have} VMs, and {wanted} is not less")
+        return InvalidRequest("spec.size", f"it has {have} VMs, and {wanted} is not less")
     if out:
         more = {"first": last + 1, "count": wanted - have}
     else:

@@ -24,7 +24,7 @@ FORMAT = 1
 CHUNK = 1 << 20
 
 
-class Broken(Exception):
+class BrokenArchive(Exception):
     """A file that is no whole backup; the message says what is wrong with it."""
 
 
@@ -87,33 +87,35 @@ def written(file: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """What a backup is of. Raises `Broken` where it is none."""
+    """What a backup is of. Raises `BrokenArchive` where it is none."""
     with opened(file) as (manifest, _):
         return manifest
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[Manifest, IO[bytes]]]:
-    """A backup's manifest and dump. Raises `Broken` where it is none, also while the dump is read."""
+    """A backup's manifest and dump. Raises `BrokenArchive` where it is none, also while the dump is read."""
     try:
         with zipfile.ZipFile(file) as archive, archive.open(DUMP) as dump:
             manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
             if manifest.format != FORMAT:
-                raise Broken(f"{file} is of format {manifest.format}, and this version knows {FORMAT}")
+                raise BrokenArchive(f"{file} is of format {manifest.format}, and this version knows {FORMAT}")
             yield manifest, dump
     except (zipfile.BadZipFile, KeyError, EOFError, ZlibError, msgspec.DecodeError) as error:
-        raise Broken(f"{file} is no whole backup: {str(error).strip(chr(39)) or type(error).__name__}") from None
+        raise BrokenArchive(
+            f"{file} is no whole backup: {str(error).strip(chr(39)) or type(error).__name__}"
+        ) from None
     except OSError as error:
-        raise Broken(f"{file} cannot be read: {error.strerror or error}") from None
+        raise BrokenArchive(f"{file} cannot be read: {error.strerror or error}") from None
 
 
 def verify(file: Path) -> Manifest:
-    """Read all of a backup. Raises `Broken` where the dump is another than the manifest says."""
+    """Read all of a backup. Raises `BrokenArchive` where the dump is another than the manifest says."""
     with opened(file) as (manifest, dump):
         digest, size = hashlib.sha256(), 0
         while chunk := dump.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)
         if (digest.hexdigest(), size) != (manifest.sha256, manifest.size):
-            raise Broken(f"{file} was changed: its dump is not the one that the manifest tells of")
+            raise BrokenArchive(f"{file} was changed: its dump is not the one that the manifest tells of")
         return manifest

@@ -18,7 +18,7 @@ from stead.backup.clients import Clients, ToolFailed, clients, complaint
 from stead.store.statements import statement
 
 
-class NotTaken(Exception):
+class BackupFailed(Exception):
     """There is no backup; the message says why."""
 
 
@@ -58,9 +58,9 @@ async def _described(connection: asyncpg.Connection[asyncpg.Record], name: str) 
     try:
         rows = await connection.fetch(statement("read_founded"))
     except asyncpg.UndefinedTableError:
-        raise NotTaken("there is no cell in this database") from None
+        raise BackupFailed("there is no cell in this database") from None
     if not rows:
-        raise NotTaken("this database was restored by hand and has no cell yet: see `stead backup raise`")
+        raise BackupFailed("this database was restored by hand and has no cell yet: see `stead backup raise`")
     found = dict(rows[0])
     return Manifest(stead=__version__, name=name, cell=json.loads(found.pop("cell")), **found)
 

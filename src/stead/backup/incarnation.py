@@ -15,7 +15,7 @@ HOLDS = "0025"
 """The first revision of the schema that can hold a cell."""
 
 
-class NotRaised(Exception):
+class IncarnationNotRaised(Exception):
     """It stays as it is; the message says why."""
 
 
@@ -32,15 +32,19 @@ async def raise_incarnation(
     try:
         async with connection.transaction():
             if await connection.fetchval("SELECT to_regclass('cell')") is None:
-                raise NotRaised("there is no cell in this database")
+                raise IncarnationNotRaised("there is no cell in this database")
             # Nobody starts meanwhile: whoever does waits for this row, or finds none.
             await connection.execute("LOCK TABLE cell IN ACCESS EXCLUSIVE MODE")
             others = await sessions(connection)
             if others and not running:
-                raise NotRaised(f"{connected(others)}: stop controllers and servers first, or say --running")
+                raise IncarnationNotRaised(
+                    f"{connected(others)}: stop controllers and servers first, or say --running"
+                )
             before = await connection.fetchval("SELECT incarnation FROM cell")
             if before is None and manifest is None:
-                raise NotRaised("it was restored by hand from a backup of ours: name its file with --backup")
+                raise IncarnationNotRaised(
+                    "it was restored by hand from a backup of ours: name its file with --backup"
+                )
             if before is None and manifest is not None:
                 row = json.dumps(manifest.cell)
                 await connection.execute("INSERT INTO cell SELECT * FROM jsonb_populate_record(NULL::cell, $1)", row)

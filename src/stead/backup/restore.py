@@ -27,12 +27,12 @@ from stead.store.recovery import CUSTODY
 from stead.store.statements import statement
 
 
-class NotRestored(Exception):
+class RestoreFailed(Exception):
     """The database is as it was; the message says why."""
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreSummary:
     """What was brought back."""
 
     manifest: Manifest
@@ -42,7 +42,7 @@ class Restored:
     """The schema was an older one, and is up to date now."""
 
 
-async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = CUSTODY) -> Restored:
+async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = CUSTODY) -> RestoreSummary:
     """Bring a backup back into an empty database, all of it or nothing.
 
     With `hold`, the cell orders nothing but probes until an operator releases it. What was in progress is probed
@@ -51,7 +51,9 @@ async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = C
     manifest = await asyncio.to_thread(verify, file)
     if manifest.revision not in known():
         says = f"its schema is {manifest.revision}, which this version does not know"
-        raise NotRestored(f"the backup was made by Stead {manifest.stead}, and {says}: restore it with that version")
+        raise RestoreFailed(
+            f"the backup was made by Stead {manifest.stead}, and {says}: restore it with that version"
+        )
     connection = await asyncpg.connect(dsn)
     try:
         await _check(connection, manifest)
@@ -64,7 +66,7 @@ async def restore(dsn: str, file: Path, *, hold: bool = True, custody: float = C
     old = manifest.revision != max(known())
     if old:
         await migrate(dsn)
-    return Restored(manifest, incarnation, old)
+    return RestoreSummary(manifest, incarnation, old)
 
 
 async def _check(connection: asyncpg.Connection[asyncpg.Record], manifest: Manifest) -> None:
@@ -72,18 +74,18 @@ async def _check(connection: asyncpg.Connection[asyncpg.Record], manifest: Manif
     there = [r["name"] for r in await connection.fetch(statement("list_relations"), 4)]
     if there:
         if "public.cell" in [r["name"] for r in await connection.fetch(statement("list_relations"), 1000)]:
-            raise NotRestored("there is a cell in this database already: name an empty one (createdb makes one)")
-        raise NotRestored(f"this database is not empty, there is {', '.join(there)}: name an empty one")
+            raise RestoreFailed("there is a cell in this database already: name an empty one (createdb makes one)")
+        raise RestoreFailed(f"this database is not empty, there is {', '.join(there)}: name an empty one")
     try:
         await check(connection, manifest.revision)
     except ExtensionMissing as error:
-        raise NotRestored(str(error)) from None
+        raise RestoreFailed(str(error)) from None
     if others := await sessions(connection):
-        raise NotRestored(f"{connected(others)}, and may be a controller that waits for a cell: stop it first")
+        raise RestoreFailed(f"{connected(others)}, and may be a controller that waits for a cell: stop it first")
     system = await connection.fetchval("SELECT system_identifier::text FROM pg_control_system()")
     if system == manifest.system and (others := await sessions(connection, manifest.database)):
         says = f"the cell that was backed up is still in use: {connected(others).removesuffix(' it')}"
-        raise NotRestored(f"{says} {manifest.database}. Stop its servers and controllers first")
+        raise RestoreFailed(f"{says} {manifest.database}. Stop its servers and controllers first")
 
 
 async def _run(tools: Clients, dsn: str, dump: IO[bytes], manifest: Manifest, recovery: Mapping[str, str]) -> None:

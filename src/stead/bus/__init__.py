@@ -17,7 +17,7 @@ from stead.bus.errors import (
     UnknownVersion,
     WrongStream,
 )
-from stead.bus.streams import Identity
+from stead.bus.streams import StreamIdentity
 from stead.bus.subjects import Recipient
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "BusState",
     "Consumer",
     "Delivery",
-    "Identity",
     "NoAnswer",
     "NotPublished",
     "Recipient",
+    "StreamIdentity",
     "TooLarge",
     "Unavailable",
     "UnknownVersion",

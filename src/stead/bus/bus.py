@@ -8,7 +8,6 @@ give the same thing twice.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -18,44 +17,45 @@ from uuid import uuid4
 from nats.aio.msg import Msg
 
 from stead.bus import consumer, streams
-from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, Form, encode
-from stead.bus.connection import Link, Listening, Options, StateCallback
+from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, MessageFormat, encode
+from stead.bus.connection import Connection, DurableSubscription, Options, StateCallback
 from stead.bus.consumer import ACK_WAIT, Consumer
 from stead.bus.errors import BadMessage, BusError, NoAnswer, NotPublished, Unavailable, translated
-from stead.bus.invalid_messages import Garbage
+from stead.bus.invalid_messages import InvalidMessages
+from stead.bus.message_ids import message_id
 from stead.bus.messages import (
     FromAgent,
-    Greet,
-    GreetReply,
     Hello,
     IdentityReply,
-    Logs,
+    InventoryReply,
+    InventoryRequest,
     LogsReply,
-    Look,
-    LookReply,
+    LogsRequest,
     Message,
-    Offers,
     OffersReply,
+    OffersRequest,
     OpenLane,
     OpenLaneReply,
     Order,
-    Poke,
     Presence,
-    Renew,
+    ProbeReply,
+    ProbeRequest,
+    RenewCustody,
+    RenewCustodyReply,
     RenewIdentity,
-    RenewReply,
-    Roster,
-    RosterReply,
+    SiteReply,
+    SiteRequest,
+    StateSyncReply,
+    StateSyncRequest,
     Superseded,
-    Survey,
-    SurveyReply,
-    Take,
-    TakeReply,
+    TakeCustody,
+    TakeCustodyReply,
+    Wakeup,
 )
 from stead.bus.publisher import Outgoing, Publisher
-from stead.bus.rpc import QUEUE, Asker, Service
-from stead.bus.rpc_replies import Replies
-from stead.bus.streams import Identity
+from stead.bus.rpc import QUEUE, Handler, RpcClient, RpcServer
+from stead.bus.rpc_replies import ReplyStream
+from stead.bus.streams import StreamIdentity
 from stead.bus.subjects import Recipient, Subjects, answers, inbox
 
 log = logging.getLogger(__name__)
@@ -93,24 +93,24 @@ class Bus:
         on this bus. `options` go to the client library as they are.
         """
         self.subjects = Subjects(cell)
-        self.garbage = Garbage()
+        self.garbage = InvalidMessages()
         where = inbox(agent) if agent is not None else "_INBOX"
-        self._link = Link(url, name, ping_interval=ping_interval, inbox=where, options=options)
+        self._link = Connection(url, name, ping_interval=ping_interval, inbox=where, options=options)
         self.max_message = self._link.max_message
         self.certificate_expiry = self._link.certificate_expiry
-        replies = Replies(self._link)
+        replies = ReplyStream(self._link)
         self._publisher = Publisher(replies)
-        self._takes = Asker[Take, TakeReply](self._link, replies, TakeReply)
-        self._renewals = Asker[Renew, RenewReply](self._link, replies, RenewReply)
-        self._rosters = Asker[Roster, RosterReply](self._link, replies, RosterReply)
-        self._openings = Asker[OpenLane, OpenLaneReply](self._link, replies, OpenLaneReply)
-        self._identities = Asker[RenewIdentity, IdentityReply](self._link, replies, IdentityReply)
-        self._greetings = Asker[Greet, GreetReply](self._link, replies, GreetReply)
-        self._looks = Asker[Look, LookReply](self._link, replies, LookReply)
-        self._offers = Asker[Offers, OffersReply](self._link, replies, OffersReply)
-        self._logs = Asker[Logs, LogsReply](self._link, replies, LogsReply)
-        self._surveys = Asker[Survey, SurveyReply](self._link, replies, SurveyReply)
-        self._services: list[Service[Any, Any]] = []
+        self._takes = RpcClient[TakeCustody, TakeCustodyReply](self._link, replies, TakeCustodyReply)
+        self._renewals = RpcClient[RenewCustody, RenewCustodyReply](self._link, replies, RenewCustodyReply)
+        self._rosters = RpcClient[InventoryRequest, InventoryReply](self._link, replies, InventoryReply)
+        self._openings = RpcClient[OpenLane, OpenLaneReply](self._link, replies, OpenLaneReply)
+        self._identities = RpcClient[RenewIdentity, IdentityReply](self._link, replies, IdentityReply)
+        self._greetings = RpcClient[SiteRequest, SiteReply](self._link, replies, SiteReply)
+        self._looks = RpcClient[ProbeRequest, ProbeReply](self._link, replies, ProbeReply)
+        self._offers = RpcClient[OffersRequest, OffersReply](self._link, replies, OffersReply)
+        self._logs = RpcClient[LogsRequest, LogsReply](self._link, replies, LogsReply)
+        self._surveys = RpcClient[StateSyncRequest, StateSyncReply](self._link, replies, StateSyncReply)
+        self._services: list[RpcServer[Any, Any]] = []
         self._replicas = replicas
         api = "$JS.API" if domain is None else f"$JS.{domain}.API"
         self._prefix = self.subjects.api if apart else api
@@ -151,7 +151,7 @@ class Bus:
         """Connect anew, with the options as they are now."""
         await self._link.renew()
 
-    async def identity(self) -> Identity:
+    async def identity(self) -> StreamIdentity:
         """Which streams there are now, made here if there were none."""
         manager = self._link.client().jsm(prefix=self._prefix, timeout=streams.MAX_CREATE_SECONDS)
         return await self._link.unbroken(streams.ensure(manager, self.subjects, self._replicas))
@@ -160,7 +160,7 @@ class Bus:
         """The cells that have streams on this bus."""
         return await self._link.unbroken(streams.cells(self._link.client().jsm(prefix=self._prefix)))
 
-    async def condition(self) -> streams.Condition | None:
+    async def condition(self) -> streams.StreamHealth | None:
         """How the streams are; None where the bus is away."""
         if not self.connected:
             return None
@@ -261,47 +261,53 @@ class Bus:
 
     # Custody
 
-    async def take(self, take: Take, timeout: float = 5.0) -> TakeReply:
+    async def take(self, take: TakeCustody, timeout: float = 5.0) -> TakeCustodyReply:
         """Ask for custody. It counts from before the question, since the answer may have been long on its way."""
         return await self._takes.ask(self.subjects.take(take.agent), take, timeout)
 
-    async def renew(self, renew: Renew, timeout: float = 5.0) -> RenewReply:
+    async def renew(self, renew: RenewCustody, timeout: float = 5.0) -> RenewCustodyReply:
         """Ask for more time."""
         return await self._renewals.ask(self.subjects.renew(renew.agent), renew, timeout)
 
-    async def serve_take(self, handler: Callable[[Take], Awaitable[TakeReply]]) -> Service[Take, TakeReply]:
+    async def serve_take(
+        self, handler: Handler[TakeCustody, TakeCustodyReply]
+    ) -> RpcServer[TakeCustody, TakeCustodyReply]:
         """Answer those who want to take an order, side by side with all other controllers."""
-        return await self._serve(self.subjects.takes, Form(Take), handler, agents=True)
+        return await self._serve(self.subjects.takes, MessageFormat(TakeCustody), handler, agents=True)
 
-    async def serve_renew(self, handler: Callable[[Renew], Awaitable[RenewReply]]) -> Service[Renew, RenewReply]:
+    async def serve_renew(
+        self, handler: Handler[RenewCustody, RenewCustodyReply]
+    ) -> RpcServer[RenewCustody, RenewCustodyReply]:
         """Answer those who want to keep an order."""
-        return await self._serve(self.subjects.renewals, Form(Renew), handler, agents=True)
+        return await self._serve(self.subjects.renewals, MessageFormat(RenewCustody), handler, agents=True)
 
     async def renew_identity(self, renew: RenewIdentity, timeout: float = 30.0) -> IdentityReply:
         """Ask for what one connects with to be renewed."""
         return await self._identities.ask(self.subjects.identity(renew.agent), renew, timeout)
 
     async def serve_identity(
-        self, handler: Callable[[RenewIdentity], Awaitable[IdentityReply]]
-    ) -> Service[RenewIdentity, IdentityReply]:
+        self, handler: Handler[RenewIdentity, IdentityReply]
+    ) -> RpcServer[RenewIdentity, IdentityReply]:
         """Renew what agents connect with."""
-        return await self._serve(self.subjects.identities, Form(RenewIdentity), handler, agents=True)
+        return await self._serve(self.subjects.identities, MessageFormat(RenewIdentity), handler, agents=True)
 
     # Looks
 
-    async def roster(self, roster: Roster, timeout: float = 10.0) -> RosterReply:
+    async def roster(self, roster: InventoryRequest, timeout: float = 10.0) -> InventoryReply:
         """Ask a controller what there should be on a lane."""
         return await self._rosters.ask(self.subjects.roster(roster.agent), roster, timeout)
 
-    async def serve_roster(self, handler: Callable[[Roster], Awaitable[RosterReply]]) -> Service[Roster, RosterReply]:
+    async def serve_roster(
+        self, handler: Handler[InventoryRequest, InventoryReply]
+    ) -> RpcServer[InventoryRequest, InventoryReply]:
         """Tell agents what there should be."""
-        return await self._serve(self.subjects.rosters, Form(Roster), handler, agents=True)
+        return await self._serve(self.subjects.rosters, MessageFormat(InventoryRequest), handler, agents=True)
 
     async def open_lane(self, lane: str, agent: str, timeout: float = 10.0) -> None:
         """Have a controller make the way to a lane's orders."""
         await self._openings.ask(self.subjects.open(agent), OpenLane(lane, agent), timeout)
 
-    async def serve_lanes(self, trusted: Callable[[OpenLane], Awaitable[None]]) -> Service[OpenLane, OpenLaneReply]:
+    async def serve_lanes(self, trusted: Callable[[OpenLane], Awaitable[None]]) -> RpcServer[OpenLane, OpenLaneReply]:
         """Make the ways to lanes for agents that may not; it raises where one asks for a lane that is not its own."""
 
         async def made(asked: OpenLane) -> OpenLaneReply:
@@ -314,52 +320,57 @@ class Bus:
                 await consumer.make()
             return OpenLaneReply()
 
-        return await self._serve(self.subjects.openings, Form(OpenLane), made, agents=True)
+        return await self._serve(self.subjects.openings, MessageFormat(OpenLane), made, agents=True)
 
-    async def look(self, look: Look, timeout: float = 30.0) -> LookReply:
+    async def look(self, look: ProbeRequest, timeout: float = 30.0) -> ProbeReply:
         """Ask whoever serves a lane to look; `NoAnswer` at once where nobody does."""
         return await self._looks.ask(self.subjects.look(look.lane), look, timeout, once=True)
 
     async def serve_look(
-        self, lane: str, handler: Callable[[Look], Awaitable[LookReply]]
-    ) -> Service[Look, LookReply]:
+        self, lane: str, handler: Handler[ProbeRequest, ProbeReply]
+    ) -> RpcServer[ProbeRequest, ProbeReply]:
         """Look when asked to, in turn with all others who serve the lane."""
-        return await self._serve(self.subjects.look(lane), Form(Look), handler)
+        return await self._serve(self.subjects.look(lane), MessageFormat(ProbeRequest), handler)
 
-    async def offers(self, offers: Offers, timeout: float = 30.0) -> OffersReply:
+    async def offers(self, offers: OffersRequest, timeout: float = 30.0) -> OffersReply:
         """Ask whoever serves a lane what the place has; `NoAnswer` at once where nobody does."""
         return await self._offers.ask(self.subjects.offers(offers.lane), offers, timeout, once=True)
 
     async def serve_offers(
-        self, lane: str, handler: Callable[[Offers], Awaitable[OffersReply]]
-    ) -> Service[Offers, OffersReply]:
+        self, lane: str, handler: Handler[OffersRequest, OffersReply]
+    ) -> RpcServer[OffersRequest, OffersReply]:
         """Say what the place has when asked to."""
-        return await self._serve(self.subjects.offers(lane), Form(Offers), handler)
+        return await self._serve(self.subjects.offers(lane), MessageFormat(OffersRequest), handler)
 
-    async def logs(self, logs: Logs, timeout: float = 30.0) -> LogsReply:
+    async def logs(self, logs: LogsRequest, timeout: float = 30.0) -> LogsReply:
         """Ask whoever serves a lane what something there wrote; `NoAnswer` at once where nobody does."""
         return await self._logs.ask(self.subjects.logs(logs.lane), logs, timeout, once=True)
 
     async def serve_logs(
-        self, lane: str, handler: Callable[[Logs], Awaitable[LogsReply]]
-    ) -> Service[Logs, LogsReply]:
+        self, lane: str, handler: Handler[LogsRequest, LogsReply]
+    ) -> RpcServer[LogsRequest, LogsReply]:
         """Say what something wrote when asked to."""
-        return await self._serve(self.subjects.logs(lane), Form(Logs), handler)
+        return await self._serve(self.subjects.logs(lane), MessageFormat(LogsRequest), handler)
 
-    async def survey(self, survey: Survey, timeout: float = 5.0) -> SurveyReply:
+    async def survey(self, survey: StateSyncRequest, timeout: float = 5.0) -> StateSyncReply:
         """Ask whoever serves a lane for its full state; `NoAnswer` at once where nobody does."""
         return await self._surveys.ask(self.subjects.survey(survey.lane), survey, timeout, once=True)
 
     async def serve_survey(
-        self, lane: str, handler: Callable[[Survey], Awaitable[SurveyReply]]
-    ) -> Service[Survey, SurveyReply]:
+        self, lane: str, handler: Handler[StateSyncRequest, StateSyncReply]
+    ) -> RpcServer[StateSyncRequest, StateSyncReply]:
         """Send the full state of a lane when asked to."""
-        return await self._serve(self.subjects.survey(lane), Form(Survey), handler)
+        return await self._serve(self.subjects.survey(lane), MessageFormat(StateSyncRequest), handler)
 
     async def _serve(
-        self, subject: str, form: Form[Any], handler: Callable[[Any], Awaitable[Any]], *, agents: bool = False
-    ) -> Service[Any, Any]:
-        service = Service(self._link, form, handler, self.garbage, agents=agents)
+        self,
+        subject: str,
+        form: MessageFormat[Any],
+        handler: Handler[Any, Any],
+        *,
+        agents: bool = False,
+    ) -> RpcServer[Any, Any]:
+        service = RpcServer(self._link, form, handler, self.garbage, agents=agents)
         self._services.append(service)
         await service.begin(subject)
         return service
@@ -372,21 +383,21 @@ class Bus:
             subject = self.subjects.presence(presence.agent)
             await self._link.client().publish(subject, encode(presence), self._supersedes)
 
-    async def on_superseded(self, handler: Callable[[Superseded], object]) -> Listening:
+    async def on_superseded(self, handler: Callable[[Superseded], object]) -> DurableSubscription:
         """Hear that a newer run has taken this agent's place: controllers answer its presence with that."""
         self._supersedes = self._link.new_inbox()
 
         async def heard(superseded: Superseded, _: Msg) -> None:
             handler(superseded)
 
-        return await self._hear(self._supersedes, Form(Superseded), heard)
+        return await self._hear(self._supersedes, MessageFormat(Superseded), heard)
 
     async def tell_superseded(self, where: str, superseded: Superseded) -> None:
         """Tell a run of an agent that a newer one has taken its place; the word may be lost."""
         with translated("superseded"):
             await self._link.client().publish(where, encode(superseded))
 
-    async def on_presence(self, handler: Callable[[Presence, str], Awaitable[None]]) -> Listening:
+    async def on_presence(self, handler: Callable[[Presence, str], Awaitable[None]]) -> DurableSubscription:
         """Hear of the agents that are there, and where each wants an answer; each word goes to one controller."""
 
         async def own(presence: Presence, message: Msg) -> None:
@@ -397,15 +408,15 @@ class Bus:
 
         return await self._hear(self.subjects.presences, PRESENCE, own)
 
-    async def greet(self, greet: Greet, timeout: float = 10.0) -> GreetReply:
+    async def greet(self, greet: SiteRequest, timeout: float = 10.0) -> SiteReply:
         """Ask a controller which epochs were heard of before."""
         return await self._greetings.ask(self.subjects.greet(greet.agent), greet, timeout)
 
-    async def serve_greet(self, handler: Callable[[Greet], Awaitable[GreetReply]]) -> Service[Greet, GreetReply]:
+    async def serve_greet(self, handler: Handler[SiteRequest, SiteReply]) -> RpcServer[SiteRequest, SiteReply]:
         """Tell agents which epochs were heard of before."""
-        return await self._serve(self.subjects.greetings, Form(Greet), handler, agents=True)
+        return await self._serve(self.subjects.greetings, MessageFormat(SiteRequest), handler, agents=True)
 
-    async def poke(self, poke: Poke, *, heard: bool = False) -> None:
+    async def poke(self, poke: Wakeup, *, heard: bool = False) -> None:
         """Tell whichever controller listens that there is something to do; with `heard`, fail where none does."""
         with translated("poke"):
             client, data = self._link.client(), encode(poke)
@@ -414,19 +425,19 @@ class Bus:
             else:
                 await client.publish(self.subjects.poke, data)
 
-    async def on_poke(self, handler: Callable[[Poke], Awaitable[None]]) -> Listening:
+    async def on_poke(self, handler: Callable[[Wakeup], Awaitable[None]]) -> DurableSubscription:
         """Hear that there is something to do; each word goes to one controller."""
 
-        async def heard(poke: Poke, message: Msg) -> None:
+        async def heard(poke: Wakeup, message: Msg) -> None:
             if message.reply:
                 await message.respond(b"")
             await handler(poke)
 
-        return await self._hear(self.subjects.poke, Form(Poke), heard)
+        return await self._hear(self.subjects.poke, MessageFormat(Wakeup), heard)
 
     async def _hear[M: Message](
-        self, subject: str, form: Form[M], handler: Callable[[M, Msg], Awaitable[None]]
-    ) -> Listening:
+        self, subject: str, form: MessageFormat[M], handler: Callable[[M, Msg], Awaitable[None]]
+    ) -> DurableSubscription:
         async def callback(message: Msg) -> None:
             try:
                 heard = form.decode(message.data)
@@ -436,13 +447,3 @@ class Bus:
             await handler(heard, message)
 
         return await self._link.listen(subject, callback, QUEUE)
-
-
-def message_id(order: Order, subject: str) -> str:
-    """The same for the same order under the same fences to the same place; another as soon as any of it differs.
-
-    So a repeat is not stored twice, and an order sent anew, which has new fences, is not taken for a repeat.
-    """
-    fences = sorted((member.path, *member.fence) for member in order.members)
-    digest = hashlib.blake2b(repr((subject, fences)).encode(), digest_size=12).hexdigest()
-    return f"{order.id}-{digest}"

@@ -36,7 +36,7 @@ def encode(message: Message) -> bytes:
         raise BadMessage(f"cannot send this {type(message).__name__}: {error}") from error
 
 
-class Form[M: Message]:
+class MessageFormat[M: Message]:
     """The kinds of message that are expected in one place."""
 
     def __init__(self, *kinds: type[M]) -> None:
@@ -56,6 +56,6 @@ class Form[M: Message]:
         return message
 
 
-ORDER = Form(Order)
-FROM_AGENT: Form[FromAgent] = Form(Report, FullState, Hello)
-PRESENCE = Form(Presence)
+ORDER = MessageFormat(Order)
+FROM_AGENT: MessageFormat[FromAgent] = MessageFormat(Report, FullState, Hello)
+PRESENCE = MessageFormat(Presence)

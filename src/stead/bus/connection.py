@@ -53,10 +53,10 @@ class BusState(StrEnum):
 StateCallback = Callable[[BusState], None]
 
 
-class Listening:
+class DurableSubscription:
     """A subscription that outlives the client it was made on."""
 
-    def __init__(self, link: Link, subject: str, queue: str, callback: Callback) -> None:
+    def __init__(self, link: Connection, subject: str, queue: str, callback: Callback) -> None:
         self._link = link
         self._subject = subject
         self._queue = queue
@@ -78,7 +78,7 @@ class Listening:
                 await self._subscription.unsubscribe()
 
 
-class Link:
+class Connection:
     """A connection that comes back."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Link:
         self._broken: asyncio.Future[None]
         self._why = "the bus is not open"
         self._last_error = ""
-        self._listening: list[Listening] = []
+        self._listening: list[DurableSubscription] = []
         self._watchers: list[StateCallback] = []
 
     async def open(self, timeout: float | None = None) -> None:
@@ -200,15 +200,15 @@ class Link:
         if self._client is not None:
             await self._client.close()
 
-    async def listen(self, subject: str, callback: Callback, queue: str = "") -> Listening:
+    async def listen(self, subject: str, callback: Callback, queue: str = "") -> DurableSubscription:
         """Call back with every message on a subject, on this connection and on every later one."""
-        listening = Listening(self, subject, queue, callback)
+        listening = DurableSubscription(self, subject, queue, callback)
         self._listening.append(listening)
         if self._client is not None and self._client.is_connected:
             await listening.begin(self._client)
         return listening
 
-    def forget(self, listening: Listening) -> None:
+    def forget(self, listening: DurableSubscription) -> None:
         with suppress(ValueError):
             self._listening.remove(listening)
 

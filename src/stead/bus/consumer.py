@@ -26,10 +26,10 @@ from nats.errors import Error
 from nats.js.api import AckPolicy, ConsumerConfig, Header, StatusCode
 from nats.js.errors import BadRequestError, NotFoundError
 
-from stead.bus.codec import Form
-from stead.bus.connection import BusState, Link, Listening
+from stead.bus.codec import MessageFormat
+from stead.bus.connection import BusState, Connection, DurableSubscription
 from stead.bus.errors import BadMessage, Unavailable, UnknownVersion, translated
-from stead.bus.invalid_messages import Garbage
+from stead.bus.invalid_messages import InvalidMessages
 from stead.bus.messages import Message
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Delivery[M: Message]:
     times: int
     """How often it has been delivered, with this time; as far as the server knows, which forgets it in a crash."""
     _reply: str = field(repr=False)
-    _link: Link = field(repr=False)
+    _link: Connection = field(repr=False)
 
     async def ack(self) -> None:
         """It is done and never comes again."""
@@ -91,7 +91,7 @@ class Delivery[M: Message]:
         await _answer(self._link, self._reply, word)
 
 
-async def _answer(link: Link, reply: str, word: bytes) -> None:
+async def _answer(link: Connection, reply: str, word: bytes) -> None:
     try:
         with translated("acknowledge"):
             await link.client().publish(reply, word)
@@ -113,8 +113,8 @@ class Consumer[M: Message]:
 
     def __init__(
         self,
-        link: Link,
-        form: Form[M],
+        link: Connection,
+        form: MessageFormat[M],
         *,
         stream: str,
         name: str,
@@ -124,12 +124,12 @@ class Consumer[M: Message]:
         batch: int = 100,
         prefix: str = "$JS.API",
         make: Callable[[], Awaitable[object]] | None = None,
-        garbage: Garbage | None = None,
+        garbage: InvalidMessages | None = None,
         belongs: Callable[[str, M], bool] = lambda _subject, _message: True,
     ) -> None:
         """What does not belong on the subject it came on is garbage. `make` has another make the server's side."""
         self._make = make or self.make
-        self._garbage = garbage or Garbage()
+        self._garbage = garbage or InvalidMessages()
         self._belongs = belongs
         self._link = link
         self._form = form
@@ -151,7 +151,7 @@ class Consumer[M: Message]:
         self._lock = asyncio.Lock()
         self._wake = asyncio.Event()
         self._inbox = ""
-        self._listening: Listening | None = None
+        self._listening: DurableSubscription | None = None
         self._broken = False
         self._made = False
         self._request = _Request()
@@ -297,7 +297,7 @@ def _times(message: Msg) -> int:
         return 0
 
 
-async def forget(link: Link, stream: str, name: str, subject: str, prefix: str = "$JS.API") -> None:
+async def forget(link: Connection, stream: str, name: str, subject: str, prefix: str = "$JS.API") -> None:
     """Remove a consumer, and all that waits for it."""
     with translated(f"consumer {name} of {stream}"):
         manager = link.client().jsm(prefix=prefix)

@@ -11,7 +11,7 @@ SELDOM = 10.0
 """Seconds between two words about the same."""
 
 
-class Seldom:
+class LogThrottle:
     """Says whether to speak now, and how often there was a reason to since one last did."""
 
     def __init__(self, every: float = SELDOM) -> None:
@@ -30,12 +30,12 @@ class Seldom:
         return times
 
 
-class Garbage:
+class InvalidMessages:
     """Counts what came over the bus and was not believed."""
 
     def __init__(self) -> None:
         self.count = 0
-        self._seldom = Seldom()
+        self._seldom = LogThrottle()
 
     def note(self, where: str, why: str) -> None:
         """One more."""

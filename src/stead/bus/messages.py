@@ -89,7 +89,7 @@ class Order(Message, frozen=True, tag="order"):
     """Of the trace that it is part of, where traces are collected."""
 
 
-class Take(Message, frozen=True, tag="take"):
+class TakeCustody(Message, frozen=True, tag="take"):
     """An agent got orders and asks for custody of their members.
 
     The answer may be lost, so an agent may say the same twice; the second time it is told what it was told before.
@@ -104,7 +104,7 @@ class Take(Message, frozen=True, tag="take"):
             check(fence)
 
 
-class TakeReply(Message, frozen=True, tag="take-reply"):
+class TakeCustodyReply(Message, frozen=True, tag="take-reply"):
     """Custody, or why not."""
 
     ok: bool
@@ -123,7 +123,7 @@ class TakeReply(Message, frozen=True, tag="take-reply"):
             check(fence)
 
 
-class Renew(Message, frozen=True, tag="renew"):
+class RenewCustody(Message, frozen=True, tag="renew"):
     """An agent still works on an order and asks for more time."""
 
     order: Number
@@ -136,7 +136,7 @@ class Renew(Message, frozen=True, tag="renew"):
             check(fence)
 
 
-class RenewReply(Message, frozen=True, tag="renew-reply"):
+class RenewCustodyReply(Message, frozen=True, tag="renew-reply"):
     """More time, and for which paths no longer."""
 
     ok: bool
@@ -213,7 +213,7 @@ class FullState(Message, frozen=True, tag="full-state"):
     """When the agent began to look, by the cell's clock."""
 
 
-class Roster(Message, frozen=True, tag="roster"):
+class InventoryRequest(Message, frozen=True, tag="roster"):
     """An agent asks what there should be on a lane, a page at a time."""
 
     lane: Name
@@ -222,7 +222,7 @@ class Roster(Message, frozen=True, tag="roster"):
     """Who asks."""
 
 
-class RosterReply(Message, frozen=True, tag="roster-reply"):
+class InventoryReply(Message, frozen=True, tag="roster-reply"):
     """What there should be, each with the fence that the agent's answer is to carry."""
 
     members: list[OrderMember]
@@ -247,14 +247,14 @@ class OpenLaneReply(Message, frozen=True, tag="open-lane-reply"):
     """It is there."""
 
 
-class Look(Message, frozen=True, tag="look"):
+class ProbeRequest(Message, frozen=True, tag="look"):
     """A controller asks whoever serves a lane what is there of some members; it is no order, and nothing is done."""
 
     lane: Name
     members: list[OrderMember]
 
 
-class LookReply(Message, frozen=True, tag="look-reply"):
+class ProbeReply(Message, frozen=True, tag="look-reply"):
     """What is there. What is on its way from one state to the next is left out."""
 
     objects: list[StateLine]
@@ -265,37 +265,37 @@ class LookReply(Message, frozen=True, tag="look-reply"):
     """Of the run that looked; a controller does not believe one that is superseded."""
 
 
-class Want(msgspec.Struct, frozen=True):
+class WantedOffer(msgspec.Struct, frozen=True):
     """What a spec names: in which field, and what."""
 
     field: str
     name: str
 
 
-class Lack(msgspec.Struct, frozen=True):
+class MissingOffer(msgspec.Struct, frozen=True):
     """What a place does not have, and what comes closest to it."""
 
-    want: Want
+    want: WantedOffer
     near: list[str] = []
 
 
-class Offers(Message, frozen=True, tag="offers"):
+class OffersRequest(Message, frozen=True, tag="offers"):
     """A controller asks whoever serves a lane whether the place has what some specs name."""
 
     lane: Name
-    wants: list[Want]
+    wants: list[WantedOffer]
 
 
 class OffersReply(Message, frozen=True, tag="offers-reply"):
     """What is not there, and which kinds can be made there."""
 
     kinds: list[str] = []
-    lacks: list[Lack] = []
+    lacks: list[MissingOffer] = []
     why: str = ""
     """Why nobody can say, where the provider could not be asked."""
 
 
-class Logs(Message, frozen=True, tag="logs"):
+class LogsRequest(Message, frozen=True, tag="logs"):
     """A controller asks whoever serves a lane what something there wrote."""
 
     lane: Name
@@ -320,13 +320,13 @@ class LogsReply(Message, frozen=True, tag="logs-reply"):
     """Older lines that were asked for and have no room in a message."""
 
 
-class Survey(Message, frozen=True, tag="survey"):
+class StateSyncRequest(Message, frozen=True, tag="survey"):
     """A controller asks for the full state of a lane; it comes on the stream of reports."""
 
     lane: Name
 
 
-class SurveyReply(Message, frozen=True, tag="survey-reply"):
+class StateSyncReply(Message, frozen=True, tag="survey-reply"):
     """The full state is on its way."""
 
 
@@ -371,14 +371,14 @@ class Superseded(Message, frozen=True, tag="superseded"):
     """Lanes of sites that were forgotten; then no newer run is there."""
 
 
-class Greet(Message, frozen=True, tag="greet"):
+class SiteRequest(Message, frozen=True, tag="greet"):
     """An agent that is about to begin a new epoch asks which ones were heard of before."""
 
     agent: Name
     lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
 
 
-class SiteKnown(msgspec.Struct, frozen=True):
+class KnownSite(msgspec.Struct, frozen=True):
     """A site, as controllers know it."""
 
     lane: Word
@@ -386,14 +386,14 @@ class SiteKnown(msgspec.Struct, frozen=True):
     state: Word
 
 
-class GreetReply(Message, frozen=True, tag="greet-reply"):
+class SiteReply(Message, frozen=True, tag="greet-reply"):
     """What an agent has to know before it begins."""
 
     after: Number = 0
     """The latest epoch of that agent, or of anybody on those lanes. A new one is later, whatever the clock says."""
     every: float = 0.0
     """Seconds between words that it is there; 0 from a controller that does not say."""
-    sites: list[SiteKnown] = []
+    sites: list[KnownSite] = []
     """Those that the lanes lead to."""
     forgotten: list[Name] = []
     """Lanes of sites that were forgotten."""
@@ -418,7 +418,7 @@ class IdentityReply(Message, frozen=True, tag="identity-reply"):
     certificate: str = ""
 
 
-class Poke(Message, frozen=True, tag="poke"):
+class Wakeup(Message, frozen=True, tag="poke"):
     """There is something to do, of a controller's own. It may be lost: whatever it names is found in the database."""
 
     expanding: list[str] = []

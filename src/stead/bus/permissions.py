@@ -19,7 +19,7 @@ from stead.bus.subjects import Subjects, inbox
 API = "$JS.API"
 
 
-class May(NamedTuple):
+class SubjectPermissions(NamedTuple):
     """What somebody may do."""
 
     publish: tuple[str, ...]
@@ -41,7 +41,7 @@ ANSWERS = "_R_.>"
 """Where answers go that cross accounts: each to a subject with a random name, known to whoever was asked."""
 
 
-def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False) -> May:
+def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False) -> SubjectPermissions:
     """What an agent may do. To answer whoever asks it is a right of its own: the asker says where.
 
     That right does not pass a leaf node, so whoever is behind one may speak wherever an answer could be wanted.
@@ -60,7 +60,7 @@ def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False
             f"$JS.ACK.{stream}.{consumer}.>",
         ]
         listen += [of.look(lane), of.offers(lane), of.logs(lane), of.survey(lane)]
-    return May(tuple(publish), tuple(listen))
+    return SubjectPermissions(tuple(publish), tuple(listen))
 
 
 def for_agents(cell: str) -> list[Service]:

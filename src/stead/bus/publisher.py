@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.js.api import Header
 
 from stead.bus.errors import BusError, TooLarge, Unavailable
-from stead.bus.rpc_replies import Replies
+from stead.bus.rpc_replies import ReplyStream
 
 WINDOW = 1000
 """Messages on their way at once."""
@@ -48,7 +48,7 @@ _answers = msgspec.json.Decoder(_Answer)
 class Publisher:
     """Sends messages to streams, and knows what became of each."""
 
-    def __init__(self, replies: Replies) -> None:
+    def __init__(self, replies: ReplyStream) -> None:
         self._replies = replies
 
     async def publish(self, message: Outgoing, timeout: float) -> bool:

@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable
 
 from nats.aio.msg import Msg
 
-from stead.bus.codec import Form, encode
-from stead.bus.connection import Link, Listening
+from stead.bus.codec import MessageFormat, encode
+from stead.bus.connection import Connection, DurableSubscription
 from stead.bus.errors import BadMessage, BusError, NoAnswer, Unavailable, translated
-from stead.bus.invalid_messages import Garbage, Seldom
+from stead.bus.invalid_messages import InvalidMessages, LogThrottle
 from stead.bus.messages import Fault, Message
-from stead.bus.rpc_replies import Replies
+from stead.bus.rpc_replies import ReplyStream
 from stead.bus.subjects import ACROSS, INBOX, to_token
 from stead.bus.suspend_detection import wakefulness
 
@@ -33,8 +33,11 @@ TRY = 2.0
 AT_ONCE = 64
 """Questions of one subject that one process works on at the same time."""
 
+type Handler[Q, A] = Callable[[Q], Awaitable[A]]
+"""Answers a request."""
 
-class Service[Q: Message, A: Message]:
+
+class RpcServer[Q: Message, A: Message]:
     """Answers the questions on a subject.
 
     With `agents`, each of them asks on a subject whose last token is its name. The bus sees to it that nobody else
@@ -46,18 +49,24 @@ class Service[Q: Message, A: Message]:
     """
 
     def __init__(
-        self, link: Link, form: Form[Q], handler: Callable[[Q], Awaitable[A]], garbage: Garbage, *, agents: bool
+        self,
+        link: Connection,
+        form: MessageFormat[Q],
+        handler: Handler[Q, A],
+        garbage: InvalidMessages,
+        *,
+        agents: bool,
     ) -> None:
         self._link = link
         self._form = form
         self._handler = handler
         self._garbage = garbage
         self._agents = agents
-        self._failures = Seldom()
+        self._failures = LogThrottle()
         self._waiting: deque[tuple[float, Msg]] = deque()
         """Questions that nobody works on yet, with when they came; the latest last."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._listening: Listening | None = None
+        self._listening: DurableSubscription | None = None
 
     async def begin(self, subject: str) -> None:
         self._wakefulness = wakefulness()
@@ -137,13 +146,13 @@ def _is(asked: Message, asker: str) -> bool:
         return False
 
 
-class Asker[Q: Message, A: Message]:
+class RpcClient[Q: Message, A: Message]:
     """Asks one kind of question."""
 
-    def __init__(self, link: Link, replies: Replies, answer: type[A]) -> None:
+    def __init__(self, link: Connection, replies: ReplyStream, answer: type[A]) -> None:
         self._link = link
         self._replies = replies
-        self._answers: Form[A | Fault] = Form(answer, Fault)
+        self._answers: MessageFormat[A | Fault] = MessageFormat(answer, Fault)
 
     async def ask(self, subject: str, question: Q, timeout: float, *, once: bool = False) -> A:
         """The answer. `NoAnswer` when none came in time; `BadMessage` when the other side cannot read the question.

@@ -14,27 +14,27 @@ from typing import Self
 from nats.aio.msg import Msg
 from nats.js.api import Header
 
-from stead.bus.connection import BusState, Link, Listening
+from stead.bus.connection import BusState, Connection, DurableSubscription
 from stead.bus.errors import BusError, NoAnswer, Unavailable, translated
 
 
-class Replies:
+class ReplyStream:
     """The inbox of one bus."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Connection) -> None:
         self._link = link
         self._inbox = link.new_inbox()
         self._tokens = itertools.count()
         self._waiting: dict[str, asyncio.Future[Msg]] = {}
         self._lock = asyncio.Lock()
-        self._listening: Listening | None = None
+        self._listening: DurableSubscription | None = None
         link.watch(self._on_state)
 
-    def questions(self) -> Questions:
+    def questions(self) -> PendingRequests:
         """Some questions, asked together."""
-        return Questions(self)
+        return PendingRequests(self)
 
-    async def send(self, subject: str, data: bytes, headers: Mapping[str, str] | None = None) -> Question:
+    async def send(self, subject: str, data: bytes, headers: Mapping[str, str] | None = None) -> PendingRequest:
         """Send, and expect an answer; a word that cannot be sent is answered with the error."""
         async with self._lock:
             if self._listening is None:
@@ -48,9 +48,9 @@ class Replies:
                 await self._link.client().publish(subject, data, reply, dict(headers) if headers else None)
         except BusError as error:
             _fail(future, error)
-        return Question(token, future)
+        return PendingRequest(token, future)
 
-    def drop(self, question: Question) -> None:
+    def drop(self, question: PendingRequest) -> None:
         """Expect its answer no more."""
         self._waiting.pop(question.token, None)
         if not question.future.cancel() and not question.future.cancelled():
@@ -71,7 +71,7 @@ class Replies:
                 _fail(future, NoAnswer("the connection broke before the answer came"))
 
 
-class Question:
+class PendingRequest:
     """Something sent, whose answer may come."""
 
     def __init__(self, token: str, future: asyncio.Future[Msg]) -> None:
@@ -89,12 +89,12 @@ class Question:
         return error
 
 
-class Questions:
+class PendingRequests:
     """Questions whose answers are awaited together, and no longer than the block lasts."""
 
-    def __init__(self, replies: Replies) -> None:
+    def __init__(self, replies: ReplyStream) -> None:
         self._replies = replies
-        self._asked: list[Question] = []
+        self._asked: list[PendingRequest] = []
 
     async def ask(self, subject: str, data: bytes, headers: Mapping[str, str] | None = None) -> None:
         self._asked.append(await self._replies.send(subject, data, headers))

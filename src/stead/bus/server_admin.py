@@ -31,7 +31,7 @@ class _Answer(msgspec.Struct):
     error: _Said | None = None
 
 
-class System:
+class ServerAdmin:
     """Speaks in the account of the system."""
 
     def __init__(self, urls: Sequence[str], options: Mapping[str, Any]) -> None:

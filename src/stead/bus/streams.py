@@ -53,7 +53,7 @@ NAME_IN_USE = 10058
 """The server's code for: it exists, and is not configured so."""
 
 
-class Identity(NamedTuple):
+class StreamIdentity(NamedTuple):
     """Which streams these are, those of orders in one word.
 
     A controller that meets another identity begins a new bus epoch."""
@@ -62,7 +62,7 @@ class Identity(NamedTuple):
     reports: str
 
 
-async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 1) -> Identity:
+async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 1) -> StreamIdentity:
     """Make the streams of a cell where they are missing; say which ones they are.
 
     Any number of controllers may do so at once: one of them makes a stream, the others find it.
@@ -71,10 +71,10 @@ async def ensure(manager: JetStreamManager, subjects: Subjects, replicas: int = 
     made = [_ensure(manager, name, taken, replicas) for name, taken in wanted.items()]
     made.append(_ensure(manager, subjects.reports_stream, subjects.all_reports, replicas, MOST_REPORTS))
     *orders, reports = await asyncio.gather(*made)
-    return Identity(hashlib.sha256(" ".join(orders).encode()).hexdigest()[:16], reports)
+    return StreamIdentity(hashlib.sha256(" ".join(orders).encode()).hexdigest()[:16], reports)
 
 
-class Condition(TypedDict):
+class StreamHealth(TypedDict):
     """How the streams of a cell are."""
 
     streams: int
@@ -88,7 +88,7 @@ class Condition(TypedDict):
     """Streams and consumers that cannot go on, since no majority of the nodes with a copy of them is there."""
 
 
-async def condition(manager: JetStreamManager, subjects: Subjects) -> Condition:
+async def condition(manager: JetStreamManager, subjects: Subjects) -> StreamHealth:
     """Look at the streams, and make none."""
     wanted = [*subjects.orders_streams, subjects.reports_stream]
     found: list[StreamInfo] = []
@@ -108,7 +108,7 @@ async def condition(manager: JetStreamManager, subjects: Subjects) -> Condition:
         except (NatsError, TimeoutError):  # an account that may use streams may not always ask for that
             most = 0
     messages, used = sum(one.state.messages for one in found), sum(one.state.bytes for one in found)
-    return Condition(
+    return StreamHealth(
         streams=len(found), missing=missing, messages=messages, used=used, most=most, leaderless=leaderless
     )
 

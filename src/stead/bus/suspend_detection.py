@@ -17,7 +17,7 @@ DAZED = 1.0
 """Seconds after waking in which questions are taken for old ones: whoever asked has given up, or asks again."""
 
 
-class Wakefulness:
+class SuspendDetector:
     """Looks at the clock while anybody wants to know."""
 
     def __init__(self) -> None:
@@ -52,9 +52,9 @@ class Wakefulness:
         self._timer = loop.call_later(TICK, self._tick)
 
 
-_all: WeakKeyDictionary[asyncio.AbstractEventLoop, Wakefulness] = WeakKeyDictionary()
+_all: WeakKeyDictionary[asyncio.AbstractEventLoop, SuspendDetector] = WeakKeyDictionary()
 
 
-def wakefulness() -> Wakefulness:
+def wakefulness() -> SuspendDetector:
     """The one of the event loop that runs."""
-    return _all.setdefault(asyncio.get_running_loop(), Wakefulness())
+    return _all.setdefault(asyncio.get_running_loop(), SuspendDetector())

@@ -16,9 +16,9 @@ from stead.lifecycle.rows import (
     MINUTE,
     Action,
     Actor,
-    Awaits,
+    AncestorCondition,
+    AwaitedParty,
     Expiry,
-    Need,
     State,
     absent,
     final,
@@ -40,7 +40,7 @@ def _row(name: str, says: str, starts: tuple[str, ...], through: str, ends: str,
 
 def _step(name: str, says: str, fails: str = BACK, lasts: int = 4 * HOUR) -> State:
     """Something is done to all that is in it; where that fails, it is as it was, or stays as it is by then."""
-    return moving(name, says, lasts, Awaits.STEP, fails=fails)
+    return moving(name, says, lasts, AwaitedParty.STEP, fails=fails)
 
 
 def _of_disk(name: str, says: str, through: str) -> Action:
@@ -55,9 +55,9 @@ MACHINE = Lifecycle(
     says="A virtual machine on a node of the private cloud.",
     parent="cloudspace",
     needs=(
-        Need("cloudspace", ("DEPLOYED",)),
-        Need("node", ("ENABLED",), named="node", only=("deploy", "migrate")),
-        Need("image", ("CREATED",), named="image", only=("deploy",)),
+        AncestorCondition("cloudspace", ("DEPLOYED",)),
+        AncestorCondition("node", ("ENABLED",), named="node", only=("deploy", "migrate")),
+        AncestorCondition("image", ("CREATED",), named="image", only=("deploy",)),
     ),
     states=(
         settled("VIRTUAL", "It exists on paper only.", seen=ABSENT),
@@ -134,7 +134,7 @@ CLOUDSPACE = Lifecycle(
     kind="cloudspace",
     says="A private network with its own firewall, where an account's machines live.",
     parent="account",
-    needs=(Need("account", ("CONFIRMED",)),),
+    needs=(AncestorCondition("account", ("CONFIRMED",)),),
     states=(
         settled("VIRTUAL", "It exists on paper only.", seen=ABSENT),
         moving("DEPLOYING", "Its firewall is being set up.", 15 * MINUTE),
@@ -229,10 +229,10 @@ DISK = Lifecycle(
     parent="cloudspace",
     queue_of="machine",
     needs=(
-        Need("cloudspace", ("DEPLOYED",)),
-        Need("machine", LIVE, named="machine", only=("assign", "attach", "restore-with-machine")),
-        Need("machine", ("DELETED", "DESTROYED"), named="machine", only=("delete-with-machine",)),
-        Need("machine", ("DESTROYED",), named="machine", only=("restore-after-machine",)),
+        AncestorCondition("cloudspace", ("DEPLOYED",)),
+        AncestorCondition("machine", LIVE, named="machine", only=("assign", "attach", "restore-with-machine")),
+        AncestorCondition("machine", ("DELETED", "DESTROYED"), named="machine", only=("delete-with-machine",)),
+        AncestorCondition("machine", ("DESTROYED",), named="machine", only=("restore-after-machine",)),
     ),
     states=(
         settled("MODELED", "It exists on paper only.", seen=ABSENT),

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from stead.catalog.scaling import Choice, How, Policy, Told
+from stead.catalog.scaling import Choice, How, Policy, PolicyInput
 
 DEEDS = 50
 """Instances that are asked for at once."""
@@ -99,7 +99,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class DemandDecision:
     """An instance that is to be made or deleted, and why."""
 
     more: bool
@@ -113,13 +113,13 @@ class Verdict:
 
     code: Code
     says: str
-    deeds: tuple[Deed, ...] = ()
+    deeds: tuple[DemandDecision, ...] = ()
     again: float | None = None
     """When to look again, though nothing changes until then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DemandState:
     """All that a verdict depends on, besides the policy and the time."""
 
     figures: Mapping[str, Figure] = field(default_factory=dict)
@@ -130,13 +130,17 @@ class Standing:
     """Places that can take and give nothing now, each with why."""
 
 
-def judge(policy: Policy, standing: Standing, now: float) -> Verdict:
+def judge(policy: Policy, standing: DemandState, now: float) -> Verdict:
     """What a policy does now."""
     desk = _Desk(policy, standing, now)
     bounded = desk.below_minimum() or desk.above_maximum()
     if bounded is not None and bounded.deeds:
         return bounded
-    scopes = [("", policy.places)] if policy.demand is Told.TOTAL else [(place, (place,)) for place in policy.places]
+    scopes = (
+        [("", policy.places)]
+        if policy.demand is PolicyInput.TOTAL
+        else [(place, (place,)) for place in policy.places]
+    )
     found = [desk.follow(name, places) for name, places in scopes]
     if bounded is not None:  # it could not be mended, and demand goes on
         found.insert(0, bounded)
@@ -157,7 +161,7 @@ _ORDER = (
 class _Desk:
     """What there is, and what there will be when all that was decided so far is done."""
 
-    def __init__(self, policy: Policy, standing: Standing, now: float) -> None:
+    def __init__(self, policy: Policy, standing: DemandState, now: float) -> None:
         self.policy = policy
         self.standing = standing
         self.now = now
@@ -190,7 +194,7 @@ class _Desk:
 
     def below_minimum(self) -> Verdict | None:
         """More, where there are fewer than there have to be; None where there are enough."""
-        policy, deeds = self.policy, list[Deed]()
+        policy, deeds = self.policy, list[DemandDecision]()
         short = False
         for place in policy.places:
             while len(deeds) < DEEDS and self.serving((place,)) < policy.minimum_at_place:
@@ -212,7 +216,7 @@ class _Desk:
 
     def above_maximum(self) -> Verdict | None:
         """Fewer, where there are more than there may be; None where there are not."""
-        policy, deeds = self.policy, list[Deed]()
+        policy, deeds = self.policy, list[DemandDecision]()
         above = False
         for place in policy.places:
             while len(deeds) < DEEDS and self.staying((place,)) > policy.maximum_at_place:
@@ -270,7 +274,7 @@ class _Desk:
         return None
 
     def _step(self, change: int, places: Sequence[str], says: str) -> Verdict:
-        deeds: list[Deed] = []
+        deeds: list[DemandDecision] = []
         for _ in range(min(abs(change), DEEDS)):
             if change > 0:
                 place = self._next(places)
@@ -342,14 +346,14 @@ class _Desk:
         times = [until for place in self.policy.places if (until := self._failed(place)) is not None]
         return min(times, default=None)
 
-    def _make(self, place: str, says: str) -> Deed:
+    def _make(self, place: str, says: str) -> DemandDecision:
         """One more at a place, under the first name that is free."""
         taken = {instance.path for instance in self.here[place]}
         path = next(path for path in _names(f"{place}/{self.policy.name}") if path not in taken)
         self.here[place].append(Instance(path, How.COMING, own=True))
-        return Deed(True, path, says)
+        return DemandDecision(True, path, says)
 
-    def _delete(self, places: Sequence[str], says: str) -> Deed | None:
+    def _delete(self, places: Sequence[str], says: str) -> DemandDecision | None:
         """One less: the latest that it made itself, at the place that is to give one up first."""
         policy = self.policy
         if self.sure(policy.places) <= policy.minimum:
@@ -364,7 +368,7 @@ class _Desk:
                 gone = max(own, key=lambda instance: (instance.number, instance.path))
                 self.here[place].remove(gone)
                 self.here[place].append(replace(gone, how=How.GOING))
-                return Deed(False, gone.path, says)
+                return DemandDecision(False, gone.path, says)
         return None
 
 

@@ -15,9 +15,9 @@ from stead.lifecycle.rows import (
     MINUTE,
     Action,
     Actor,
-    Awaits,
-    Move,
-    Need,
+    AncestorCondition,
+    AwaitedParty,
+    Transition,
     Trigger,
     absent,
     moving,
@@ -32,7 +32,7 @@ CLUSTERINST = Lifecycle(
     says="A cluster on an edge site.",
     parent="cloudlet",
     members="appinst",
-    needs=(Need("cloudlet", ("Ready",), there=True),),
+    needs=(AncestorCondition("cloudlet", ("Ready",), there=True),),
     states=(
         absent("NotPresent", "There is no such cluster."),
         moving("CreateRequested", "Asked for; the site has not said that it began.", 30 * MINUTE),
@@ -46,7 +46,7 @@ CLUSTERINST = Lifecycle(
             "DeletePrepare",
             "About to be deleted: what depends on it goes first, and nothing new may depend on it.",
             60 * MINUTE,
-            Awaits.CHILDREN,
+            AwaitedParty.CHILDREN,
             asks="delete",
             fails=BACK,
         ),
@@ -104,7 +104,7 @@ CLUSTERINST = Lifecycle(
         ),
     ),
     # What could not be deleted whole may be gone all the same.
-    moves=(Move("DeleteError", Trigger.SEEN, "absent", Actor.AGENT, "NotPresent"),),
+    moves=(Transition("DeleteError", Trigger.SEEN, "absent", Actor.AGENT, "NotPresent"),),
     drifts=("Ready",),
     gone="UpdateError",
     broken="UpdateError",
@@ -117,7 +117,10 @@ APPINST = replace(
     says="An app in a cluster on an edge site.",
     parent="clusterinst",
     members="",
-    needs=(Need("clusterinst", ("Ready",), there=True), Need("cloudlet", ("Ready",), there=True)),
+    needs=(
+        AncestorCondition("clusterinst", ("Ready",), there=True),
+        AncestorCondition("cloudlet", ("Ready",), there=True),
+    ),
     # Its cluster's deletion takes it along, whatever has become of it, and that is the controller's doing.
     actions=tuple(
         replace(a, by=(Actor.USER, Actor.CONTROLLER)) if a.name == "delete" else a for a in CLUSTERINST.actions
@@ -125,7 +128,7 @@ APPINST = replace(
     moves=(
         *CLUSTERINST.moves,
         *(
-            Move(error, Trigger.REQUEST, "delete", Actor.CONTROLLER, "DeletePrepare")
+            Transition(error, Trigger.REQUEST, "delete", Actor.CONTROLLER, "DeletePrepare")
             for error in ("CreateError", "UpdateError", "DeleteError")
         ),
     ),
@@ -137,18 +140,20 @@ CLOUDLET = Lifecycle(
     presence=True,
     states=(
         settled("Offline", "No agent is connected.", seen=""),
-        moving("Init", "The agent said hello under a new notify-id.", 15 * MINUTE, Awaits.CONTROLLER),
+        moving("Init", "The agent said hello under a new notify-id.", 15 * MINUTE, AwaitedParty.CONTROLLER),
         moving("InitOk", "The controller answered; the agent gathers what the site has.", 15 * MINUTE),
         settled("Ready", "The agent is connected and has sent all it has.", seen=""),
         moving("UpdateRequested", "An upgrade was asked for; the old agent has not begun.", HOUR),
         moving("Updating", "The old agent has started the new one.", HOUR),
         settled("UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", seen=""),
-        moving("DeletePrepare", "About to be deleted: nothing new may be put there.", MINUTE, Awaits.CONTROLLER),
+        moving(
+            "DeletePrepare", "About to be deleted: nothing new may be put there.", MINUTE, AwaitedParty.CONTROLLER
+        ),
         moving(
             "Forgetting",
             "Its records, and those of all that is on it, are being removed; nothing is changed on the site.",
             15 * MINUTE,
-            Awaits.STEP,
+            AwaitedParty.STEP,
         ),
         absent("NotPresent", "There is no such site."),
     ),
@@ -222,24 +227,24 @@ CLOUDLET = Lifecycle(
         ),
     ),
     moves=(
-        Move("Offline", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
-        Move("Ready", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
-        Move("InitOk", Trigger.CONNECTED, "connect", Actor.AGENT, "Init", contended=True),
-        Move("Init", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline"),
-        Move("InitOk", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline", contended=True),
-        Move("Ready", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline"),
+        Transition("Offline", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
+        Transition("Ready", Trigger.CONNECTED, "connect", Actor.AGENT, "Init"),
+        Transition("InitOk", Trigger.CONNECTED, "connect", Actor.AGENT, "Init", contended=True),
+        Transition("Init", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline"),
+        Transition("InitOk", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline", contended=True),
+        Transition("Ready", Trigger.DISCONNECTED, "connect", Actor.CONTROLLER, "Offline"),
         # Two agents at once: whoever speaks first, the controller's state decides.
-        Move("UpdateRequested", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
-        Move("Updating", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
-        Move("Updating", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
-        Move("InitOk", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
-        Move("InitOk", Trigger.FAILED, "upgrade", Actor.AGENT, "UpdateError", contended=True),
-        Move("InitOk", Trigger.SILENT, "upgrade", Actor.CLOCK, "UpdateError"),
+        Transition("UpdateRequested", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
+        Transition("Updating", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
+        Transition("Updating", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
+        Transition("InitOk", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
+        Transition("InitOk", Trigger.FAILED, "upgrade", Actor.AGENT, "UpdateError", contended=True),
+        Transition("InitOk", Trigger.SILENT, "upgrade", Actor.CLOCK, "UpdateError"),
     ),
     # Only the new agent can say that the upgrade is done.
     without=(
-        Move("UpdateRequested", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
-        Move("Updating", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
+        Transition("UpdateRequested", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
+        Transition("Updating", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
     ),
 )
 

@@ -9,34 +9,34 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Size(NamedTuple):
+class ExploredSize(NamedTuple):
     """How much there was to see; nothing of it was as it must not be."""
 
     worlds: int
     steps: int
 
 
-DIGEST = "668bb3162851c53463d48c8adca27c2e249051c5238cc5905c6d24127a57c0c0"
+DIGEST = "ab61780ca2b952173c95e43e70cda264b81804f1d0d80958d3023a8574b3776a"
 EXPLORED = {
-    "vm": Size(159_638, 1_312_476),
-    "subgroup": Size(394, 35_496),
-    "mci": Size(466, 46_946),
-    "network": Size(29_820, 246_609),
-    "securitygroup": Size(29_820, 246_609),
-    "sshkey": Size(29_820, 246_609),
-    "clusterinst": Size(169_912, 1_328_409),
-    "appinst": Size(168_787, 1_322_555),
-    "cloudlet": Size(215_754, 3_459_024),
-    "machine": Size(348_675, 2_518_418),
-    "cloudspace": Size(48_703, 422_435),
-    "account": Size(45, 154),
-    "disk": Size(198_925, 1_607_265),
-    "image": Size(107_950, 913_835),
-    "node": Size(20_418, 189_576),
-    "lease": Size(40, 141),
-    "reservation": Size(70_981, 591_904),
-    "event": Size(7, 12),
-    "system": Size(42, 694),
-    "service": Size(98_918, 719_241),
-    "job": Size(53_095, 391_944),
+    "vm": ExploredSize(159_638, 1_312_476),
+    "subgroup": ExploredSize(394, 35_496),
+    "mci": ExploredSize(466, 46_946),
+    "network": ExploredSize(29_820, 246_609),
+    "securitygroup": ExploredSize(29_820, 246_609),
+    "sshkey": ExploredSize(29_820, 246_609),
+    "clusterinst": ExploredSize(169_912, 1_328_409),
+    "appinst": ExploredSize(168_787, 1_322_555),
+    "cloudlet": ExploredSize(215_754, 3_459_024),
+    "machine": ExploredSize(348_675, 2_518_418),
+    "cloudspace": ExploredSize(48_703, 422_435),
+    "account": ExploredSize(45, 154),
+    "disk": ExploredSize(198_925, 1_607_265),
+    "image": ExploredSize(107_950, 913_835),
+    "node": ExploredSize(20_418, 189_576),
+    "lease": ExploredSize(40, 141),
+    "reservation": ExploredSize(70_981, 591_904),
+    "event": ExploredSize(7, 12),
+    "system": ExploredSize(42, 694),
+    "service": ExploredSize(98_918, 719_241),
+    "job": ExploredSize(53_095, 391_944),
 }

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from stead.lifecycle.files import nodes
-from stead.lifecycle.files.decoded import NAME, Wrong, decoded
+from stead.lifecycle.files.decoded import NAME, InvalidDescription, decoded
 from stead.lifecycle.files.problems import Problem, error
 
 PLACE = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,49}$"
@@ -64,7 +64,9 @@ class SshKey(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     public_key: Annotated[str, Meta(description="One line, as in id_ed25519.pub.")] = ""
 
 
-class Common(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"):
+class SharedDefaults(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"
+):
     """What subgroups have in common, unless they say otherwise."""
 
     provider: Annotated[Place | None, Meta(description="Whose cloud, such as aws.")] = None
@@ -76,7 +78,9 @@ class Common(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     ssh_key: Annotated[Name | None, Meta(description="Without it, the one called default, if there is one.")] = None
 
 
-class Subgroup(Common, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"):
+class Subgroup(
+    SharedDefaults, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, rename="camel"
+):
     """VMs that are alike."""
 
     name: Name
@@ -91,9 +95,9 @@ class Infrastructure(
 
     subgroups: Annotated[tuple[Subgroup, ...], Meta(min_length=1, description="VMs that are alike; one at least.")]
     description: Annotated[str, Meta(description="For people.")] = ""
-    defaults: Annotated[Common, Meta(description="What holds for every subgroup that does not say otherwise.")] = (
-        Common()
-    )
+    defaults: Annotated[
+        SharedDefaults, Meta(description="What holds for every subgroup that does not say otherwise.")
+    ] = SharedDefaults()
     networks: Annotated[tuple[Network, ...], Meta(description="Networks that are named above.")] = ()
     security_groups: Annotated[
         tuple[SecurityGroup, ...], Meta(description="Security groups that are named above.")
@@ -102,7 +106,7 @@ class Infrastructure(
     labels: Labels = {}
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class PlannedMember(Struct, frozen=True, kw_only=True):
     """A subgroup with everything that was left to the defaults."""
 
     name: str
@@ -129,7 +133,7 @@ class Part(Struct, frozen=True, kw_only=True):
         return vm | {name: value for name, value in names.items() if value} | labels
 
 
-class Shared(Struct, frozen=True):
+class SharedResource(Struct, frozen=True):
     """Something that VMs of a region share."""
 
     kind: str
@@ -139,7 +143,7 @@ class Shared(Struct, frozen=True):
 
 
 def read(spec: Mapping[str, Any]) -> Infrastructure:
-    """An infrastructure from what a request says; raises `Wrong`."""
+    """An infrastructure from what a request says; raises `InvalidDescription`."""
     return _checked(spec, strict=True)
 
 
@@ -151,7 +155,7 @@ def parse(text: str, source: str = "") -> dict[str, Any]:
         try:
             spec: dict[str, Any] = msgspec.to_builtins(_checked(tree.data, strict=False))
             return spec
-        except Wrong as wrong:
+        except InvalidDescription as wrong:
             found = list(wrong.problems)
     raise error(found, source, tree.lines)
 
@@ -160,18 +164,18 @@ def _checked(spec: Any, *, strict: bool) -> Infrastructure:
     try:
         found = msgspec.convert(spec, Infrastructure, strict=strict)
     except msgspec.ValidationError as wrong:
-        raise Wrong([decoded(str(wrong), FIELDS)]) from wrong
+        raise InvalidDescription([decoded(str(wrong), FIELDS)]) from wrong
     problems = list(_problems(found))
     if problems:
-        raise Wrong(problems)
+        raise InvalidDescription(problems)
     return found
 
 
-def parts(infrastructure: Infrastructure) -> list[Part]:
+def parts(infrastructure: Infrastructure) -> list[PlannedMember]:
     """Its subgroups, each with everything that the defaults say."""
     keys = {key.name for key in infrastructure.ssh_keys}
     return [
-        Part(
+        PlannedMember(
             name=subgroup.name,
             size=subgroup.size,
             provider=_said(infrastructure, subgroup, "provider"),
@@ -196,7 +200,7 @@ def with_subgroup(spec: Mapping[str, Any], name: str, subgroup: Mapping[str, Any
     return read({**kept, "subgroups": [{**subgroup, "name": name}]})
 
 
-def shared_by(path: str, infrastructure: Infrastructure) -> dict[str, Shared]:
+def shared_by(path: str, infrastructure: Infrastructure) -> dict[str, SharedResource]:
     """By path, all that has to be there before the VMs of the infrastructure at a path can be made."""
     networks = {thing.name: {"cidr": thing.cidr} for thing in infrastructure.networks if thing.cidr}
     groups: dict[str, dict[str, Any]] = {
@@ -205,7 +209,7 @@ def shared_by(path: str, infrastructure: Infrastructure) -> dict[str, Shared]:
         if thing.rules
     }
     keys = {thing.name: {"publicKey": thing.public_key} for thing in infrastructure.ssh_keys}
-    needs: dict[str, Shared] = {}
+    needs: dict[str, SharedResource] = {}
     for part in parts(infrastructure):
         said: dict[str, dict[str, Any]] = {
             "network": networks.get(part.network, {}),
@@ -214,7 +218,7 @@ def shared_by(path: str, infrastructure: Infrastructure) -> dict[str, Shared]:
         }
         for kind, place in places(path.split("/")[1], part.written()).items():
             spec = {"provider": part.provider, "region": part.region, "name": place.rpartition("/")[2], **said[kind]}
-            needs[place] = Shared(kind, place, part.lane, spec)
+            needs[place] = SharedResource(kind, place, part.lane, spec)
     return needs
 
 

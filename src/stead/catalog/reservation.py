@@ -15,7 +15,7 @@ from stead.lifecycle.rows import (
     MINUTE,
     Action,
     Actor,
-    Awaits,
+    AwaitedParty,
     Fold,
     absent,
     final,
@@ -31,15 +31,15 @@ LEASE = Lifecycle(
     members="reservation",
     states=(
         absent("ABSENT", "There is no such lease."),
-        moving("CREATING", "Hosts are being found for it.", 10 * MINUTE, Awaits.STEP),
+        moving("CREATING", "Hosts are being found for it.", 10 * MINUTE, AwaitedParty.STEP),
         settled("PENDING", "It is booked and has not begun.", seen=""),
-        moving("STARTING", "Its hosts are being handed over.", 30 * MINUTE, Awaits.CHILDREN),
+        moving("STARTING", "Its hosts are being handed over.", 30 * MINUTE, AwaitedParty.CHILDREN),
         settled("ACTIVE", "Its hosts are its owner's.", seen=""),
-        moving("UPDATING", "It is being changed.", 30 * MINUTE, Awaits.STEP),
-        moving("TERMINATING", "Its hosts are being taken back.", 30 * MINUTE, Awaits.CHILDREN),
+        moving("UPDATING", "It is being changed.", 30 * MINUTE, AwaitedParty.STEP),
+        moving("TERMINATING", "Its hosts are being taken back.", 30 * MINUTE, AwaitedParty.CHILDREN),
         settled("TERMINATED", "Its hosts were taken back.", seen=""),
         settled("ERROR", "Something failed that needs an update, an end or a deletion.", seen=""),
-        moving("DELETING", "It is being deleted, whatever else was going on.", HOUR, Awaits.CHILDREN),
+        moving("DELETING", "It is being deleted, whatever else was going on.", HOUR, AwaitedParty.CHILDREN),
     ),
     actions=(
         Action(
@@ -179,7 +179,7 @@ EVENT = Lifecycle(
     parent="lease",
     states=(
         settled("UNDONE", "Its time has not come.", seen=""),
-        moving("IN_PROGRESS", "Its time has come and the work goes on.", 30 * MINUTE, Awaits.STEP),
+        moving("IN_PROGRESS", "Its time has come and the work goes on.", 30 * MINUTE, AwaitedParty.STEP),
         final("DONE", "It has happened.", seen=""),
         final("ERROR", "It could not happen.", seen=""),
     ),

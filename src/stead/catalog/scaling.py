@@ -35,7 +35,7 @@ _SERIES = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._-]*){3}-\*")
 """Clusters that are called the same, with a number behind it, as a policy for clusters calls them."""
 
 
-class Told(StrEnum):
+class PolicyInput(StrEnum):
     """What the figures of demand are of."""
 
     TOTAL = "total"
@@ -78,7 +78,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minimum_at_place: Count = 0
     spec: dict[str, Any] = msgspec.field(default_factory=dict)
     """What each instance is to be."""
-    demand: Told = Told.TOTAL
+    demand: PolicyInput = PolicyInput.TOTAL
     choice: Choice = Choice.ORDER
     step: Annotated[int, Meta(ge=1, le=100)] = 1
     """At most so many more or less at once."""
@@ -142,7 +142,7 @@ def _wrong_places(policy: Policy, namespace: str) -> Iterator[tuple[str, str]]:
             yield f"places.{n}", f"{place!r} is no {what} of this namespace: say it as /{namespace}/{path}"
         elif place in policy.places[:n]:
             yield f"places.{n}", f"{place} is there twice"
-        elif series and policy.demand is Told.PLACE:
+        elif series and policy.demand is PolicyInput.PLACE:
             yield f"places.{n}", f"{place} is several clusters, and with figures for each place each is named"
 
 

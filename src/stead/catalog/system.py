@@ -12,7 +12,7 @@ from stead.lifecycle.rows import (
     MINUTE,
     Action,
     Actor,
-    Awaits,
+    AwaitedParty,
     Fold,
     absent,
     final,
@@ -28,13 +28,13 @@ SYSTEM = Lifecycle(
     members="service",
     states=(
         absent("absent", "There is no such system."),
-        moving("pending", "It is being checked, and what it needs is being made.", 15 * MINUTE, Awaits.STEP),
+        moving("pending", "It is being checked, and what it needs is being made.", 15 * MINUTE, AwaitedParty.STEP),
         final("failed", "It could not be set up; it can only be deleted.", seen=""),
         settled("stable", "Every service is as it should be.", seen=""),
-        moving("updating", "A service is not yet as it was last defined.", 4 * HOUR, Awaits.CHILDREN),
-        moving("scaling", "A service is changing its size.", 4 * HOUR, Awaits.CHILDREN),
+        moving("updating", "A service is not yet as it was last defined.", 4 * HOUR, AwaitedParty.CHILDREN),
+        moving("scaling", "A service is changing its size.", 4 * HOUR, AwaitedParty.CHILDREN),
         settled("degraded", "A service has failed.", seen=""),
-        moving("deleting", "Its services are being taken down.", 2 * HOUR, Awaits.CHILDREN),
+        moving("deleting", "Its services are being taken down.", 2 * HOUR, AwaitedParty.CHILDREN),
     ),
     actions=(
         Action(

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from stead.lifecycle.files import nodes
-from stead.lifecycle.files.decoded import NAME, Wrong, decoded
+from stead.lifecycle.files.decoded import NAME, InvalidDescription, decoded
 from stead.lifecycle.files.problems import Path, Problem, error
 
 DEEPEST, MOST = 100, 200_000
@@ -74,7 +74,7 @@ SHAPES = {
 msgspec.json.Decoder(Leaf)  # what a type is made of must not be found out in two threads at once
 
 
-class Part(NamedTuple):
+class SystemNode(NamedTuple):
     """A service or a job that is to be."""
 
     kind: str
@@ -83,7 +83,7 @@ class Part(NamedTuple):
     """Empty where any of its system's will do."""
 
 
-class There(NamedTuple):
+class ExistingNode(NamedTuple):
     """One that is there."""
 
     kind: str
@@ -92,7 +92,7 @@ class There(NamedTuple):
     lane: str
 
 
-class Change(NamedTuple):
+class TreeChange(NamedTuple):
     """What becomes of one of them."""
 
     path: str
@@ -117,14 +117,14 @@ def parse(text: str, source: str = "", place: str = "/") -> dict[str, Any]:
         try:
             parts(definition, place.rstrip("/"), root=root)
             return dict(definition)
-        except Wrong as wrong:
+        except InvalidDescription as wrong:
             found = list(wrong.problems)
     raise error(found, source, tree.lines)
 
 
-def parts(definition: Any, place: str, *, root: bool) -> dict[str, Part]:
-    """By path, all that is to be at a place and below it; raises `Wrong`. The root of a system is a branch."""
-    found: dict[str, Part] = {}
+def parts(definition: Any, place: str, *, root: bool) -> dict[str, SystemNode]:
+    """By path, what a system has at a place and below it, its root as a branch; raises `InvalidDescription`."""
+    found: dict[str, SystemNode] = {}
     problems: list[Problem] = []
     for at, path, node in _walk(definition, place, root=root):
         if isinstance(node, Problem):
@@ -141,15 +141,17 @@ def parts(definition: Any, place: str, *, root: bool) -> dict[str, Part]:
         if leaf.kind == "job" and leaf.count != 1:
             problems.append(Problem((*at, "count"), "a job runs once"))
         spec = {k: v for k, v in msgspec.to_builtins(leaf).items() if v is not None and k not in ("kind", "lane")}
-        found[path] = Part(leaf.kind, spec, leaf.lane or "")
+        found[path] = SystemNode(leaf.kind, spec, leaf.lane or "")
     if problems:
-        raise Wrong(problems)
+        raise InvalidDescription(problems)
     return found
 
 
-def changes(wanted: Mapping[str, Part], there: Mapping[str, There], lanes: Sequence[str]) -> list[Change]:
-    """What is to be done, in the order of paths; raises `Wrong` where that cannot be said."""
-    found: list[Change] = []
+def changes(
+    wanted: Mapping[str, SystemNode], there: Mapping[str, ExistingNode], lanes: Sequence[str]
+) -> list[TreeChange]:
+    """What is to be done, in the order of paths; raises `InvalidDescription` where that cannot be said."""
+    found: list[TreeChange] = []
     problems: list[Problem] = []
     for path in sorted({*wanted, *there}):
         part, now = wanted.get(path), there.get(path)
@@ -158,9 +160,9 @@ def changes(wanted: Mapping[str, Part], there: Mapping[str, There], lanes: Seque
             lane = part.lane or lane_for(path, lanes)
             if not lane:
                 problems.append(Problem((path,), "say its lane: its system has none"))
-            found.append(Change(path, part.kind, "create", ADDED, part.spec, lane))
+            found.append(TreeChange(path, part.kind, "create", ADDED, part.spec, lane))
         elif part is None:
-            found.append(Change(path, now.kind, "delete", REMOVED, {}, now.lane))
+            found.append(TreeChange(path, now.kind, "delete", REMOVED, {}, now.lane))
         elif part.kind != now.kind:
             problems.append(Problem((path,), f"it is a {now.kind}: remove it, then deploy the {part.kind}"))
         elif part.lane not in ("", now.lane):
@@ -168,7 +170,7 @@ def changes(wanted: Mapping[str, Part], there: Mapping[str, There], lanes: Seque
         else:
             found += _changed(path, part, now)
     if problems:
-        raise Wrong(problems)
+        raise InvalidDescription(problems)
     return found
 
 
@@ -182,17 +184,17 @@ def lane_for(path: str, lanes: Sequence[str]) -> str:
     return max(lanes, key=lambda lane: hashlib.sha256(f"{lane} {path}".encode()).digest(), default="")
 
 
-def _changed(path: str, part: Part, now: There) -> Iterator[Change]:
+def _changed(path: str, part: SystemNode, now: ExistingNode) -> Iterator[TreeChange]:
     """What becomes of one that is there and is to be there."""
     spec, old = dict(part.spec), dict(now.spec)
     fields = tuple(sorted(name for name in {*spec, *old} if spec.get(name) != old.get(name)))
     if part.kind == "job":
         if fields or now.state == "failed":
-            yield Change(path, part.kind, "run", CHANGED if fields else RESTARTED, spec, now.lane, fields)
+            yield TreeChange(path, part.kind, "run", CHANGED if fields else RESTARTED, spec, now.lane, fields)
     elif fields == ("count",) and now.state == "stable":
-        yield Change(path, part.kind, "scale", SCALED, spec, now.lane, fields)
+        yield TreeChange(path, part.kind, "scale", SCALED, spec, now.lane, fields)
     elif fields or now.state == "failed":
-        yield Change(path, part.kind, "update", CHANGED if fields else RESTARTED, spec, now.lane, fields)
+        yield TreeChange(path, part.kind, "update", CHANGED if fields else RESTARTED, spec, now.lane, fields)
 
 
 def _walk(node: Any, path: str, at: Path = (), root: bool = False) -> Iterator[tuple[Path, str, Any]]:

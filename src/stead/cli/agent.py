@@ -14,7 +14,7 @@ from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER, AgentIdentity
 from stead.lifecycle.files.times import seconds
-from stead.pki.files import Exists
+from stead.pki.files import FileExists
 from stead.pki.identity import DESCRIPTION, Candidate, Description
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run agents, and say who may be one.")
@@ -91,7 +91,7 @@ def join(
     about = Description(got.name, got.cell, list(got.bus), "agent", list(got.lanes))
     try:
         candidate.admitted(identity, about, got.jwt, got.certificate, got.authority)
-    except Exists as error:
+    except FileExists as error:
         fail(str(error))
     line(f"{got.name} has joined {got.cell}, for {', '.join(got.lanes)}")
     note(f"Run it with: stead agent run --identity {identity}")

@@ -15,11 +15,11 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.journal_files import Trail, go_over, heading_of, lines_of
+from stead.cli.journal_files import JournalFile, go_over, heading_of, lines_of
 from stead.cli.journal_verify import copy, failing, moment, start
 from stead.cli.output import line
 from stead.cli.server_commands import Server, clock, reach
-from stead.client import DEFAULT_SERVER, Archive, Broken, NextArchive, SyncClient
+from stead.client import DEFAULT_SERVER, Archive, BrokenChain, NextArchive, SyncClient
 from stead.client.journal_chain import genesis, link
 
 SOON = 1.0
@@ -60,7 +60,7 @@ def _archive(client: SyncClient, what: NextArchive, folder: Path) -> Archive:
     _write(client, what, part)
     chain = go_over([part])
     if (chain.first, chain.position) != (what.first, what.last):
-        raise Broken(chain.position + 1, f"there are no lines up to {what.last}")
+        raise BrokenChain(chain.position + 1, f"there are no lines up to {what.last}")
     heading = heading_of(part)
     digest = heading.hash if heading.hash is not None else genesis(what.first - 1)
     for each in lines_of(part):
@@ -84,7 +84,7 @@ def _archive(client: SyncClient, what: NextArchive, folder: Path) -> Archive:
 
 
 def _write(client: SyncClient, what: NextArchive, part: Path) -> None:
-    trail = Trail(part.parent, most=what.last - what.first + 1)
+    trail = JournalFile(part.parent, most=what.last - what.first + 1)
     trail.begin(start(client, what.first - 1))
     trail.open(part)
     try:

@@ -12,13 +12,13 @@ import typer
 
 from stead import backup
 from stead.backup import (
-    Broken,
-    CannotMigrate,
+    BackupFailed,
+    BrokenArchive,
     CopyFailed,
+    IncarnationNotRaised,
     Manifest,
-    NotRaised,
-    NotRestored,
-    NotTaken,
+    MigrationFailed,
+    RestoreFailed,
     ToolFailed,
     ToolMissing,
 )
@@ -87,7 +87,7 @@ def verify(file: File, output: OneOutput = Format.TABLE) -> None:
     """Read all of a backup, compare it with its manifest, and say what it is of. Needs no database."""
     try:
         _show(backup.verify(file), file, output)
-    except Broken as error:
+    except BrokenArchive as error:
         fail(str(error))
 
 
@@ -144,7 +144,7 @@ def raise_(
     """
     try:
         manifest = backup.read_manifest(of) if of is not None else None
-    except Broken as error:
+    except BrokenArchive as error:
         fail(str(error), Code.USAGE)
     before, after = _done(backup.raise_incarnation(unlocked(context, database), manifest, running=running, hold=hold))
     line(f"incarnation  {before} before, {after} from now on")
@@ -209,9 +209,9 @@ def _done[T](work: Coroutine[Any, Any, T]) -> T:
     """What comes of it; where nothing does, the command ends and says why."""
     try:
         return asyncio.run(work)
-    except (NotRestored, NotRaised) as error:
+    except (RestoreFailed, IncarnationNotRaised) as error:
         fail(str(error), Code.REFUSED)
-    except (NotTaken, Broken, ToolMissing, ToolFailed, CannotMigrate) as error:
+    except (BackupFailed, BrokenArchive, ToolMissing, ToolFailed, MigrationFailed) as error:
         fail(str(error))
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         fail(f"the database says: {error}")

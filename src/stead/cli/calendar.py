@@ -11,7 +11,7 @@ from itertools import groupby
 from stead.cli.elapsed import span
 from stead.cli.listing import printable
 from stead.cli.server_commands import clock
-from stead.client import Booked, Calendar, Host
+from stead.client import Booking, Calendar, Host
 from stead.lifecycle.rows import DAY, HOUR, MINUTE
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
@@ -68,7 +68,7 @@ def picture(calendar: Calendar, width: int) -> Picture:
     )
 
 
-def lettered(booked: Sequence[Booked]) -> dict[str, str]:
+def lettered(booked: Sequence[Booking]) -> dict[str, str]:
     """By lease its letter, in the order in which they begin."""
     first = {one.lease: one.start for one in sorted(booked, key=lambda one: one.start, reverse=True) if one.lease}
     known = sorted(first, key=lambda lease: (first[lease], lease))
@@ -77,7 +77,7 @@ def lettered(booked: Sequence[Booked]) -> dict[str, str]:
 
 
 def _cells(
-    calendar: Calendar, host: Host, booked: Sequence[Booked], letters: Mapping[str, str], columns: int
+    calendar: Calendar, host: Host, booked: Sequence[Booking], letters: Mapping[str, str], columns: int
 ) -> list[str]:
     """A letter for each column: of whoever has the host for most of that time, if anybody has."""
     each = (calendar.end - calendar.start) / columns

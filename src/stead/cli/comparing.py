@@ -11,7 +11,7 @@ from stead.cli.listing import Columns, write
 from stead.cli.orphan import ORPHANS
 from stead.cli.output import Code, Format, ListFormat, data, heading, line, note, table
 from stead.cli.server_commands import clock, plain, reach
-from stead.client import Hold, NotAllowed, Orphan, SyncClient, Truth
+from stead.client import DriftReport, Forbidden, Hold, Orphan, SyncClient
 from stead.lifecycle.rows import ABSENT
 
 TIMES = 2
@@ -25,7 +25,7 @@ SHOWN = 20
 
 COLUMNS = ("RESOURCES", "AGREED", "DIFFERS", "MISSING", "MOVING", "UNSAID", "UNSEEN")
 
-RESOURCES: Columns[Truth] = Columns(
+RESOURCES: Columns[DriftReport] = Columns(
     narrow=(
         ("PATH", lambda one: one.path),
         ("RECORDED", lambda one: one.believed),
@@ -68,7 +68,7 @@ def _hold(client: SyncClient) -> Hold:
     """Whether the cell is held, as far as the caller may know."""
     try:
         return client.hold()
-    except NotAllowed:
+    except Forbidden:
         return Hold(orders=0, released=())
 
 
@@ -78,7 +78,7 @@ def _tell(hold: Hold) -> None:
         note(f"\nThe cell is held since {clock(hold.since)}; {waiting}")
 
 
-def _word(one: Truth) -> str:
+def _word(one: DriftReport) -> str:
     """The column that it counts in."""
     if one.agrees is not None:
         return "AGREED" if one.agrees else "MISSING" if one.seen == ABSENT else "DIFFERS"
@@ -93,7 +93,7 @@ def _surveyed(client: SyncClient) -> list[Orphan]:
         try:
             # Whoever is there answers, also where the cell has not heard of them yet since it came back.
             lanes = [lane for lane in lanes if client.survey_lane(lane)]
-        except NotAllowed:
+        except Forbidden:
             note("only admins may have lanes surveyed: what was found before is listed")
             break
         waited, ends = set(lanes), time.monotonic() + PATIENCE
@@ -110,7 +110,7 @@ def _within(path: str, below: str) -> bool:
     return below in ("/", path) or path.startswith(f"{below}/")
 
 
-def _write(kinds: dict[str, Counter[str]], found: list[Truth], unknown: list[Orphan]) -> None:
+def _write(kinds: dict[str, Counter[str]], found: list[DriftReport], unknown: list[Orphan]) -> None:
     rows = [[kind, *(str(n[column]) for column in COLUMNS)] for kind, n in sorted(kinds.items())]
     table(["KIND", *COLUMNS], rows, right=COLUMNS)
     if found:

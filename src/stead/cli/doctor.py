@@ -10,7 +10,7 @@ import typer
 from stead.cli.dev import CloudPort, Port
 from stead.cli.output import Code, ListFormat, data, line
 from stead.cli.server_commands import Output, plain, reach
-from stead.client import DEFAULT_SERVER, Examination, Finding
+from stead.client import DEFAULT_SERVER, Finding, HealthReport
 from stead.dev.cell import Wanted
 from stead.dev.doctor import examine
 
@@ -49,7 +49,7 @@ def doctor(
     raise typer.Exit(code_of(found))
 
 
-def examined(server: str) -> Examination:
+def examined(server: str) -> HealthReport:
     """The cell, and whether its clock agrees with this machine's."""
     with reach(server) as client:
         began = datetime.now(UTC)
@@ -62,10 +62,10 @@ def examined(server: str) -> Examination:
         says=f"version {found.version}; its clock is {apart:.0f} s from this machine's",
         do="run an NTP client on both machines" if apart > SKEW else "",
     )
-    return Examination(at=found.at, version=found.version, findings=(clock, *found.findings))
+    return HealthReport(at=found.at, version=found.version, findings=(clock, *found.findings))
 
 
-def show(found: Examination) -> None:
+def show(found: HealthReport) -> None:
     """A line for each, and below it what to do."""
     width = max(len(finding.what) for finding in found.findings)
     for finding in found.findings:
@@ -74,7 +74,7 @@ def show(found: Examination) -> None:
             line(f"{'':<4}  {'':<{width}}  -> {finding.do}")
 
 
-def code_of(found: Examination) -> int:
+def code_of(found: HealthReport) -> int:
     """0: all is well. 1: something will be trouble. 2: something is."""
     grades = {finding.grade for finding in found.findings}
     return 2 if "bad" in grades else 1 if "warn" in grades else 0

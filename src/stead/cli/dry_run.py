@@ -5,11 +5,11 @@ from __future__ import annotations
 from stead.cli.listing import printable
 from stead.cli.output import ListFormat, data, heading, line, table
 from stead.cli.server_commands import plain
-from stead.client import Rehearsal
+from stead.client import DryRun
 from stead.lifecycle.files.times import duration
 
 
-def show(plan: Rehearsal, output: ListFormat) -> None:
+def show(plan: DryRun, output: ListFormat) -> None:
     """Write what a change would do."""
     if output is ListFormat.NAME:
         line(plan.path)
@@ -19,7 +19,7 @@ def show(plan: Rehearsal, output: ListFormat) -> None:
         _tables(plan)
 
 
-def _tables(plan: Rehearsal) -> None:
+def _tables(plan: DryRun) -> None:
     heading(f"{plan.action} of {plan.path}, nothing was done")
     if plan.joins or plan.idle or plan.waits:
         told = "it would join what is under way" if plan.joins else "it would wait its turn"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from stead.client import Lasting
+from stead.client import Elapsed
 
 
 def span(seconds: float) -> str:
@@ -25,19 +25,19 @@ def lasted(since: datetime) -> str:
     return span((datetime.now(UTC) - since).total_seconds())
 
 
-def usual(lasts: Lasting | None) -> str:
+def usual(lasts: Elapsed | None) -> str:
     """How long it usually takes, and how long nearly always at most."""
     if lasts is None or lasts.usual is None or lasts.p99 is None:
         return ""
     return f"{span(lasts.usual)}, 99 of 100 within {span(lasts.p99)}"
 
 
-def allowed(lasts: Lasting | None) -> str:
+def allowed(lasts: Elapsed | None) -> str:
     """How long it may take."""
     return span(lasts.declared) if lasts is not None and lasts.declared is not None else ""
 
 
-def told(lasts: Lasting | None) -> str:
+def told(lasts: Elapsed | None) -> str:
     """All of it in a line: for how long, how long usually, how long at most, and whether that is too long."""
     if lasts is None:
         return ""

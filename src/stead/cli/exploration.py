@@ -17,7 +17,7 @@ from stead.lifecycle.explore import Bounds, explore
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
+class ExplorationReport:
     """What a search found."""
 
     kind: str
@@ -39,11 +39,11 @@ class Explored:
         return {**asdict(self), "seconds": round(self.seconds, 2), "story": self.story or None}
 
 
-def search(lifecycle: Lifecycle, bounds: Bounds) -> Explored:
+def search(lifecycle: Lifecycle, bounds: Bounds) -> ExplorationReport:
     """Explore one lifecycle here and now."""
     began = time.perf_counter()
     result = explore(lifecycle, bounds)
-    return Explored(
+    return ExplorationReport(
         lifecycle.kind,
         result.visited,
         result.steps,
@@ -54,7 +54,7 @@ def search(lifecycle: Lifecycle, bounds: Bounds) -> Explored:
     )
 
 
-def search_all(lifecycles: Sequence[Lifecycle], bounds: Bounds, jobs: int) -> Iterator[tuple[int, Explored]]:
+def search_all(lifecycles: Sequence[Lifecycle], bounds: Bounds, jobs: int) -> Iterator[tuple[int, ExplorationReport]]:
     """Explore them, so many at once; each result as it comes, with its lifecycle's position."""
     if jobs == 1 or len(lifecycles) == 1:
         for i, lifecycle in enumerate(lifecycles):

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from stead.cli.listing import printable
 from stead.cli.server_commands import clock
-from stead.client import Standing, StandingObserved, StandingPart
+from stead.client import GroupStatus, GroupStatusPart, ObservedGroupStatus
 
 FEW = 3
 """So many that are alike are shown one by one."""
@@ -29,12 +29,12 @@ HELD, HOLD = "held", "hold"
 """The phase of an operation that waits for continue or withdraw, and the timer that ends that."""
 
 
-def is_bare(standing: Standing) -> bool:
+def is_bare(standing: GroupStatus) -> bool:
     """Whether a group has no members, and a state of its own that says more than that."""
     return standing.text == EMPTY and standing.resource.state in BARE
 
 
-def text_of(standing: Standing, failure: str = "") -> str:
+def text_of(standing: GroupStatus, failure: str = "") -> str:
     """How a group stands; of one without members its own state, until when it is held, and why it failed."""
     if not is_bare(standing):
         return standing.text
@@ -45,7 +45,7 @@ def text_of(standing: Standing, failure: str = "") -> str:
     return f"{resource.state}: {printable(failure)}" if failure else resource.state
 
 
-def tree(standing: Standing, *, unfold: bool = False, failure: str = "") -> list[str]:
+def tree(standing: GroupStatus, *, unfold: bool = False, failure: str = "") -> list[str]:
     """The lines of a group: itself, its subgroups, and the member that is worst off."""
     path = standing.resource.path
     lines = [f"{path.lstrip('/')}  {text_of(standing, failure)}"]
@@ -75,7 +75,7 @@ WHY = {
 """Why members were not observed, in words."""
 
 
-def observed(found: StandingObserved) -> list[str]:
+def observed(found: ObservedGroupStatus) -> list[str]:
     """What a refresh has observed, and since when the rest was not."""
     calls = f", in {found.calls:,} call{'s' if found.calls != 1 else ''} ({found.saved:,} saved)"
     lines = [f"observed now: {found.members:,}{calls if found.calls else ''}"]
@@ -85,7 +85,7 @@ def observed(found: StandingObserved) -> list[str]:
     return lines
 
 
-def under_way(standing: Standing) -> str:
+def under_way(standing: GroupStatus) -> str:
     """What is being done, how far it has come, and how many orders that takes."""
     op = standing.operation
     assert op is not None
@@ -102,7 +102,7 @@ def saved(members: int, orders: int) -> str:
     return f", in {orders:,} order{'s' if orders > 1 else ''} instead of {members:,}" if 0 < orders < members else ""
 
 
-def bars(standing: Standing) -> list[str]:
+def bars(standing: GroupStatus) -> list[str]:
     """How far an action has come, by provider and region; nothing where none is under way."""
     rows = []
     if standing.operation is None:
@@ -118,10 +118,10 @@ def bars(standing: Standing) -> list[str]:
     return [f"  {name:<{width}}  {bar}  {count}" for name, bar, count in rows]
 
 
-def _alike(groups: Sequence[StandingPart], unfold: bool) -> Iterator[Sequence[StandingPart]]:
+def _alike(groups: Sequence[GroupStatusPart], unfold: bool) -> Iterator[Sequence[GroupStatusPart]]:
     """Subgroups at one provider whose members are all in the same states, together if there are more than a few."""
 
-    def likeness(part: StandingPart) -> tuple[str, tuple[str, ...]]:
+    def likeness(part: GroupStatusPart) -> tuple[str, tuple[str, ...]]:
         return part.lane.partition(".")[0], tuple(sorted(part.counts))
 
     for _, found in groupby(sorted(groups, key=lambda part: (likeness(part), part.name)), likeness):
@@ -132,7 +132,7 @@ def _alike(groups: Sequence[StandingPart], unfold: bool) -> Iterator[Sequence[St
             yield alike
 
 
-def _row(path: str, alike: Sequence[StandingPart]) -> tuple[str, str, str]:
+def _row(path: str, alike: Sequence[GroupStatusPart]) -> tuple[str, str, str]:
     names = [part.name.removeprefix(f"{path}/") for part in alike]
     if len(alike) == 1:
         return names[0], alike[0].lane, alike[0].text

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from stead.cli.output import Code, fail, line, note
-from stead.install import Failed, Wanted, apply, plan, remove
+from stead.install import InstallFailed, Wanted, apply, plan, remove
 from stead.install.plan import SOCKET, CannotPlan, program
 
 
@@ -63,7 +63,7 @@ def install(
         for action in remove(root, data=data, dry=dry_run) if take_back else apply(plan(wanted), dry=dry_run):
             line(action.says + (f"    {' '.join(action.command)}" if action.command else ""))
             count += 1
-    except (CannotPlan, Failed) as error:
+    except (CannotPlan, InstallFailed) as error:
         fail(str(error))
     if not count:
         note("nothing to do")

@@ -13,12 +13,12 @@ from stead.cli.listing import Columns, write, write_one
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.cli.paths import any_path, complete_paths
 from stead.cli.server_commands import Output, Server, clock, reach
-from stead.client import DEFAULT_SERVER, Line
+from stead.client import DEFAULT_SERVER, JournalLine
 
 SHOW = "show"
 
 
-class Shown(TyperGroup):
+class JournalFilter(TyperGroup):
     """A group that shows the journal where it is told nothing else."""
 
     default = SHOW
@@ -30,7 +30,7 @@ class Shown(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=Shown, rich_markup_mode=None)
+app = typer.Typer(cls=JournalFilter, rich_markup_mode=None)
 
 
 @app.callback()
@@ -45,13 +45,13 @@ LAST = 20
 """Lines that are shown where nothing says which."""
 
 
-def _what(line: Line) -> str:
+def _what(line: JournalLine) -> str:
     """The word it came by; drift is a move that nobody asked for."""
     drift = line.trigger == "seen" and line.operation is None and line.source != line.target
     return f"{line.trigger} {line.word}".strip() + " (drift)" * drift
 
 
-def reason(line: Line) -> str:
+def reason(line: JournalLine) -> str:
     """Why it came to that: the error that was told, or the reasons of a rejection."""
     said = line.change.get("reasons")
     reasons = [str(one.get("says", "")) for one in said if isinstance(one, dict)] if isinstance(said, list) else []
@@ -61,7 +61,7 @@ def reason(line: Line) -> str:
     return "; ".join(one for one in found if one)
 
 
-LINES: Columns[Line] = Columns(
+LINES: Columns[JournalLine] = Columns(
     narrow=(
         ("POSITION", lambda line: str(line.position)),
         ("AT", lambda line: clock(line.at)),

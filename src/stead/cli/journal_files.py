@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from stead.client.journal_chain import Broken, Chain, ChainedLine
+from stead.client.journal_chain import BrokenChain, ChainedLine, JournalChain
 
 LINES = 100_000
 """Lines in a file."""
@@ -36,7 +36,7 @@ class Heading(msgspec.Struct, frozen=True, kw_only=True):
         return bytes.fromhex(self.previous) if self.previous is not None else None
 
 
-class NoTrail(Exception):
+class JournalFileError(Exception):
     """It is no file of the journal, or not a whole one."""
 
 
@@ -51,7 +51,7 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def heading_of(file: Path) -> Heading:
-    """What a file goes on from. Raises `NoTrail`."""
+    """What a file goes on from. Raises `JournalFileError`."""
     with file.open("rb") as opened:
         return _heading(file, opened.readline())
 
@@ -61,14 +61,14 @@ def _heading(file: Path, raw: bytes) -> Heading:
         heading = msgspec.json.decode(raw, type=Heading)
         heading.hash  # noqa: B018 - it is one, or raises
     except ValueError as error:
-        raise NoTrail(f"{file} does not begin as a file of the journal does") from error
+        raise JournalFileError(f"{file} does not begin as a file of the journal does") from error
     if heading.stead != "journal" or heading.version != 1:
-        raise NoTrail(f"{file} is no file of the journal that this version can read")
+        raise JournalFileError(f"{file} is no file of the journal that this version can read")
     return heading
 
 
 def lines_of(file: Path) -> Iterator[ChainedLine]:
-    """The lines of a file. Raises `NoTrail` where one is none."""
+    """The lines of a file. Raises `JournalFileError` where one is none."""
     with file.open("rb") as opened:
         _heading(file, opened.readline())
         for number, raw in enumerate(opened, 2):
@@ -77,55 +77,55 @@ def lines_of(file: Path) -> Iterator[ChainedLine]:
                     raise ValueError("it does not end")
                 yield ChainedLine.read(raw)
             except ValueError as error:
-                raise NoTrail(f"{file}, line {number}: this is no whole line of the journal") from error
+                raise JournalFileError(f"{file}, line {number}: this is no whole line of the journal") from error
 
 
-def go_over(files: Iterable[Path], known: Mapping[int, bytes] | None = None) -> Chain:
+def go_over(files: Iterable[Path], known: Mapping[int, bytes] | None = None) -> JournalChain:
     """Go over files in the order of their positions; the chain at their end.
 
     Raises `Broken` at the first line that is not right, and `NoTrail`.
     """
-    chain: Chain | None = None
+    chain: JournalChain | None = None
     for heading, file in sorted(((heading_of(file), file) for file in files), key=lambda found: found[0].after):
         if chain is None:
-            chain = Chain(heading.after, heading.hash, known)
+            chain = JournalChain(heading.after, heading.hash, known)
         if heading.after > chain.position:
             says = f"{file} begins after {heading.after}: what is in between is in none of the files"
-            raise Broken(chain.position + 1, says)
+            raise BrokenChain(chain.position + 1, says)
         if heading.after < chain.position:
-            raise Broken(heading.after + 1, f"{file} begins with what is in another file, too")
+            raise BrokenChain(heading.after + 1, f"{file} begins with what is in another file, too")
         if heading.hash != chain.hash:
-            raise Broken(chain.position, f"{file} goes on from another hash than the lines before it end with")
+            raise BrokenChain(chain.position, f"{file} goes on from another hash than the lines before it end with")
         for line in lines_of(file):
             chain.add(line)
     if chain is None:
-        raise NoTrail("there is no file of the journal")
+        raise JournalFileError("there is no file of the journal")
     return chain
 
 
 def check_file(file: Path, sha256: str) -> None:
-    """Raise `NoTrail` where a file is not the one that was archived."""
+    """Raise `JournalFileError` where a file is not the one that was archived."""
     try:
         with file.open("rb") as opened:
             found = hashlib.file_digest(opened, "sha256").hexdigest()
     except FileNotFoundError:
-        raise NoTrail(f"{file} is missing: it was archived") from None
+        raise JournalFileError(f"{file} is missing: it was archived") from None
     if found != sha256:
-        raise NoTrail(f"{file} is not the file that was archived: its SHA-256 is {found}, and was {sha256}")
+        raise JournalFileError(f"{file} is not the file that was archived: its SHA-256 is {found}, and was {sha256}")
 
 
-class Trail:
+class JournalFile:
     """Writes lines to files of a folder, one after the other, and looks at each before."""
 
     def __init__(self, folder: Path, most: int = LINES) -> None:
         self.folder = folder
         self.most = most
-        self.chain: Chain | None = None
+        self.chain: JournalChain | None = None
         self._room = 0
         self._opened: BinaryIO | None = None
 
-    def resume(self) -> Chain | None:
-        """Go on with the last file there is; the chain at its end. Raises `Broken` and `NoTrail`."""
+    def resume(self) -> JournalChain | None:
+        """Go on with the last file there is; the chain at its end. Raises `BrokenChain` and `JournalFileError`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         files = files_in(self.folder)
         while files and not _whole(files[-1]):
@@ -133,14 +133,14 @@ class Trail:
         if not files:
             return None
         heading = heading_of(files[-1])
-        chain = Chain(heading.after, heading.hash)
+        chain = JournalChain(heading.after, heading.hash)
         for line in lines_of(files[-1]):
             chain.add(line)
         self.chain, self._room = chain, self.most - chain.lines
         self._opened = files[-1].open("ab")
         return chain
 
-    def begin(self, chain: Chain) -> Chain:
+    def begin(self, chain: JournalChain) -> JournalChain:
         """Write what comes after a position."""
         self.chain = chain
         return chain
@@ -157,7 +157,7 @@ class Trail:
             self._opened.write(raw + b"\n")
             self._room -= 1
 
-    def _next(self, chain: Chain) -> None:
+    def _next(self, chain: JournalChain) -> None:
         self.close()
         self.open(self.folder / name_of(chain.position))
 

@@ -14,10 +14,10 @@ from typing import Annotated
 
 import typer
 
-from stead.cli.journal_files import NoTrail, Trail, check_file, go_over
+from stead.cli.journal_files import JournalFile, JournalFileError, check_file, go_over
 from stead.cli.output import Code, Format, data, fail, line, note
 from stead.cli.server_commands import Server, plain, reach
-from stead.client import DEFAULT_SERVER, Broken, Chain, ChainedLine, Head, SyncClient
+from stead.client import DEFAULT_SERVER, BrokenChain, ChainedLine, JournalChain, JournalHead, SyncClient
 
 _KEPT = re.compile(r"(\d+):([0-9a-f]{64})")
 
@@ -118,19 +118,21 @@ def _server(client: SyncClient, known: dict[int, bytes], archives: Path | None) 
         note(f"{waiting:,} newer lines have no hash yet")
 
 
-def _beginning(found: Head, known: dict[int, bytes], folder: Path | None) -> Chain:
+def _beginning(found: JournalHead, known: dict[int, bytes], folder: Path | None) -> JournalChain:
     """Where the server's lines begin: after those that are archived, which are gone over first if they are here."""
     if not found.archives:
-        return Chain(0, None, known)
+        return JournalChain(0, None, known)
     last = found.archives[-1]
     if folder is not None:
         for record in found.archives:
             check_file(folder / record.file, record.sha256)
         chain = go_over([folder / record.file for record in found.archives], known)
         if (chain.position, chain.hash) != (last.last, _bytes(last.hash)):
-            raise Broken(chain.position, f"the archived files do not end as the server says: {last.last}:{last.hash}")
+            raise BrokenChain(
+                chain.position, f"the archived files do not end as the server says: {last.last}:{last.hash}"
+            )
         return chain
-    chain = Chain(last.last, _bytes(last.hash), known)
+    chain = JournalChain(last.last, _bytes(last.hash), known)
     files = f"{len(found.archives)} files" if len(found.archives) > 1 else last.file
     note(f"lines up to {last.last} are archived, in {files}: to have them looked at, say --archives DIR")
     for position in chain.unseen:
@@ -142,7 +144,7 @@ def _bytes(hash: str | None) -> bytes | None:
     return bytes.fromhex(hash) if hash is not None else None
 
 
-def _tell(chain: Chain, where: str) -> None:
+def _tell(chain: JournalChain, where: str) -> None:
     if not chain.lines:
         line("there are no lines yet")
         return
@@ -176,7 +178,7 @@ def export(
     if begins is not None and from_ is not None:
         fail("say --from or --since, not both", Code.USAGE)
     with reach(server) as client, failing():
-        trail = Trail(to)
+        trail = JournalFile(to)
         chain = trail.resume()
         if chain is None:
             after = (from_ or 1) - 1 if begins is None else client.journal_head(before=begins).before or 0
@@ -192,24 +194,24 @@ def export(
     line(f"{chain.lines - before:,} lines were written to {to}, up to {chain.position}")
 
 
-def start(client: SyncClient, after: int) -> Chain:
+def start(client: SyncClient, after: int) -> JournalChain:
     """The chain from after a position on, or from where lines are not archived."""
     found = client.journal_head()
     if found.archives and found.archives[-1].last >= after:
         last = found.archives[-1]
         if last.last > after:
             note(f"lines up to {last.last} are archived, the last of them in {last.file}")
-        return Chain(last.last, _bytes(last.hash))
+        return JournalChain(last.last, _bytes(last.hash))
     if after == 0:
-        return Chain()
+        return JournalChain()
     page = next(client.journal_trail(after=after - 1, limit=1), [])
     before = ChainedLine.read(page[0]) if page else None
     if before is None or before.position != after:
-        raise Broken(after, "there is no such line")
-    return Chain(after, before.hash)
+        raise BrokenChain(after, "there is no such line")
+    return JournalChain(after, before.hash)
 
 
-def copy(client: SyncClient, trail: Trail, last: int | None) -> None:
+def copy(client: SyncClient, trail: JournalFile, last: int | None) -> None:
     """Write what there is up to a position, or to the end."""
     assert trail.chain is not None
     for page in client.journal_trail(after=trail.chain.position):
@@ -224,7 +226,7 @@ def failing() -> Iterator[None]:
     """What is wrong with the journal or its files ends the command."""
     try:
         yield
-    except Broken as error:
+    except BrokenChain as error:
         fail(f"the journal is not as it was written. Position {error.position}: {error.says}")
-    except NoTrail as error:
+    except JournalFileError as error:
         fail(str(error), Code.USAGE)

@@ -9,7 +9,7 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, fail, line
 from stead.cli.server_commands import Output, Server, clock, reach
-from stead.client import DEFAULT_SERVER, Lane, LaneGrant, Serving
+from stead.client import DEFAULT_SERVER, Lane, LaneGrant, ServingAgent
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The ways to providers, and who serves them.")
 
@@ -18,7 +18,7 @@ def _agents(lane: Lane) -> str:
     return ", ".join(f"{agent.name}{_unwell(agent)}" for agent in lane.agents)
 
 
-def _unwell(agent: Serving) -> str:
+def _unwell(agent: ServingAgent) -> str:
     if not agent.there:
         return " (away)"
     return " (rejected by the provider)" if agent.rejected else ""

@@ -15,7 +15,7 @@ from stead.cli.commands import COMMANDS
 type Command = Any
 
 
-class Late(Mapping[str, Command]):
+class LazyCommand(Mapping[str, Command]):
     """Commands by name. All names are known; a command is made when somebody asks for it."""
 
     def __init__(self) -> None:
@@ -36,11 +36,11 @@ class Late(Mapping[str, Command]):
         return len(COMMANDS)
 
 
-class LateGroup(TyperGroup):
+class LazyGroup(TyperGroup):
     """A group of such commands."""
 
     def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": Late()})
+        super().__init__(**{**attributes, "commands": LazyCommand()})
 
 
 def _made(name: str) -> Command:

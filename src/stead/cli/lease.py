@@ -14,7 +14,7 @@ from stead.cli.action_commands import add_verb
 from stead.cli.calendar import picture
 from stead.cli.durations import duration
 from stead.cli.elapsed import span
-from stead.cli.lease_options import FROM, TO, WITH, Said, terms_in, time_of
+from stead.cli.lease_options import FROM, TO, WITH, LeaseChange, terms_in, time_of
 from stead.cli.list_show import there
 from stead.cli.listing import Columns, printable, write
 from stead.cli.output import Code, Format, ListFormat, coloured, data, fail, line, table
@@ -22,7 +22,7 @@ from stead.cli.paths import LeasePath, Under
 from stead.cli.progress import DryRun, How, Key, Queueing, Wait, Why, change, on_conflict
 from stead.cli.server_commands import Output, Server, Timeout, clock, plain, reach
 from stead.cli.spec_options import File, merged
-from stead.client import DEFAULT_SERVER, Lateness, Lease, NotFound, Operation, Reserved, SyncClient
+from stead.client import DEFAULT_SERVER, Lateness, Lease, NotFound, Operation, Reservation, SyncClient
 
 KIND = "lease"
 SHOWN = 4
@@ -119,7 +119,7 @@ def create(
     What is not free is not booked: the operation fails, and says when there are so many. Where hosts of several kinds
     are wanted, a file has `start`, `end` and `reservations`, each with `count` and `properties`.
     """
-    said = Said(start, end, hosts, wishes, before_end, webhook)
+    said = LeaseChange(start, end, hosts, wishes, before_end, webhook)
     spec = terms_in(file)
     spec = merged(spec, said.fields(spec, datetime.now(UTC)))
     for field, option in (("start", FROM), ("end", TO)):
@@ -152,7 +152,7 @@ def update(
 
     What cannot be had is not changed: the operation fails, says why, and the lease is as it was.
     """
-    said = Said(start, end, hosts, wishes, before_end, webhook)
+    said = LeaseChange(start, end, hosts, wishes, before_end, webhook)
     spec = terms_in(file)
     wishes_: dict[str, Any] = {"reason": reason, "on_conflict": on_conflict(queue)}
     had: dict[str, Any] = {}
@@ -264,11 +264,11 @@ def _late(seconds: float | None) -> str:
     return f"{span(-seconds)} early" if seconds < 0 else span(seconds)
 
 
-def _wishes(part: Reserved) -> str:
+def _wishes(part: Reservation) -> str:
     return ", ".join(f"{name} {value}" for name, value in part.properties.items())
 
 
-def _flags(part: Reserved) -> str:
+def _flags(part: Reservation) -> str:
     flags = {"missing_resources": part.missing_resources, "resources_changed": part.resources_changed}
     return ", ".join(name for name, flag in flags.items() if flag)
 

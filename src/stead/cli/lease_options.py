@@ -22,7 +22,7 @@ _WISH = re.compile(r"\s*([^\s<>=!]+)\s*(<=|>=|!=|<|>|=)\s*(.+?)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Said:
+class LeaseChange:
     """The options; None for what was not said."""
 
     start: str | None

@@ -11,7 +11,7 @@ import yaml
 
 from stead.catalog import FAMILIES, KINDS
 from stead.cli import lifecycle_register, tables
-from stead.cli.exploration import Explored, search_all
+from stead.cli.exploration import ExplorationReport, search_all
 from stead.cli.lifecycle_sources import complete, find, locate
 from stead.cli.output import Code, Format, ListFormat, data, fail, heading, line, note, table
 from stead.lifecycle.definition import Lifecycle
@@ -20,7 +20,7 @@ from stead.lifecycle.diagram import render
 from stead.lifecycle.document import DocumentError, dump
 from stead.lifecycle.explore import Bounds
 from stead.lifecycle.lint import lint as findings_of
-from stead.lifecycle.rows import Move
+from stead.lifecycle.rows import Transition
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Look at lifecycles, check them, explore them, draw them."
@@ -148,7 +148,7 @@ def explore(
         fail("name what to explore, or say --all", Code.USAGE)
     lifecycles = list(KINDS.values()) if all_ else [find(name) for name in names or ()]
     bounds = replace(_BOUNDS, requests=requests, crashes=crashes, in_flight=in_flight, repeats=repeats, late=late)
-    results: dict[int, Explored] = {}
+    results: dict[int, ExplorationReport] = {}
     note(f"exploring {_count(len(lifecycles), 'lifecycle')}")
     for place, result in search_all(lifecycles, bounds, jobs):
         results[place] = result
@@ -202,7 +202,7 @@ def _summary(family: str, lifecycle: Lifecycle) -> dict[str, Any]:
     }
 
 
-def _plain(move: Move) -> dict[str, Any]:
+def _plain(move: Transition) -> dict[str, Any]:
     """A move in the words of the document."""
     when = f"{move.trigger} {move.on}".strip()
     return {"from": move.source, "when": when, "by": move.actor, "to": move.target, "forced": move.forced}
@@ -219,7 +219,7 @@ def _show(lifecycle: Lifecycle, *, only_moves: bool) -> None:
     table(tables.MOVES, tables.moves(lifecycle))
 
 
-def _explored(results: list[Explored], bounds: Bounds) -> None:
+def _explored(results: list[ExplorationReport], bounds: Bounds) -> None:
     table(
         ("KIND", "VISITED", "TRANSITIONS", "SECONDS", "RESULT"),
         [(r.kind, f"{r.visited:,}", f"{r.transitions:,}", f"{r.seconds:.1f}", _verdict(r)) for r in results],
@@ -234,7 +234,7 @@ def _explored(results: list[Explored], bounds: Bounds) -> None:
             line(result.story)
 
 
-def _verdict(result: Explored) -> str:
+def _verdict(result: ExplorationReport) -> str:
     if result.story:
         return "violation"
     return "complete within its bounds" if result.complete else "not complete"

@@ -11,13 +11,13 @@ from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, data, fail, line, note
 from stead.cli.server_commands import Output, Server, clock, plain, reach
 from stead.cli.spec_options import read_text
-from stead.client import DEFAULT_SERVER, WholeLifecycle
+from stead.client import DEFAULT_SERVER, LifecycleDetail
 from stead.lifecycle.document import DocumentError, load
 
 PATIENCE = 300.0
 """Seconds for an answer: the server explores a lifecycle before it takes it."""
 
-REGISTERED: Columns[WholeLifecycle] = Columns(
+REGISTERED: Columns[LifecycleDetail] = Columns(
     narrow=(
         ("KIND", lambda one: one.kind),
         ("VERSION", lambda one: str(one.registered.version) if one.registered else ""),

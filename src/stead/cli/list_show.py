@@ -17,7 +17,7 @@ from stead.cli.listing import Columns, printable, write, write_one
 from stead.cli.output import Code, ListFormat, data, fail, line, table
 from stead.cli.paths import Under
 from stead.cli.server_commands import Output, Server, Watch, plain, reach
-from stead.client import DEFAULT_SERVER, NotFound, Past, Resource, SyncClient
+from stead.client import DEFAULT_SERVER, HistoricalResource, NotFound, Resource, SyncClient
 
 At = Annotated[
     datetime | None,
@@ -102,23 +102,23 @@ def there(client: SyncClient, kind: str, path: str) -> Resource:
     return _of(kind, client.resource(path))
 
 
-def one(client: SyncClient, kind: str, path: str, at: datetime | None) -> Resource | Past:
+def one(client: SyncClient, kind: str, path: str, at: datetime | None) -> Resource | HistoricalResource:
     """The same or, with a time, as it was then."""
     return there(client, kind, path) if at is None else _of(kind, client.past(path, at.replace(tzinfo=UTC)))
 
 
-def any_one(client: SyncClient, path: str, at: datetime | None) -> Resource | Past:
+def any_one(client: SyncClient, path: str, at: datetime | None) -> Resource | HistoricalResource:
     """Whatever is at a path or, with a time, was there then."""
     return client.resource(path) if at is None else client.past(path, at.replace(tzinfo=UTC))
 
 
-def _of[T: (Resource, Past)](kind: str, found: T) -> T:
+def _of[T: (Resource, HistoricalResource)](kind: str, found: T) -> T:
     if found.kind != kind:
         fail(f"{found.path} is a {found.kind}", Code.NOT_FOUND)
     return found
 
 
-def whole(found: Resource | Past, output: ListFormat, more: Mapping[str, Any] | None = None) -> None:
+def whole(found: Resource | HistoricalResource, output: ListFormat, more: Mapping[str, Any] | None = None) -> None:
     """Write all there is to say of it, and what is said beside."""
     match output:
         case ListFormat.NAME:
@@ -132,7 +132,7 @@ def whole(found: Resource | Past, output: ListFormat, more: Mapping[str, Any] | 
             table(("FIELD", "VALUE"), [*_fields(found), *beside])
 
 
-def _fields(found: Resource | Past) -> list[tuple[str, str]]:
+def _fields(found: Resource | HistoricalResource) -> list[tuple[str, str]]:
     """Everything there is to say, a row each; what lies deeper as JSON."""
     rows = []
     running = [found.operation, found.hidden] if isinstance(found, Resource) else []

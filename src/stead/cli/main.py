@@ -9,11 +9,11 @@ import typer
 
 from stead import __version__
 from stead.cli.environment import CA
-from stead.cli.lazy_import import LateGroup
+from stead.cli.lazy_import import LazyGroup
 
 app = typer.Typer(
     name="stead",
-    cls=LateGroup,
+    cls=LazyGroup,
     no_args_is_help=True,
     # Plain help and errors: they read well in a pipe, in a log and aloud.
     rich_markup_mode=None,

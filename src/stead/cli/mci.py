@@ -33,7 +33,7 @@ from stead.cli.progress import (
 from stead.cli.server_commands import Output, Server, Timeout, Watch, plain, reach
 from stead.cli.spec_options import read_text
 from stead.cli.truth import compare
-from stead.client import DEFAULT_SERVER, Resource, Standing, SyncClient
+from stead.client import DEFAULT_SERVER, GroupStatus, Resource, SyncClient
 from stead.lifecycle.files.problems import DocumentError
 
 KIND = "mci"
@@ -147,7 +147,7 @@ def status(
     _show(path, server, output, watch, refresh, summary)
 
 
-def summary(found: Standing, failure: str = "") -> list[str]:
+def summary(found: GroupStatus, failure: str = "") -> list[str]:
     """One line, a bar for each provider and region while something goes on, and what a refresh has observed."""
     line = tree(found, failure=failure)[0]
     return [line, *bars(found), *(observed(found.observed) if found.observed is not None else [])]
@@ -164,7 +164,7 @@ def tree_(
 ) -> None:
     """An infrastructure and its subgroups. What is alike is folded, and the member that is worst off named."""
 
-    def lines(found: Standing, why: str) -> list[str]:
+    def lines(found: GroupStatus, why: str) -> list[str]:
         return [*tree(found, unfold=unfold, failure=why), *bars(found)]
 
     _show(path, server, output, watch, refresh, lines)
@@ -209,12 +209,17 @@ def schema() -> None:
 
 
 def _show(
-    path: str, server: str, output: Format, watch: bool, refresh: bool, written: Callable[[Standing, str], list[str]]
+    path: str,
+    server: str,
+    output: Format,
+    watch: bool,
+    refresh: bool,
+    written: Callable[[GroupStatus, str], list[str]],
 ) -> None:
     """How it stands, once or as it changes."""
     with reach(server) as client:
 
-        def lines(found: Standing) -> list[str]:
+        def lines(found: GroupStatus) -> list[str]:
             return written(found, client.resource(found.resource.path).failure if is_bare(found) else "")
 
         place = client.journal_page(limit=1).end
@@ -229,7 +234,7 @@ def _show(
 
 
 def _watch(
-    client: SyncClient, path: str, place: int, found: Standing, lines: Callable[[Standing], list[str]]
+    client: SyncClient, path: str, place: int, found: GroupStatus, lines: Callable[[GroupStatus], list[str]]
 ) -> None:
     """Show the lines in place where the terminal can move its cursor; elsewhere write them whenever they differ."""
     console = Console(highlight=False)
@@ -244,7 +249,7 @@ def _watch(
 
 
 def _changes(
-    client: SyncClient, path: str, place: int, shown: list[str], lines: Callable[[Standing], list[str]]
+    client: SyncClient, path: str, place: int, shown: list[str], lines: Callable[[GroupStatus], list[str]]
 ) -> Iterator[list[str]]:
     """The lines as they are, and then each time they differ."""
     yield shown

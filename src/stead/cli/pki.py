@@ -10,7 +10,7 @@ import typer
 
 from stead.cli.output import Code, fail, line, note, table
 from stead.pki import certificates, initialization, renewal
-from stead.pki.files import Exists
+from stead.pki.files import FileExists
 from stead.pki.identity import DESCRIPTION, Identity, NoIdentity
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ def init(
     """
     try:
         made = initialization.found(folder, cell, host, port)
-    except (Exists, ValueError) as error:
+    except (FileExists, ValueError) as error:
         fail(str(error), Code.USAGE)
     line(f"{made.folder}: the bus of the cell {cell} is founded")
     note("What to do next:")
@@ -62,7 +62,7 @@ def server_cert(
     """Make a certificate for a server of NATS, of HTTP or of PostgreSQL. It needs the key in the folder `root`."""
     try:
         certificate, key = initialization.server_certificate(folder, host, days)
-    except (Exists, OSError, ValueError) as error:
+    except (FileExists, OSError, ValueError) as error:
         fail(_reason(error), Code.USAGE)
     line(str(certificate))
     line(str(key))

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stead.access.policies import BadPolicy, Policies
-from stead.access.policy_tests import BadCase, tried
+from stead.access.policies import InvalidPolicy, Policies
+from stead.access.policy_tests import InvalidCase, tried
 from stead.catalog import KINDS
 from stead.cli.documents import NotYaml, read_yaml
 from stead.cli.listing import Columns, write
@@ -94,7 +94,7 @@ def test(
         own = {name: (file.parent / name).read_text(encoding="utf-8") for name in said.get("policies", [])}
         policies = Policies({Path(name).stem: text for name, text in own.items()}, actions())
         results = list(tried(policies, said.get("cases", [])))
-    except (BadPolicy, BadCase, OSError) as error:
+    except (InvalidPolicy, InvalidCase, OSError) as error:
         fail(str(error), Code.USAGE)
     for result in results:
         word = "ok   " if result.right else "WRONG"

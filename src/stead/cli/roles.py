@@ -10,7 +10,7 @@ from stead.cli.listing import Columns, write
 from stead.cli.output import ListFormat, line
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER
-from stead.client.models import Grant, RoleAt
+from stead.client.models import Grant, RoleBinding
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Which roles people and groups have.")
 
@@ -28,15 +28,15 @@ GRANTS: Columns[Grant] = Columns(
 )
 
 
-def role_at(text: str) -> RoleAt:
+def role_at(text: str) -> RoleBinding:
     """`operator@shop`; without a namespace, everywhere."""
     role, at, namespace = text.partition("@")
     if role not in ROLES or (at and not namespace):
         raise typer.BadParameter(f"{text!r}: say {', '.join(ROLES)}, with @NAMESPACE for one namespace alone")
-    return RoleAt(role=role, namespace=namespace or "*")
+    return RoleBinding(role=role, namespace=namespace or "*")
 
 
-def role_text(role: RoleAt) -> str:
+def role_text(role: RoleBinding) -> str:
     """`operator@shop`."""
     return f"{role.role}@{role.namespace}"
 

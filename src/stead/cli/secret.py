@@ -37,14 +37,14 @@ def seal(
 
     The end of the last line is no part of the secret.
     """
-    from stead.secrets.sealing import Keys  # noqa: PLC0415 - slow to import, and needed by few
+    from stead.secrets.sealing import SealingKeys  # noqa: PLC0415 - slow to import, and needed by few
     from stead.secrets.sources import private  # noqa: PLC0415
 
     if sys.stdin.isatty():
         note("the secret, and then Ctrl-D; with a pipe or a file it is not seen on the screen:")
     try:
         private(file)
-        keys = Keys.read(file)
+        keys = SealingKeys.read(file)
         value = sys.stdin.read().removesuffix("\n").removesuffix("\r")
     except OSError as error:
         fail(f"cannot read {file}: {error.strerror}", Code.USAGE)

@@ -227,7 +227,7 @@ def server(
 
     Whoever asks shows who they are: with a token (`stead token create`), or by a login at the issuer.
     """
-    from stead.build import CannotMigrate
+    from stead.build import MigrationFailed
     from stead.cli import server_auth
     from stead.cli.processes import server as process
     from stead.cli.processes.place import Place
@@ -247,7 +247,7 @@ def server(
     place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept, retention)
     try:
         process.run(place, listening, entry)
-    except CannotMigrate as error:
+    except MigrationFailed as error:
         fail(str(error))
 
 
@@ -269,7 +269,7 @@ def controller(
     log: Log = Lines.TEXT,
 ) -> None:
     """Run one more controller, without an HTTP interface: it carries on what others let in."""
-    from stead.build import CannotMigrate
+    from stead.build import MigrationFailed
     from stead.cli.processes import controller as process
     from stead.cli.processes.place import Place
     from stead.cli.processes.running import PortTaken
@@ -280,7 +280,7 @@ def controller(
     place = Place(*where, pace, identity, lifetime, leaves, webhooks or (), replicas, kept, retention)
     try:
         process.run(place, _metrics(metrics_host, metrics_port))
-    except (PortTaken, CannotMigrate) as error:
+    except (PortTaken, MigrationFailed) as error:
         fail(str(error))
 
 
@@ -392,11 +392,11 @@ def agent(
         )
     except PortTaken as error:
         fail(str(error))
-    except (process.WrongSettings, process.WrongCell) as error:
+    except (process.InvalidSettings, process.UnknownCell) as error:
         fail(str(error), Code.USAGE)
     except (process.SupersededRun, process.SiteForgotten) as error:
         fail(str(error), Code.REFUSED)
-    except process.SiteFailed as error:
+    except process.SiteStateUnavailable as error:
         fail(f"nobody can say what the site has: {error}")
 
 

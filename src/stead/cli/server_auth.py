@@ -10,8 +10,8 @@ from pathlib import Path
 import typer
 
 from stead.access.oidc import Issuer
-from stead.access.policies import BadPolicy, Policies
-from stead.build import Entry
+from stead.access.policies import InvalidPolicy, Policies
+from stead.build import Authenticator
 
 SECRET, CA = "STEAD_CLIENT_SECRET", "STEAD_ISSUER_CA"
 """In the environment: of the client, where the issuer wants one; and certificates to trust for the issuer."""
@@ -56,7 +56,7 @@ def networks(words: Sequence[str]) -> list[str]:
 
 def entry(
     host: str, open: bool, issuer: str | None, client: str, name: str, groups: str, folder: Path | None
-) -> Entry:
+) -> Authenticator:
     """What a server needs to know; ends the command where it makes no sense or would let everybody in."""
     if open and not loopback(host):
         raise typer.BadParameter(
@@ -72,7 +72,7 @@ def entry(
             raise typer.BadParameter("an issuer is reached with https", param_hint="--issuer")
         secret, ca = os.environ.get(SECRET, ""), os.environ.get(CA, "")
         trusted = Issuer(issuer, client, name, groups, secret, ca)
-    return Entry(trusted, _policies(folder), open)
+    return Authenticator(trusted, _policies(folder), open)
 
 
 def _policies(folder: Path | None) -> Mapping[str, str]:
@@ -81,7 +81,7 @@ def _policies(folder: Path | None) -> Mapping[str, str]:
     try:
         found = {file.stem: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.cedar"))}
         Policies(found)
-    except (OSError, BadPolicy) as error:
+    except (OSError, InvalidPolicy) as error:
         raise typer.BadParameter(str(error), param_hint="--policies") from None
     if not found:
         raise typer.BadParameter(f"there is no policy in {folder}", param_hint="--policies")

@@ -17,16 +17,16 @@ from stead.cli.environment import CA
 from stead.cli.output import Code, ListFormat, fail, note
 from stead.client import (
     DEFAULT_SERVER,
-    Invalid,
-    NotAllowed,
+    Forbidden,
+    InvalidRequest,
     NotFound,
-    Outdated,
     Problem,
     ProblemError,
-    Refused,
+    Rejected,
     SteadError,
-    StillRunning,
     SyncClient,
+    VersionMismatch,
+    WaitTimeout,
 )
 from stead.lifecycle.files.times import seconds
 
@@ -34,11 +34,11 @@ SERVER = "STEAD_SERVER"
 """The environment variable with the address of the server."""
 
 _CODES: dict[type[ProblemError], Code] = {
-    Refused: Code.REFUSED,
-    Outdated: Code.REFUSED,
-    NotAllowed: Code.NOT_ALLOWED,
+    Rejected: Code.REFUSED,
+    VersionMismatch: Code.REFUSED,
+    Forbidden: Code.NOT_ALLOWED,
     NotFound: Code.NOT_FOUND,
-    Invalid: Code.USAGE,
+    InvalidRequest: Code.USAGE,
 }
 
 
@@ -54,7 +54,7 @@ def reach(address: str, **options: Any) -> Iterator[SyncClient]:
     except ProblemError as error:
         tell(error.problem)
         raise typer.Exit(_CODES.get(type(error), Code.FAILED)) from None
-    except StillRunning as error:
+    except WaitTimeout as error:
         again = command_line(address, "operation", "wait", error.operation.id)
         note(f"error: timed out: {error}; the operation continues\n  follow it: {again}")
         raise typer.Exit(Code.TIMED_OUT) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.files.times import duration
-from stead.lifecycle.rows import Action, Move, State, Trigger
+from stead.lifecycle.rows import Action, State, Transition, Trigger
 
 type Rows = list[tuple[str, ...]]
 
@@ -56,7 +56,7 @@ def moves(lifecycle: Lifecycle) -> Rows:
     return [(m.source, _on(m), m.actor, m.target) for m in ordered(lifecycle)]
 
 
-def ordered(lifecycle: Lifecycle) -> list[Move]:
+def ordered(lifecycle: Lifecycle) -> list[Transition]:
     """The derived table, states in the order of their declaration, what is asked for first."""
     place = {state.name: i for i, state in enumerate(lifecycle.states)}
     word = list(Trigger)
@@ -66,7 +66,7 @@ def ordered(lifecycle: Lifecycle) -> list[Move]:
     )
 
 
-def _on(move: Move) -> str:
+def _on(move: Transition) -> str:
     """The word that makes a move: `request suspend`, `seen Running`."""
     forced = " (forced)" if move.forced else ""
     return f"{move.trigger} {move.on}".strip() + forced

@@ -13,7 +13,7 @@ from stead.cli.output import Code, ListFormat, fail, line, note
 from stead.cli.roles import role_at, role_text
 from stead.cli.server_commands import Output, Server, clock, reach
 from stead.client import DEFAULT_SERVER
-from stead.client.models import RoleAt, Token
+from stead.client.models import RoleBinding, Token
 from stead.lifecycle.files.times import seconds
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Tokens for programs.")
@@ -77,16 +77,16 @@ def create(
     line(secret)
 
 
-def _direct(database: str, name: str, roles: list[RoleAt], duration: int) -> str:
-    from stead.access.access import NotGiven
-    from stead.access.direct import CannotMigrate, create_token
+def _direct(database: str, name: str, roles: list[RoleBinding], duration: int) -> str:
+    from stead.access.access import InvalidAccessRequest
+    from stead.access.direct import MigrationFailed, create_token
 
     wanted = [(role.role, role.namespace) for role in roles]
     try:
         return asyncio.run(create_token(database, name, wanted, timedelta(seconds=duration)))
-    except NotGiven as error:
+    except InvalidAccessRequest as error:
         fail(str(error), Code.USAGE)
-    except CannotMigrate as error:
+    except MigrationFailed as error:
         fail(str(error))
 
 

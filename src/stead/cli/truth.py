@@ -9,9 +9,9 @@ import typer
 from stead.cli.listing import Columns, write
 from stead.cli.output import Code, ListFormat, note
 from stead.cli.server_commands import clock, reach
-from stead.client import Truth
+from stead.client import DriftReport
 
-TRUTHS: Columns[Truth] = Columns(
+TRUTHS: Columns[DriftReport] = Columns(
     narrow=(
         ("PATH", lambda vm: vm.path),
         ("BELIEVED", lambda vm: vm.believed),
@@ -37,7 +37,7 @@ def compare(server: str, below: str, output: ListFormat, *, everything: bool) ->
     raise typer.Exit(Code.FAILED if differ else Code.DONE)
 
 
-def _summary(found: list[Truth], differ: int) -> str:
+def _summary(found: list[DriftReport], differ: int) -> str:
     """How many differ, and of how many nobody can say."""
     whys = Counter(vm.why for vm in found)
     unseen = whys["unasked"] + whys["no-agent"] + whys["no-provider"]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from types import NoneType
 from urllib.parse import quote
 
-from stead.client.models import GrantPage, Login, NewToken, PolicyPage, RoleAt, TokenPage, Whoami
+from stead.client.models import GrantPage, Login, NewToken, PolicyPage, RoleBinding, TokenPage, Whoami
 from stead.client.transport import Transport
 
 
-class Accesses:
+class AccessClient:
     """Who one is, tokens, roles and policies."""
 
     _transport: Transport
@@ -27,7 +27,7 @@ class Accesses:
         """Tokens, without their secrets."""
         return await self._transport.send(TokenPage, "GET", "/v1/tokens")
 
-    async def create_token(self, name: str, roles: Sequence[RoleAt], lasts: int) -> NewToken:
+    async def create_token(self, name: str, roles: Sequence[RoleBinding], lasts: int) -> NewToken:
         """Make a token that lasts for so many seconds. It is told this once."""
         body = {
             "name": name,
@@ -44,11 +44,11 @@ class Accesses:
         """Who has which role where."""
         return await self._transport.send(GrantPage, "GET", "/v1/grants")
 
-    async def give_role(self, subject: str, role: RoleAt) -> None:
+    async def give_role(self, subject: str, role: RoleBinding) -> None:
         """Give `user:NAME` or `group:NAME` a role."""
         await self._transport.send(NoneType, "PUT", "/v1/grants", query=_grant(subject, role))
 
-    async def take_role(self, subject: str, role: RoleAt) -> None:
+    async def take_role(self, subject: str, role: RoleBinding) -> None:
         """Take it from them."""
         await self._transport.send(NoneType, "DELETE", "/v1/grants", query=_grant(subject, role))
 
@@ -65,5 +65,5 @@ class Accesses:
         await self._transport.send(NoneType, "DELETE", f"/v1/policies/{quote(name, safe='')}")
 
 
-def _grant(subject: str, role: RoleAt) -> dict[str, str]:
+def _grant(subject: str, role: RoleBinding) -> dict[str, str]:
     return {"subject": subject, "role": role.role, "namespace": role.namespace}

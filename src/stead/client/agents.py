@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from stead.client.models import Agent, AgentPage, Invitation, Joined
+from stead.client.models import Agent, AgentCredentials, AgentPage, Invitation
 from stead.client.transport import Transport
 
 
-class Agents:
+class AgentsClient:
     """Invite, let in, list and revoke."""
 
     _transport: Transport
@@ -23,10 +23,12 @@ class Agents:
         body = {"name": name, "lanes": list(lanes), "seconds": seconds}
         return await self._transport.send(Invitation, "POST", "/v1/agents/invitations", body=body)
 
-    async def join_agent(self, token: str, user_key: str, request: str, proof: str, name: str = "") -> Joined:
+    async def join_agent(
+        self, token: str, user_key: str, request: str, proof: str, name: str = ""
+    ) -> AgentCredentials:
         """Become an agent. Only public keys are sent; repeated with the same ones, it is let in once."""
         body = {"token": token, "name": name, "user_key": user_key, "request": request, "proof": proof}
-        return await self._transport.send(Joined, "POST", "/v1/agents/join", body=body)
+        return await self._transport.send(AgentCredentials, "POST", "/v1/agents/join", body=body)
 
     async def revoke_agent(self, name: str) -> Agent:
         """The agent is nobody from now on: its connections end, and it cannot come back."""

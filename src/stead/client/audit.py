@@ -7,21 +7,21 @@ from datetime import datetime
 from typing import Any
 
 from stead.client.journal_chain import ChainedLine
-from stead.client.models import Archive, Head, NextArchive, NextArchives
+from stead.client.models import Archive, JournalHead, NextArchive, NextArchives
 from stead.client.transport import Transport
 
 PAGE = 2000
 
 
-class Audits:
+class AuditClient:
     """The trail, and its head."""
 
     _transport: Transport
 
-    async def journal_head(self, *, before: datetime | None = None) -> Head:
+    async def journal_head(self, *, before: datetime | None = None) -> JournalHead:
         """How far the chain of hashes has come; with a time, also up to where lines are from before it."""
         query = {"before": before.isoformat() if before is not None else None}
-        return await self._transport.send(Head, "GET", "/v1/journal/head", query=query)
+        return await self._transport.send(JournalHead, "GET", "/v1/journal/head", query=query)
 
     async def journal_trail(self, *, after: int = 0, limit: int = PAGE) -> AsyncGenerator[list[bytes]]:
         """Lines after a position as they are hashed and exported, in pages: see `stead.client.journal_chain`."""

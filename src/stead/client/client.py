@@ -15,53 +15,54 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, Unpack
 from urllib.parse import quote
 from uuid import uuid4
 
 from msgspec.structs import replace
 
-from stead.client.access import Accesses
-from stead.client.agents import Agents
-from stead.client.audit import Audits
-from stead.client.doctor import Doctors
-from stead.client.errors import StillRunning, Unavailable, Unreachable
-from stead.client.lanes import LaneGrants
-from stead.client.leases import Leases
-from stead.client.logs import Written
+from stead.client.access import AccessClient
+from stead.client.action_options import ActionOptions
+from stead.client.agents import AgentsClient
+from stead.client.audit import AuditClient
+from stead.client.doctor import DoctorClient
+from stead.client.errors import Unavailable, Unreachable, WaitTimeout
+from stead.client.lanes import LaneGrantsClient
+from stead.client.leases import LeasesClient
+from stead.client.logs import LogsClient
 from stead.client.models import (
     Accepted,
     ClaimPage,
+    DriftReport,
+    DriftReportPage,
+    DryRun,
     Explanation,
-    Journal,
+    GroupStatus,
+    HistoricalResource,
+    JournalLine,
+    JournalPage,
     Lane,
     LanePage,
-    Line,
     Operation,
     OperationMember,
     OperationMemberPage,
     OperationPage,
     OrphanPage,
-    Past,
     Queue,
+    QueueDetail,
     QueuePage,
     Quotas,
-    Rehearsal,
     Resource,
     ResourcePage,
-    Standing,
     Stuck,
     StuckPage,
-    Truth,
-    TruthPage,
-    WholeQueue,
 )
-from stead.client.overview_client import Glance
+from stead.client.overview_client import OverviewClient
 from stead.client.paging import through
-from stead.client.recovery import Recovery
-from stead.client.scaling import Scalings
+from stead.client.recovery import RecoveryClient
+from stead.client.scaling import ScalingClient
 from stead.client.streams import Streams
-from stead.client.systems import Systems
+from stead.client.systems import SystemsClient
 from stead.client.transport import Transport
 
 DEFAULT_SERVER = "http://127.0.0.1:7770"
@@ -78,25 +79,19 @@ def differs(now: Operation, before: Operation | None) -> bool:
     return before is None or replace(now, lasts=None) != replace(before, lasts=None)
 
 
-class Wishes(TypedDict, total=False):
-    """What may be said beside the action."""
-
-    kind: str
-    """Needed to make something; elsewhere it guards against a path of another kind."""
-    spec: Mapping[str, Any]
-    lane: str
-    force: bool
-    reason: str
-    hold: bool
-    on_failure: Literal["undo", "keep"]
-    on_partial: Literal["continue", "rollback", "refine"]
-    on_conflict: Literal["default", "refuse", "queue"]
-    expect_agent: bool
-    """The agent of a lane comes later: a lane that no agent has served yet is accepted."""
-
-
 class Client(
-    Glance, Accesses, Agents, Audits, LaneGrants, Recovery, Written, Scalings, Leases, Systems, Streams, Doctors
+    OverviewClient,
+    AccessClient,
+    AgentsClient,
+    AuditClient,
+    LaneGrantsClient,
+    RecoveryClient,
+    LogsClient,
+    ScalingClient,
+    LeasesClient,
+    SystemsClient,
+    Streams,
+    DoctorClient,
 ):
     """Speaks to one server. To be used in one event loop, by any number of tasks."""
 
@@ -140,9 +135,9 @@ class Client(
         """A resource as it is."""
         return await self._transport.send(Resource, "GET", _at(path))
 
-    async def past(self, path: str, at: datetime) -> Past:
+    async def past(self, path: str, at: datetime) -> HistoricalResource:
         """A resource as it was."""
-        return await self._transport.send(Past, "GET", _at(path), query={"at": at.isoformat()})
+        return await self._transport.send(HistoricalResource, "GET", _at(path), query={"at": at.isoformat()})
 
     async def resource_page(
         self,
@@ -165,13 +160,19 @@ class Client(
             lambda cursor: self.resource_page(kind=kind, below=below, limit=limit, cursor=cursor, specs=specs)
         )
 
-    async def status(self, path: str, *, refresh: bool = False) -> Standing:
+    async def status(self, path: str, *, refresh: bool = False) -> GroupStatus:
         """How an infrastructure or a subgroup stands; with `refresh`, after a look at what may have changed."""
         address = f"/v1/status/{quote(path.removeprefix('/'), safe='/')}"
-        return await self._transport.send(Standing, "GET", address, query={"refresh": refresh})
+        return await self._transport.send(GroupStatus, "GET", address, query={"refresh": refresh})
 
     async def ask(
-        self, path: str, action: str, *, key: str | None = None, if_match: str | None = None, **wishes: Unpack[Wishes]
+        self,
+        path: str,
+        action: str,
+        *,
+        key: str | None = None,
+        if_match: str | None = None,
+        **wishes: Unpack[ActionOptions],
     ) -> Accepted:
         """Ask for a change. `if_match` is the tag of the version that is meant."""
         headers = {"Idempotency-Key": key or str(uuid4())}
@@ -180,10 +181,10 @@ class Client(
         query = {"action": action}
         return await self._transport.send(Accepted, "POST", _at(path), query=query, body=wishes, headers=headers)
 
-    async def rehearse(self, path: str, action: str, **wishes: Unpack[Wishes]) -> Rehearsal:
+    async def rehearse(self, path: str, action: str, **wishes: Unpack[ActionOptions]) -> DryRun:
         """What a change would do, without doing it."""
         query = {"action": action, "dry_run": True}
-        return await self._transport.send(Rehearsal, "POST", _at(path), query=query, body=wishes)
+        return await self._transport.send(DryRun, "POST", _at(path), query=query, body=wishes)
 
     async def explain(
         self,
@@ -259,7 +260,7 @@ class Client(
                     now = await self.operation(id)
                 heard_at = _now()
             except TimeoutError:
-                raise StillRunning(shown or await self.operation(id)) from None
+                raise WaitTimeout(shown or await self.operation(id)) from None
             except (Unreachable, Unavailable):
                 if shown is None or _now() - heard_at > self._patience:
                     raise
@@ -275,7 +276,7 @@ class Client(
     async def wait(
         self, id: str, timeout: float | None = None, on_change: Callable[[Operation], None] | None = None
     ) -> Operation:
-        """An operation when it has ended; `StillRunning` when it has not within so many seconds."""
+        """An operation when it has ended; `WaitTimeout` when it has not within so many seconds."""
         last: Operation | None = None
         async with aclosing(self.follow(id, timeout)) as changes:
             async for change in changes:
@@ -311,9 +312,9 @@ class Client(
         """All queues of a path and below it, page by page."""
         return through(lambda cursor: self.queue_page(below=below, limit=limit, cursor=cursor))
 
-    async def queue(self, path: str, *, limit: int = 1000) -> WholeQueue:
+    async def queue(self, path: str, *, limit: int = 1000) -> QueueDetail:
         """The queue of an object, with what waits in it."""
-        return await self._transport.send(WholeQueue, "GET", _queue(path), query={"limit": limit})
+        return await self._transport.send(QueueDetail, "GET", _queue(path), query={"limit": limit})
 
     async def open_queue(self, path: str) -> Queue:
         """Make the queue of an object, unless it is there."""
@@ -337,14 +338,14 @@ class Client(
         fresh: bool = True,
         limit: int = 500,
         cursor: str | None = None,
-    ) -> TruthPage:
+    ) -> DriftReportPage:
         """One page of resources, each beside what a look shows now; unless it is to be fresh, nobody is asked."""
         query = {"kind": kind, "below": below, "fresh": fresh, "limit": limit, "cursor": cursor}
-        return await self._transport.send(TruthPage, "GET", "/v1/truth", query=query)
+        return await self._transport.send(DriftReportPage, "GET", "/v1/truth", query=query)
 
     def truth(
         self, *, kind: str | None = None, below: str = "/", fresh: bool = True, limit: int = 500
-    ) -> AsyncGenerator[Truth]:
+    ) -> AsyncGenerator[DriftReport]:
         """All resources at a path and below it beside what a look shows, page by page."""
         return through(
             lambda cursor: self.truth_page(kind=kind, below=below, fresh=fresh, limit=limit, cursor=cursor)
@@ -396,12 +397,14 @@ class Client(
 
     # The journal
 
-    async def journal_page(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> Journal:
+    async def journal_page(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> JournalPage:
         """Lines of the journal from after a position on."""
         query = {"after": after, "path": path, "limit": limit}
-        return await self._transport.send(Journal, "GET", "/v1/journal", query=query)
+        return await self._transport.send(JournalPage, "GET", "/v1/journal", query=query)
 
-    async def journal(self, *, after: int = 0, path: str | None = None, limit: int = 500) -> AsyncGenerator[Line]:
+    async def journal(
+        self, *, after: int = 0, path: str | None = None, limit: int = 500
+    ) -> AsyncGenerator[JournalLine]:
         """The journal from after a position on, page by page, up to where it ends now."""
         while True:
             page = await self.journal_page(after=after, path=path, limit=limit)

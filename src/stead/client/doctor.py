@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from stead.client.models import Examination
+from stead.client.models import HealthReport
 from stead.client.transport import Transport
 
 
-class Doctors:
+class DoctorClient:
     """How the cell itself is."""
 
     _transport: Transport
 
-    async def examine(self) -> Examination:
+    async def examine(self) -> HealthReport:
         """Database, bus, controller, work, agents: how each is, and what to do. For admins."""
-        return await self._transport.send(Examination, "GET", "/v1/doctor")
+        return await self._transport.send(HealthReport, "GET", "/v1/doctor")
 
     async def metrics(self) -> str:
         """What the server and its controller count, as Prometheus reads it."""

@@ -13,11 +13,11 @@ class Unreachable(SteadError):
     """No server answered. A change that was asked for may have been let in: the same key finds out."""
 
 
-class BadAnswer(SteadError):
+class InvalidResponse(SteadError):
     """Something answered that is no server of ours, or one that this client does not understand."""
 
 
-class StillRunning(SteadError, TimeoutError):
+class WaitTimeout(SteadError, TimeoutError):
     """The operation goes on; only the waiting has ended."""
 
     def __init__(self, operation: Operation) -> None:
@@ -38,11 +38,11 @@ class ProblemError(SteadError):
         return self.problem.retry_after
 
 
-class Refused(ProblemError):
+class Rejected(ProblemError):
     """Something is in the way: the state, another operation, a parent, children."""
 
 
-class NotAllowed(ProblemError):
+class Forbidden(ProblemError):
     """It is not the caller's to ask for."""
 
 
@@ -50,11 +50,11 @@ class NotFound(ProblemError):
     """There is no such thing."""
 
 
-class Outdated(ProblemError):
+class VersionMismatch(ProblemError):
     """The resource is no longer in the version that was named."""
 
 
-class Invalid(ProblemError):
+class InvalidRequest(ProblemError):
     """The request makes no sense, in whatever state."""
 
 
@@ -62,15 +62,15 @@ class Unavailable(ProblemError):
     """Not now; nothing is wrong with the request."""
 
 
-class Fault(ProblemError):
+class ServerError(ProblemError):
     """Something went wrong in the server."""
 
 
-_BY_STATUS = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Refused, 412: Outdated, 429: Unavailable}
+_BY_STATUS = {401: Forbidden, 403: Forbidden, 404: NotFound, 409: Rejected, 412: VersionMismatch, 429: Unavailable}
 _BY_STATUS |= {502: Unavailable, 503: Unavailable, 504: Unavailable}
 
 
 def error_of(problem: Problem) -> ProblemError:
     """The error that a problem is raised as."""
-    kind = _BY_STATUS.get(problem.status, Fault if problem.status >= 500 else Invalid)
+    kind = _BY_STATUS.get(problem.status, ServerError if problem.status >= 500 else InvalidRequest)
     return kind(problem)

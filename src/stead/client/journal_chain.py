@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 
-class Broken(Exception):
+class BrokenChain(Exception):
     """The journal is not as it was written."""
 
     def __init__(self, position: int, says: str) -> None:
@@ -23,7 +23,7 @@ class Broken(Exception):
         self.says = says
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ExportedLine(msgspec.Struct, frozen=True):
     """A line as it is exported. What was hashed are the bytes of `line`, as they came."""
 
     line: msgspec.Raw
@@ -31,15 +31,15 @@ class Entry(msgspec.Struct, frozen=True):
     times: int = 1
 
 
-class Place(msgspec.Struct, frozen=True):
+class LinePosition(msgspec.Struct, frozen=True):
     """Of a line, what says where it stands."""
 
     position: int
     at: str
 
 
-_entry = msgspec.json.Decoder(Entry)
-_place = msgspec.json.Decoder(Place)
+_entry = msgspec.json.Decoder(ExportedLine)
+_place = msgspec.json.Decoder(LinePosition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def link(before: bytes, text: bytes) -> bytes:
     return hashlib.sha256(before + text).digest()
 
 
-class Chain:
-    """Goes from line to line. Raises `Broken` at the first that is not right."""
+class JournalChain:
+    """Goes from line to line. Raises `BrokenChain` at the first that is not right."""
 
     def __init__(self, after: int = 0, hash: bytes | None = None, known: Mapping[int, bytes] | None = None) -> None:
         """From after a position on, whose line has that hash, or none where it was numbered before there were any.
@@ -98,9 +98,9 @@ class Chain:
             if line.hash != link(before, line.text):
                 self._follows(line.position)
                 says = "this is not the line that was written here: it was changed, or another is in its place"
-                raise Broken(line.position, says)
+                raise BrokenChain(line.position, says)
         elif self.hash is not None:
-            raise Broken(line.position, "this line has no hash: it was put in, or its hash was taken away")
+            raise BrokenChain(line.position, "this line has no hash: it was put in, or its hash was taken away")
         else:
             self._follows(line.position)
             self.without += 1
@@ -111,14 +111,14 @@ class Chain:
 
     def _stands(self, position: int) -> None:
         if self.lines and position == self.position:
-            raise Broken(position, "there are two lines at this position: one was put in")
+            raise BrokenChain(position, "there are two lines at this position: one was put in")
         if position <= self.position:
-            raise Broken(position, f"this line comes after the one at {self.position}: it was put in, or moved")
+            raise BrokenChain(position, f"this line comes after the one at {self.position}: it was put in, or moved")
 
     def _follows(self, position: int) -> None:
         """Positions leap where a backup was restored; the hash of the line after that follows all the same."""
         if position > self.position + 1:
-            raise Broken(self.position + 1, f"{_missing(self.position + 1, position - 1)}: removed")
+            raise BrokenChain(self.position + 1, f"{_missing(self.position + 1, position - 1)}: removed")
 
     def _leap(self, position: int) -> None:
         """Note it, if it is one; nobody can have kept a hash of a position within: there was a line then."""
@@ -127,20 +127,20 @@ class Chain:
         lost = [known for known in self._known if self.position < known < position]
         if lost:
             missing = _missing(self.position + 1, max(lost))
-            raise Broken(self.position + 1, f"{missing}: removed, or a backup from before was restored")
+            raise BrokenChain(self.position + 1, f"{missing}: removed, or a backup from before was restored")
         self.leaps.append((self.position, position))
 
     def _compare(self) -> None:
         kept = self._known.pop(self.position, None)
         if kept is not None and kept != self.hash:
             says = "the hash is not the one that was kept: this line, or some before it, were written anew"
-            raise Broken(self.position, says)
+            raise BrokenChain(self.position, says)
 
     def end(self) -> None:
         """There are no more lines: all positions that are known must have come."""
         beyond = [position for position in self._known if position > self.position]
         if beyond:
-            raise Broken(self.position + 1, f"{_missing(self.position + 1, max(beyond))}: the end was cut off")
+            raise BrokenChain(self.position + 1, f"{_missing(self.position + 1, max(beyond))}: the end was cut off")
 
     @property
     def unseen(self) -> list[int]:

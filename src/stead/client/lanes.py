@@ -8,7 +8,7 @@ from stead.client.models import LaneChange, LaneGrantPage
 from stead.client.transport import Transport
 
 
-class LaneGrants:
+class LaneGrantsClient:
     """Which namespaces may use which lanes."""
 
     _transport: Transport

@@ -15,7 +15,7 @@ from stead.client.paging import through
 from stead.client.transport import Transport
 
 
-class Leases:
+class LeasesClient:
     """Leases, the hosts that can be booked, and who has them when. A lease is asked for as any resource is."""
 
     _transport: Transport

@@ -16,7 +16,7 @@ PATIENCE = 60.0
 """Seconds for which an agent may be away before following is given up."""
 
 
-class Written:
+class LogsClient:
     """The part of a client that asks for logs."""
 
     _transport: Transport

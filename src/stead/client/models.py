@@ -44,6 +44,19 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Seconds by which its clock is ahead of the database's."""
 
 
+class AgentCredentials(Struct, frozen=True, kw_only=True):
+    """What it connects with from now on."""
+
+    name: str
+    cell: str
+    lanes: tuple[str, ...]
+    bus: tuple[str, ...]
+    jwt: str
+    certificate: str
+    authority: str
+    """The certificate authority of the bus's servers."""
+
+
 class AgentPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
@@ -72,7 +85,7 @@ class Archive(Struct, frozen=True, kw_only=True):
     """Of the last."""
 
 
-class Booked(Struct, frozen=True, kw_only=True):
+class Booking(Struct, frozen=True, kw_only=True):
     """A host that a lease has for a time."""
 
     host: str
@@ -89,7 +102,7 @@ class Calendar(Struct, frozen=True, kw_only=True):
     start: datetime
     end: datetime
     hosts: tuple[Host, ...]
-    booked: tuple[Booked, ...]
+    booked: tuple[Booking, ...]
     next: str | None = None
     """What to give as `cursor` for more hosts; null at the end."""
 
@@ -105,6 +118,16 @@ class Claim(Struct, frozen=True, kw_only=True):
     since: datetime | None = None
 
 
+class ClaimHolder(Struct, frozen=True, kw_only=True):
+    """Who has a claim that is in the way."""
+
+    operation: str
+    action: str
+    path: str
+    by: str
+    since: datetime | None = None
+
+
 class ClaimPage(Struct, frozen=True, kw_only=True):
     """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
 
@@ -115,7 +138,7 @@ class ClaimPage(Struct, frozen=True, kw_only=True):
     """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
-class DemandTaken(Struct, frozen=True, kw_only=True):
+class DemandAnswer(Struct, frozen=True, kw_only=True):
     """What became of figures."""
 
     news: int
@@ -124,14 +147,93 @@ class DemandTaken(Struct, frozen=True, kw_only=True):
     """So many were no newer than what was known, and changed nothing."""
 
 
-class Examination(Struct, frozen=True, kw_only=True):
-    """How a cell is."""
+class DriftReport(Struct, frozen=True, kw_only=True):
+    """A resource as it is believed to be, beside what a look shows."""
 
-    at: datetime
-    """By the server's clock."""
-    version: str
-    """Of the server."""
-    findings: tuple[Finding, ...]
+    path: str
+    kind: str
+    lane: str
+    believed: str
+    """The state on record."""
+    expects: str
+    """The word under which a look would show that state; empty where the state says nothing of the provider."""
+    seen: str | None = None
+    """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
+    agrees: bool | None = None
+    """Null where it is unknown."""
+    why: str | None = None
+    """
+    Why it is unknown. `moving`: it is in transition, or has changed meanwhile. `unasked`: no agent was asked, or
+    there is no lane to ask on. `no-agent`: no agent of the lane answered. `no-provider`: the agent could not ask the
+    provider. `unsaid`: the state says nothing of the provider.
+    """
+    seen_at: datetime | None = None
+    """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
+    would: str = ""
+    """
+    What the cell would do next: the order that waits, such as `suspend`; the action in progress; or
+    `record STATE`. Empty for nothing. A cell that was restored does the first two only after its release.
+    """
+
+
+class DriftReportPage(Struct, frozen=True, kw_only=True):
+    """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
+
+    items: tuple[DriftReport, ...]
+    next: str | None = None
+    """The cursor of the next page; null at the end, and where a list cannot go on."""
+    more: bool = False
+    """There are others. Without a cursor to go on by, ask below a longer path."""
+
+
+class DryRun(Struct, frozen=True, kw_only=True):
+    """What an action would do, without doing it."""
+
+    path: str
+    kind: str
+    action: str
+    state: str
+    joins: bool
+    idle: bool
+    waits: bool
+    moves: tuple[PlannedTransition, ...]
+    claims: tuple[PlannedClaim, ...]
+    orders: tuple[PlannedOrder, ...]
+    timers: tuple[PlannedTimer, ...]
+    calls: tuple[str, ...]
+    """All that providers would be asked for, one after the other."""
+    way: tuple[str, ...]
+    """The states from here to the end, if all goes well."""
+    fails: str
+    """Where failure leads; empty where the action cannot fail."""
+    members: tuple[MemberClass, ...]
+
+
+class Elapsed(Struct, frozen=True, kw_only=True):
+    """
+    For how long an operation has been where it is, beside how long that may and usually does last.
+
+    What was learned is shown and decides nothing: only the declared deadline ends a wait.
+    """
+
+    since: datetime
+    """When it came into the state that it is in; where the visible state stays, when it began."""
+    moves: int
+    """From how many that is known. Old ones count less; a thousand are enough."""
+    lane: str
+    """Where these were: on the resource's lane, or, where this is empty, on all."""
+    late: bool
+    """It lasts longer than 99 of 100 did, where at least 20 are known."""
+    overdue: bool
+    """It lasts longer than it may."""
+    declared: int | None = None
+    """Seconds that it may last before the object is looked at."""
+    deadline: datetime | None = None
+    """When that is, or when a look that is under way is given up; null while nothing runs."""
+    usual: float | None = None
+    """Seconds within which half of those were over that went well; null where there was none yet."""
+    p99: float | None = None
+    """Seconds within which 99 of 100 were."""
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -149,12 +251,12 @@ class Explanation(Struct, frozen=True, kw_only=True):
     waits: bool
     """It would wait its turn."""
     reasons: tuple[Reason, ...]
-    holders: tuple[Holder, ...]
+    holders: tuple[ClaimHolder, ...]
     """All operations whose claims are in the way, the one in `holder` included."""
     allowed_actions: tuple[str, ...]
     """What would be let in as it stands; of a group only what some member could follow."""
     remedies: tuple[Remedy, ...]
-    holder: Holder | None = None
+    holder: ClaimHolder | None = None
     retry_after: int | None = None
 
 
@@ -203,21 +305,73 @@ class GrantPage(Struct, frozen=True, kw_only=True):
     """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
-class Head(Struct, frozen=True, kw_only=True):
-    """How far the chain of hashes has come."""
+class GroupStatus(Struct, frozen=True, kw_only=True):
+    """How a group stands."""
 
-    position: int
-    """Of the last line that has a hash."""
-    hash: str
-    after: int
-    """The first line that has a hash comes after this position."""
-    began_at: datetime
-    end: int
-    """The last position there is."""
-    archives: tuple[Archive, ...]
-    """What was taken out of the journal, in order."""
-    before: int | None = None
-    """The last position of lines from before the time that was asked for."""
+    resource: Resource
+    text: str
+    """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
+    counts: Mapping[str, int]
+    """`countTotal`, and one for each state."""
+    settled: bool
+    """Nothing is under way, and no member is on its way."""
+    target_action: str
+    """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
+    target_status: str
+    groups: tuple[GroupStatusPart, ...]
+    """By subgroup."""
+    lanes: tuple[GroupStatusPart, ...]
+    """By provider and region."""
+    operation: Operation | None = None
+    """What is under way, with how far it has come."""
+    worst: UnhealthyMember | None = None
+    """The first member that failed or whose state is unknown."""
+    observed: ObservedGroupStatus | None = None
+    """What was observed just before this answer, with `refresh`; null without."""
+
+
+class GroupStatusPart(Struct, frozen=True, kw_only=True):
+    """Members that belong together: a subgroup, or all that are on one lane."""
+
+    name: str
+    """The path of the subgroup, or the lane."""
+    lane: str
+    text: str
+    counts: Mapping[str, int]
+    """By state."""
+
+
+class HealthReport(Struct, frozen=True, kw_only=True):
+    """How a cell is."""
+
+    at: datetime
+    """By the server's clock."""
+    version: str
+    """Of the server."""
+    findings: tuple[Finding, ...]
+
+
+class HistoricalResource(Struct, frozen=True, kw_only=True):
+    """A resource as it was."""
+
+    path: str
+    kind: str
+    at: datetime
+    state: str
+    facts: Mapping[str, Any]
+    principal: str
+    through: int
+    """The journal's position of the last line that is in it; 0 while that has none yet."""
+    state_class: str | None = None
+    """Null where its kind has no such state any more."""
+    since: datetime | None = None
+    """When it had come into that state."""
+    spec: Mapping[str, Any] | None = None
+    """Null where it is not on record."""
+    next_spec: Mapping[str, Any] | None = None
+    """What an update under way was to bring."""
+    operation: str | None = None
+    """The operation that had led there."""
 
 
 class Hold(Struct, frozen=True, kw_only=True):
@@ -229,16 +383,6 @@ class Hold(Struct, frozen=True, kw_only=True):
     """Paths at which, and below which, it acts all the same."""
     since: datetime | None = None
     """Null: it is not held."""
-
-
-class Holder(Struct, frozen=True, kw_only=True):
-    """Who has a claim that is in the way."""
-
-    operation: str
-    action: str
-    path: str
-    by: str
-    since: datetime | None = None
 
 
 class Host(Struct, frozen=True, kw_only=True):
@@ -266,6 +410,14 @@ class HostPage(Struct, frozen=True, kw_only=True):
     """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
+class InventorySupport(Struct, frozen=True, kw_only=True):
+    """Whether a lane tells all that it has."""
+
+    lane: str
+    asked: bool
+    """False where no agent of the lane answered."""
+
+
 class Invitation(Struct, frozen=True, kw_only=True):
     """With its token one agent may join, once. The token is in no other place."""
 
@@ -275,23 +427,52 @@ class Invitation(Struct, frozen=True, kw_only=True):
     expires_at: datetime
 
 
-class Joined(Struct, frozen=True, kw_only=True):
-    """What it connects with from now on."""
+class JournalHead(Struct, frozen=True, kw_only=True):
+    """How far the chain of hashes has come."""
 
-    name: str
-    cell: str
-    lanes: tuple[str, ...]
-    bus: tuple[str, ...]
-    jwt: str
-    certificate: str
-    authority: str
-    """The certificate authority of the bus's servers."""
+    position: int
+    """Of the last line that has a hash."""
+    hash: str
+    after: int
+    """The first line that has a hash comes after this position."""
+    began_at: datetime
+    end: int
+    """The last position there is."""
+    archives: tuple[Archive, ...]
+    """What was taken out of the journal, in order."""
+    before: int | None = None
+    """The last position of lines from before the time that was asked for."""
 
 
-class Journal(Struct, frozen=True, kw_only=True):
+class JournalLine(Struct, frozen=True, kw_only=True):
+    """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
+
+    position: int
+    at: datetime
+    path: str
+    kind: str
+    principal: str
+    actor: str
+    trigger: str
+    word: str
+    """The action, or what was seen."""
+    source: str
+    target: str
+    change: Mapping[str, Any]
+    """Of spec and facts; for a refusal its reasons."""
+    refused: int
+    """How often, where it is a refusal; 0 for a move."""
+    operation: str | None = None
+    origin: str | None = None
+    """The address that the request came from, where there was one."""
+    request: str | None = None
+    """The request's id."""
+
+
+class JournalPage(Struct, frozen=True, kw_only=True):
     """Lines of the journal."""
 
-    items: tuple[Line, ...]
+    items: tuple[JournalLine, ...]
     next: int
     """From where to go on: the last position that was looked at."""
     end: int
@@ -324,7 +505,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     """A lane, who serves it, and what there is to do on it."""
 
     lane: str
-    agents: tuple[Serving, ...]
+    agents: tuple[ServingAgent, ...]
     in_flight: int
     """Members whose orders were sent."""
     waiting: int
@@ -401,33 +582,6 @@ class LanePage(Struct, frozen=True, kw_only=True):
     """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
-class Lasting(Struct, frozen=True, kw_only=True):
-    """
-    For how long an operation has been where it is, beside how long that may and usually does last.
-
-    What was learned is shown and decides nothing: only the declared deadline ends a wait.
-    """
-
-    since: datetime
-    """When it came into the state that it is in; where the visible state stays, when it began."""
-    moves: int
-    """From how many that is known. Old ones count less; a thousand are enough."""
-    lane: str
-    """Where these were: on the resource's lane, or, where this is empty, on all."""
-    late: bool
-    """It lasts longer than 99 of 100 did, where at least 20 are known."""
-    overdue: bool
-    """It lasts longer than it may."""
-    declared: int | None = None
-    """Seconds that it may last before the object is looked at."""
-    deadline: datetime | None = None
-    """When that is, or when a look that is under way is given up; null while nothing runs."""
-    usual: float | None = None
-    """Seconds within which half of those were over that went well; null where there was none yet."""
-    p99: float | None = None
-    """Seconds within which 99 of 100 were."""
-
-
 class Lateness(Struct, frozen=True, kw_only=True):
     """How late the moments of leases came, in seconds."""
 
@@ -450,8 +604,8 @@ class Lease(Struct, frozen=True, kw_only=True):
     """
     start: datetime
     end: datetime
-    reservations: tuple[Reserved, ...]
-    events: tuple[Moment, ...]
+    reservations: tuple[Reservation, ...]
+    events: tuple[LeaseEvent, ...]
     labels: Mapping[str, str]
     degraded: bool
     """Something of it is not as it was booked."""
@@ -464,6 +618,22 @@ class Lease(Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
     reason: str = ""
     """Why it is in `ERROR`, or what its start waits for; empty otherwise."""
+
+
+class LeaseEvent(Struct, frozen=True, kw_only=True):
+    """When something happens to a lease."""
+
+    id: str
+    kind: str
+    """`start_lease`, `before_end_lease` or `end_lease`."""
+    at: datetime
+    status: str
+    """`UNDONE`, `IN_PROGRESS`, `DONE` or `ERROR`."""
+    fired_at: datetime | None = None
+    error: str = ""
+    """Why the notice of the end was not delivered; empty otherwise."""
+    late: float | None = None
+    """Seconds after its time at which it came; null where it has not."""
 
 
 class LeasePage(Struct, frozen=True, kw_only=True):
@@ -501,6 +671,26 @@ class LifecycleAction(Struct, frozen=True, kw_only=True):
     """A request has to say why."""
 
 
+class LifecycleDetail(Struct, frozen=True, kw_only=True):
+    """A lifecycle whole."""
+
+    kind: str
+    family: str
+    says: str
+    parent: str
+    members: str
+    states: tuple[LifecycleState, ...]
+    """The first is where an object begins."""
+    actions: tuple[LifecycleAction, ...]
+    moves: tuple[LifecycleTransition, ...]
+    """Every one there is."""
+    findings: tuple[LifecycleFinding, ...]
+    explored: ExploredSize | None = None
+    """How much there was to see when it was explored in full."""
+    registered: RegisteredLifecycle | None = None
+    """Null where it is built in."""
+
+
 class LifecycleFinding(Struct, frozen=True, kw_only=True):
     """A hole in a lifecycle, and how to mend it."""
 
@@ -508,17 +698,6 @@ class LifecycleFinding(Struct, frozen=True, kw_only=True):
     where: str
     says: str
     mend: str
-
-
-class LifecycleMove(Struct, frozen=True, kw_only=True):
-    """One edge."""
-
-    source: str
-    trigger: str
-    on: str
-    actor: str
-    target: str
-    forced: bool
 
 
 class LifecycleName(Struct, frozen=True, kw_only=True):
@@ -563,29 +742,15 @@ class LifecycleState(Struct, frozen=True, kw_only=True):
     """Whose word a moving state waits for."""
 
 
-class Line(Struct, frozen=True, kw_only=True):
-    """A line of the journal: a move, a refusal, or a note of something else, with source and target the same."""
+class LifecycleTransition(Struct, frozen=True, kw_only=True):
+    """One edge."""
 
-    position: int
-    at: datetime
-    path: str
-    kind: str
-    principal: str
-    actor: str
-    trigger: str
-    word: str
-    """The action, or what was seen."""
     source: str
+    trigger: str
+    on: str
+    actor: str
     target: str
-    change: Mapping[str, Any]
-    """Of spec and facts; for a refusal its reasons."""
-    refused: int
-    """How often, where it is a refusal; 0 for a move."""
-    operation: str | None = None
-    origin: str | None = None
-    """The address that the request came from, where there was one."""
-    request: str | None = None
-    """The request's id."""
+    forced: bool
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -612,20 +777,15 @@ class Login(Struct, frozen=True, kw_only=True):
     """The id of the client that programs log in as, with the device flow."""
 
 
-class Moment(Struct, frozen=True, kw_only=True):
-    """When something happens to a lease."""
+class MemberClass(Struct, frozen=True, kw_only=True):
+    """Members in one condition, and what the action would do with them."""
 
-    id: str
-    kind: str
-    """`start_lease`, `before_end_lease` or `end_lease`."""
-    at: datetime
-    status: str
-    """`UNDONE`, `IN_PROGRESS`, `DONE` or `ERROR`."""
-    fired_at: datetime | None = None
-    error: str = ""
-    """Why the notice of the end was not delivered; empty otherwise."""
-    late: float | None = None
-    """Seconds after its time at which it came; null where it has not."""
+    state: str
+    members: int
+    does: str
+    """`acts`, `joins`, `nothing` or `skipped`."""
+    target: str = ""
+    reasons: tuple[Reason, ...] = ()
 
 
 class NewToken(Struct, frozen=True, kw_only=True):
@@ -634,7 +794,7 @@ class NewToken(Struct, frozen=True, kw_only=True):
     name: str
     token: str
     """The secret. It is told this once."""
-    roles: tuple[RoleAt, ...]
+    roles: tuple[RoleBinding, ...]
     expires_at: datetime
 
 
@@ -666,6 +826,19 @@ class Notice(Struct, frozen=True, kw_only=True):
     tries: int
     error: str
     delivered_at: datetime | None = None
+
+
+class ObservedGroupStatus(Struct, frozen=True, kw_only=True):
+    """What a refresh has observed, and what it has not."""
+
+    members: int
+    """Members that were observed just now."""
+    calls: int
+    """Calls to providers."""
+    saved: int
+    """Calls that were not needed."""
+    left: tuple[UnobservedGroupStatus, ...]
+    """Members that were not observed, by state and reason."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -707,7 +880,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Of a group: in how many orders its members were put."""
     place: str | None = None
     """Of a deploy: where in its system."""
-    lasts: Lasting | None = None
+    lasts: Elapsed | None = None
     """While it is under way: for how long it has been where it is, and how long that usually takes."""
 
 
@@ -798,7 +971,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     """Operations; counted up to 10,000."""
     waiting: int
     """Operations that wait their turn; counted up to 10,000."""
-    trouble: tuple[Troubled, ...]
+    trouble: tuple[UnhealthyResource, ...]
     """
     At most 20: those in bad final states and those in an unknown state first, then other bad states, then what
     has been moving for more than half of its deadline, the longest first.
@@ -818,56 +991,12 @@ class Overview(Struct, frozen=True, kw_only=True):
     agents_away: int | None = None
 
 
-class Part(Struct, frozen=True, kw_only=True):
-    """Members in one condition, and what the action would do with them."""
-
-    state: str
-    members: int
-    does: str
-    """`acts`, `joins`, `nothing` or `skipped`."""
-    target: str = ""
-    reasons: tuple[Reason, ...] = ()
-
-
-class Past(Struct, frozen=True, kw_only=True):
-    """A resource as it was."""
-
-    path: str
-    kind: str
-    at: datetime
-    state: str
-    facts: Mapping[str, Any]
-    principal: str
-    through: int
-    """The journal's position of the last line that is in it; 0 while that has none yet."""
-    state_class: str | None = None
-    """Null where its kind has no such state any more."""
-    since: datetime | None = None
-    """When it had come into that state."""
-    spec: Mapping[str, Any] | None = None
-    """Null where it is not on record."""
-    next_spec: Mapping[str, Any] | None = None
-    """What an update under way was to bring."""
-    operation: str | None = None
-    """The operation that had led there."""
-
-
 class PlannedClaim(Struct, frozen=True, kw_only=True):
     """A claim that would be taken, handed over or given back."""
 
     path: str
     mode: str
     change: str
-
-
-class PlannedMove(Struct, frozen=True, kw_only=True):
-    """A move that would be made at once."""
-
-    source: str
-    target: str
-    trigger: str
-    word: str
-    actor: str
 
 
 class PlannedOrder(Struct, frozen=True, kw_only=True):
@@ -884,6 +1013,16 @@ class PlannedTimer(Struct, frozen=True, kw_only=True):
     name: str
     after: int
     """Seconds."""
+
+
+class PlannedTransition(Struct, frozen=True, kw_only=True):
+    """A move that would be made at once."""
+
+    source: str
+    target: str
+    trigger: str
+    word: str
+    actor: str
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -920,9 +1059,9 @@ class Problem(Struct, frozen=True, kw_only=True):
     current_state: str | None = None
     allowed_actions: tuple[str, ...] | None = None
     """What could be asked for instead."""
-    holder: Holder | None = None
+    holder: ClaimHolder | None = None
     """Who is in the way."""
-    holders: tuple[Holder, ...] | None = None
+    holders: tuple[ClaimHolder, ...] | None = None
     """All operations whose claims are in the way, the one in `holder` included."""
     reasons: tuple[Reason, ...] | None = None
     retry_after: int | None = None
@@ -955,6 +1094,20 @@ class Queue(Struct, frozen=True, kw_only=True):
     created_at: datetime
     running: str | None = None
     """The operation that left it last, while that is under way."""
+
+
+class QueueDetail(Struct, frozen=True, kw_only=True):
+    """A queue with what waits in it."""
+
+    path: str
+    stopping: bool
+    waiting: int
+    created_at: datetime
+    items: tuple[Operation, ...]
+    """The next one first."""
+    more: bool
+    """There are others."""
+    running: str | None = None
 
 
 class QueuePage(Struct, frozen=True, kw_only=True):
@@ -1009,29 +1162,6 @@ class RegisteredLifecycle(Struct, frozen=True, kw_only=True):
     """Within which bounds it was explored before it was put in force, and how much there was to see."""
 
 
-class Rehearsal(Struct, frozen=True, kw_only=True):
-    """What an action would do, without doing it."""
-
-    path: str
-    kind: str
-    action: str
-    state: str
-    joins: bool
-    idle: bool
-    waits: bool
-    moves: tuple[PlannedMove, ...]
-    claims: tuple[PlannedClaim, ...]
-    orders: tuple[PlannedOrder, ...]
-    timers: tuple[PlannedTimer, ...]
-    calls: tuple[str, ...]
-    """All that providers would be asked for, one after the other."""
-    way: tuple[str, ...]
-    """The states from here to the end, if all goes well."""
-    fails: str
-    """Where failure leads; empty where the action cannot fail."""
-    members: tuple[Part, ...]
-
-
 class Remedy(Struct, frozen=True, kw_only=True):
     """Something that would let a refused action in."""
 
@@ -1044,7 +1174,7 @@ class Remedy(Struct, frozen=True, kw_only=True):
     """With `wait`: whose end."""
 
 
-class Reserved(Struct, frozen=True, kw_only=True):
+class Reservation(Struct, frozen=True, kw_only=True):
     """Hosts of a lease that are alike."""
 
     id: str
@@ -1084,8 +1214,8 @@ class Resource(Struct, frozen=True, kw_only=True):
     """When what is due, unless something happens before."""
     next_spec: Mapping[str, Any] | None = None
     """What an update under way brings."""
-    operation: Running | None = None
-    hidden: Running | None = None
+    operation: RunningOperation | None = None
+    hidden: RunningOperation | None = None
     """An operation that the visible state does not show."""
     seen_at: datetime | None = None
     """When the object was last observed."""
@@ -1109,31 +1239,12 @@ class ResourcePage(Struct, frozen=True, kw_only=True):
     """The cursor of the next page."""
 
 
-class RoleAt(Struct, frozen=True, kw_only=True):
+class RoleBinding(Struct, frozen=True, kw_only=True):
     """A role, and where one has it."""
 
     role: str
     namespace: str
     """`*`: in every namespace, and in the cell itself."""
-
-
-class Running(Struct, frozen=True, kw_only=True):
-    """An operation that is under way, as its resource shows it."""
-
-    id: str
-    action: str
-    phase: str
-    origin: str
-    """The state in which it began."""
-    aims_at: str
-    """The state that success leads to."""
-    attempt: int
-    by: str
-    since: datetime | None = None
-    cancelled: bool = False
-    """Cancellation was requested."""
-    lasts: Lasting | None = None
-    """For how long it has been where it is, and how long that usually takes."""
 
 
 class RunningDeploy(Struct, frozen=True, kw_only=True):
@@ -1152,6 +1263,25 @@ class RunningDeploy(Struct, frozen=True, kw_only=True):
     asked: bool
     """All that are to follow have been asked."""
     cancelled: bool
+
+
+class RunningOperation(Struct, frozen=True, kw_only=True):
+    """An operation that is under way, as its resource shows it."""
+
+    id: str
+    action: str
+    phase: str
+    origin: str
+    """The state in which it began."""
+    aims_at: str
+    """The state that success leads to."""
+    attempt: int
+    by: str
+    since: datetime | None = None
+    cancelled: bool = False
+    """Cancellation was requested."""
+    lasts: Elapsed | None = None
+    """For how long it has been where it is, and how long that usually takes."""
 
 
 class ScaledInstance(Struct, frozen=True, kw_only=True):
@@ -1176,14 +1306,14 @@ class Scaling(Struct, frozen=True, kw_only=True):
     says: str
     """The same in a sentence, with the figures."""
     demand: tuple[KnownDemand, ...]
-    acts: tuple[ScalingAct, ...]
+    acts: tuple[ScalingAction, ...]
     instances: tuple[ScaledInstance, ...]
     """The instances under the policy's name; left out in a list of policies."""
     judged_at: datetime | None = None
     """When that was."""
 
 
-class ScalingAct(Struct, frozen=True, kw_only=True):
+class ScalingAction(Struct, frozen=True, kw_only=True):
     """What a policy did last at a place."""
 
     place: str
@@ -1245,7 +1375,7 @@ class ScalingPolicy(Struct, frozen=True, kw_only=True):
     """Seconds for which a figure of demand counts; after that nothing is changed for it."""
 
 
-class Serving(Struct, frozen=True, kw_only=True):
+class ServingAgent(Struct, frozen=True, kw_only=True):
     """An agent that serves a lane, or did."""
 
     name: str
@@ -1255,70 +1385,6 @@ class Serving(Struct, frozen=True, kw_only=True):
     last_seen: datetime
     rejected: str = ""
     """Why the provider rejects the agent, as with wrong credentials; empty where it does not."""
-
-
-class Standing(Struct, frozen=True, kw_only=True):
-    """How a group stands."""
-
-    resource: Resource
-    text: str
-    """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
-    counts: Mapping[str, int]
-    """`countTotal`, and one for each state."""
-    settled: bool
-    """Nothing is under way, and no member is on its way."""
-    target_action: str
-    """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
-    target_status: str
-    groups: tuple[StandingPart, ...]
-    """By subgroup."""
-    lanes: tuple[StandingPart, ...]
-    """By provider and region."""
-    operation: Operation | None = None
-    """What is under way, with how far it has come."""
-    worst: WorstMember | None = None
-    """The first member that failed or whose state is unknown."""
-    observed: StandingObserved | None = None
-    """What was observed just before this answer, with `refresh`; null without."""
-
-
-class StandingObserved(Struct, frozen=True, kw_only=True):
-    """What a refresh has observed, and what it has not."""
-
-    members: int
-    """Members that were observed just now."""
-    calls: int
-    """Calls to providers."""
-    saved: int
-    """Calls that were not needed."""
-    left: tuple[StandingUnobserved, ...]
-    """Members that were not observed, by state and reason."""
-
-
-class StandingPart(Struct, frozen=True, kw_only=True):
-    """Members that belong together: a subgroup, or all that are on one lane."""
-
-    name: str
-    """The path of the subgroup, or the lane."""
-    lane: str
-    text: str
-    counts: Mapping[str, int]
-    """By state."""
-
-
-class StandingUnobserved(Struct, frozen=True, kw_only=True):
-    """Members in one state that a refresh has not observed, and why."""
-
-    state: str
-    why: str
-    """
-    `still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
-    operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
-    on no lane.
-    """
-    members: int
-    oldest: datetime | None = None
-    """When the one was observed whose observation is the oldest; null where one never was."""
 
 
 class Stuck(Struct, frozen=True, kw_only=True):
@@ -1333,23 +1399,37 @@ class Stuck(Struct, frozen=True, kw_only=True):
     by: str
     since: datetime
     """Since when it is where it is; of what was settled, when that was."""
-    why: tuple[StuckWhy, ...]
-    probed: tuple[StuckLook, ...]
+    why: tuple[StuckCause, ...]
+    probed: tuple[StuckObservation, ...]
     """What was seen, as the journal has it."""
     misses: int
     """Looks in a row that did not find it."""
     decided: str
     """What was made of it; empty while that is open."""
-    steps: tuple[StuckStep, ...]
+    steps: tuple[SuggestedStep, ...]
     phase: str | None = None
     """What the operation does; null where it is over."""
     outcome: str | None = None
     """How it ended for this resource; null while it is under way."""
-    lasts: Lasting | None = None
+    lasts: Elapsed | None = None
     """For how long it may and usually does last; null where it is over."""
 
 
-class StuckLook(Struct, frozen=True, kw_only=True):
+class StuckCause(Struct, frozen=True, kw_only=True):
+    """Why something is listed."""
+
+    code: str
+    """
+    `no-agent`: no agent serves its lane now. `late`: it lasts longer than 99 of 100 did. `overdue`: longer than it
+    may. `probing`: it is being observed, since no report came. `fencing`: the agent that had its order is waited out
+    before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
+    given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
+    done. `settled`: it was settled to what was seen.
+    """
+    says: str
+
+
+class StuckObservation(Struct, frozen=True, kw_only=True):
     """An observation of the object."""
 
     at: datetime
@@ -1367,7 +1447,7 @@ class StuckPage(Struct, frozen=True, kw_only=True):
     """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
-class StuckStep(Struct, frozen=True, kw_only=True):
+class SuggestedStep(Struct, frozen=True, kw_only=True):
     """What one may do about it."""
 
     what: str
@@ -1377,28 +1457,6 @@ class StuckStep(Struct, frozen=True, kw_only=True):
     """With `cancel` and `retry`: which."""
     actions: tuple[str, ...] = ()
     """With `ask`: which."""
-
-
-class StuckWhy(Struct, frozen=True, kw_only=True):
-    """Why something is listed."""
-
-    code: str
-    """
-    `no-agent`: no agent serves its lane now. `late`: it lasts longer than 99 of 100 did. `overdue`: longer than it
-    may. `probing`: it is being observed, since no report came. `fencing`: the agent that had its order is waited out
-    before that. `unattended`: its timer is due, and no controller has fired it. `blocked`: another resource has not
-    given back what it waits for. `unknown`: it was settled, and no agent could observe it, or tell whether it was
-    done. `settled`: it was settled to what was seen.
-    """
-    says: str
-
-
-class Survey(Struct, frozen=True, kw_only=True):
-    """Whether a lane tells all that it has."""
-
-    lane: str
-    asked: bool
-    """False where no agent of the lane answered."""
 
 
 class System(Struct, frozen=True, kw_only=True):
@@ -1517,7 +1575,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    roles: tuple[RoleAt, ...]
+    roles: tuple[RoleBinding, ...]
     created_by: str
     created_at: datetime
     expires_at: datetime
@@ -1564,7 +1622,16 @@ class TreeNodePage(Struct, frozen=True, kw_only=True):
     """There are others. Without a cursor to go on by, ask below a longer path."""
 
 
-class Troubled(Struct, frozen=True, kw_only=True):
+class UnhealthyMember(Struct, frozen=True, kw_only=True):
+    """A member in trouble, and why."""
+
+    path: str
+    state: str
+    since: datetime
+    says: str
+
+
+class UnhealthyResource(Struct, frozen=True, kw_only=True):
     """An unhealthy resource."""
 
     path: str
@@ -1575,43 +1642,19 @@ class Troubled(Struct, frozen=True, kw_only=True):
     why: str
 
 
-class Truth(Struct, frozen=True, kw_only=True):
-    """A resource as it is believed to be, beside what a look shows."""
+class UnobservedGroupStatus(Struct, frozen=True, kw_only=True):
+    """Members in one state that a refresh has not observed, and why."""
 
-    path: str
-    kind: str
-    lane: str
-    believed: str
-    """The state on record."""
-    expects: str
-    """The word under which a look would show that state; empty where the state says nothing of the provider."""
-    seen: str | None = None
-    """What a look shows now: a word such as `expects`, `absent` or `broken`. Null where there was none."""
-    agrees: bool | None = None
-    """Null where it is unknown."""
-    why: str | None = None
+    state: str
+    why: str
     """
-    Why it is unknown. `moving`: it is in transition, or has changed meanwhile. `unasked`: no agent was asked, or
-    there is no lane to ask on. `no-agent`: no agent of the lane answered. `no-provider`: the agent could not ask the
-    provider. `unsaid`: the state says nothing of the provider.
+    `still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
+    operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
+    on no lane.
     """
-    seen_at: datetime | None = None
-    """When what is believed was last seen. A look for this answer is not counted, since nothing is made of it."""
-    would: str = ""
-    """
-    What the cell would do next: the order that waits, such as `suspend`; the action in progress; or
-    `record STATE`. Empty for nothing. A cell that was restored does the first two only after its release.
-    """
-
-
-class TruthPage(Struct, frozen=True, kw_only=True):
-    """A page of a list. It may have fewer items than requested, even none, and still name a next one."""
-
-    items: tuple[Truth, ...]
-    next: str | None = None
-    """The cursor of the next page; null at the end, and where a list cannot go on."""
-    more: bool = False
-    """There are others. Without a cursor to go on by, ask below a longer path."""
+    members: int
+    oldest: datetime | None = None
+    """When the one was observed whose observation is the oldest; null where one never was."""
 
 
 class Whoami(Struct, frozen=True, kw_only=True):
@@ -1619,51 +1662,8 @@ class Whoami(Struct, frozen=True, kw_only=True):
 
     name: str
     groups: tuple[str, ...]
-    roles: tuple[RoleAt, ...]
+    roles: tuple[RoleBinding, ...]
     open: bool
     """The server authenticates no caller, and permits everything."""
     until: datetime | None = None
     """When one has to show again who one is."""
-
-
-class WholeLifecycle(Struct, frozen=True, kw_only=True):
-    """A lifecycle whole."""
-
-    kind: str
-    family: str
-    says: str
-    parent: str
-    members: str
-    states: tuple[LifecycleState, ...]
-    """The first is where an object begins."""
-    actions: tuple[LifecycleAction, ...]
-    moves: tuple[LifecycleMove, ...]
-    """Every one there is."""
-    findings: tuple[LifecycleFinding, ...]
-    explored: ExploredSize | None = None
-    """How much there was to see when it was explored in full."""
-    registered: RegisteredLifecycle | None = None
-    """Null where it is built in."""
-
-
-class WholeQueue(Struct, frozen=True, kw_only=True):
-    """A queue with what waits in it."""
-
-    path: str
-    stopping: bool
-    waiting: int
-    created_at: datetime
-    items: tuple[Operation, ...]
-    """The next one first."""
-    more: bool
-    """There are others."""
-    running: str | None = None
-
-
-class WorstMember(Struct, frozen=True, kw_only=True):
-    """A member in trouble, and why."""
-
-    path: str
-    state: str
-    since: datetime
-    says: str

@@ -6,17 +6,17 @@ from types import NoneType
 from urllib.parse import quote
 
 from stead.client.models import (
+    LifecycleDetail,
     LifecycleNamePage,
     Overview,
     RegisteredLifecycle,
     Timeline,
     TreeNodePage,
-    WholeLifecycle,
 )
 from stead.client.transport import Transport
 
 
-class Glance:
+class OverviewClient:
     """The cell, what lies below a path, what an operation did and when, and lifecycles."""
 
     _transport: Transport
@@ -41,9 +41,9 @@ class Glance:
         """The lifecycles that the server knows."""
         return await self._transport.send(LifecycleNamePage, "GET", "/v1/lifecycles")
 
-    async def lifecycle(self, kind: str) -> WholeLifecycle:
+    async def lifecycle(self, kind: str) -> LifecycleDetail:
         """A lifecycle whole."""
-        return await self._transport.send(WholeLifecycle, "GET", _kind(kind))
+        return await self._transport.send(LifecycleDetail, "GET", _kind(kind))
 
     async def register_lifecycle(self, kind: str, document: str) -> RegisteredLifecycle:
         """Have a kind of one's own, which a document in YAML describes. It is explored first: that takes its time."""

@@ -6,7 +6,7 @@ from stead.client.models import Hold
 from stead.client.transport import Transport
 
 
-class Recovery:
+class RecoveryClient:
     """The hold of a restored cell."""
 
     _transport: Transport

@@ -8,12 +8,12 @@ from types import NoneType
 from typing import Any
 from urllib.parse import quote
 
-from stead.client.models import DemandTaken, Scaling, ScalingPage
+from stead.client.models import DemandAnswer, Scaling, ScalingPage
 from stead.client.paging import through
 from stead.client.transport import Transport
 
 
-class Scalings:
+class ScalingClient:
     """Policies that follow demand."""
 
     _transport: Transport
@@ -43,14 +43,14 @@ class Scalings:
 
     async def tell_demand(
         self, namespace: str, name: str, figures: Sequence[tuple[str | None, float, datetime | None]]
-    ) -> DemandTaken:
+    ) -> DemandAnswer:
         """Tell the demand: for each figure the place or None, how much, and when it was measured or None for now."""
         said = [
             {"place": place, "value": value, "at": None if at is None else at.isoformat()}
             for place, value, at in figures
         ]
         return await self._transport.send(
-            DemandTaken, "POST", f"{_at(namespace, name)}/demand", body={"figures": said}
+            DemandAnswer, "POST", f"{_at(namespace, name)}/demand", body={"figures": said}
         )
 
 

@@ -16,7 +16,7 @@ import httpx
 
 from stead.client.errors import Unavailable, Unreachable
 from stead.client.events import Event, events
-from stead.client.models import Journal, Line
+from stead.client.models import JournalLine, JournalPage
 from stead.client.transport import Transport, pause, raise_for_problem, read
 
 ENDED = "ended"
@@ -29,19 +29,19 @@ class Streams:
     _patience: float
     _silence: float
 
-    async def events(self, *, after: int | None = None, path: str | None = None) -> AsyncGenerator[Line]:
+    async def events(self, *, after: int | None = None, path: str | None = None) -> AsyncGenerator[JournalLine]:
         """The journal as it grows, for ever, from a position or from now on.
 
         A stream that is lost is resumed: no line is missed or given twice.
         """
         if after is None:  # where "now" is has to be known before the first stream is lost
-            after = (await self._transport.send(Journal, "GET", "/v1/journal", query={"limit": 1})).end
+            after = (await self._transport.send(JournalPage, "GET", "/v1/journal", query={"limit": 1})).end
         async with aclosing(self._resumed("/v1/events", {"path": path}, after)) as heard:
             async for event in heard:
                 if event.data:
-                    yield read(event.data.encode(), Line)
+                    yield read(event.data.encode(), JournalLine)
 
-    async def steps(self, id: str, *, after: int | None = None) -> AsyncGenerator[Line]:
+    async def steps(self, id: str, *, after: int | None = None) -> AsyncGenerator[JournalLine]:
         """The steps of an operation, to its end: lines of the journal, from its beginning or from after a position.
 
         Whoever goes away comes back with the position of the last step that came.
@@ -51,7 +51,7 @@ class Streams:
                 if event.name == ENDED:
                     return
                 if event.data:
-                    yield read(event.data.encode(), Line)
+                    yield read(event.data.encode(), JournalLine)
 
     async def _resumed(self, address: str, query: Mapping[str, Any], place: int | None) -> AsyncGenerator[Event]:
         """The events of a stream, for ever."""

@@ -11,7 +11,7 @@ from stead.client.models import Accepted, System, SystemPlan
 from stead.client.transport import Transport
 
 
-class Systems:
+class SystemsClient:
     """Trees of services."""
 
     _transport: Transport

@@ -18,7 +18,7 @@ import httpx
 import msgspec
 
 from stead import __version__
-from stead.client.errors import BadAnswer, SteadError, Unavailable, Unreachable, error_of
+from stead.client.errors import InvalidResponse, SteadError, Unavailable, Unreachable, error_of
 from stead.client.models import Problem
 
 FIRST_PAUSE = 0.2
@@ -115,7 +115,7 @@ def read[T](content: bytes, kind: type[T]) -> T:
     try:
         return _decoder(kind).decode(content or b"null")
     except msgspec.MsgspecError as error:
-        raise BadAnswer(f"the answer is none that this client understands: {error}") from error
+        raise InvalidResponse(f"the answer is none that this client understands: {error}") from error
 
 
 _decoders: dict[object, msgspec.json.Decoder[Any]] = {}

@@ -13,52 +13,52 @@ from stead.bus import Bus, BusState
 from stead.bus.messages import (
     IdentityReply,
     OpenLane,
-    Poke,
-    Renew,
+    RenewCustody,
+    RenewCustodyReply,
     RenewIdentity,
-    RenewReply,
-    Take,
-    TakeReply,
+    TakeCustody,
+    TakeCustodyReply,
+    Wakeup,
 )
-from stead.controller.admission.frontend import SOON, Door
-from stead.controller.dispatch.custody import SupersededRun, Takes
+from stead.controller.admission.frontend import SOON, RequestFrontend
+from stead.controller.dispatch.custody import CustodyService, SupersededRun
 from stead.controller.execution.steps import Steps, Work
-from stead.controller.groups.expansion import Groups
+from stead.controller.groups.expansion import GroupExpansion
 from stead.controller.kinds.kinds import EVERY
-from stead.controller.observation.agent_identities import Identities
-from stead.controller.observation.inventory import Rosters
+from stead.controller.observation.agent_identities import AgentIdentities
+from stead.controller.observation.inventory import ExpectedInventory
 from stead.controller.observation.listener import Listener
-from stead.controller.observation.orphans import Orphans
-from stead.controller.observation.presence import Presences
-from stead.controller.observation.trust import Trust
-from stead.controller.reconcilers import Healer, told
-from stead.controller.reconcilers.attachments import Attachments
-from stead.controller.reconcilers.drift import Drift
-from stead.controller.reconcilers.durations import Learning
-from stead.controller.reconcilers.group_state import Following
-from stead.controller.reconcilers.journal_numbering import Numbering
-from stead.controller.reconcilers.leases import Events, Hosts, Notices, Retakes
-from stead.controller.reconcilers.partitions import KEPT, Partitions
-from stead.controller.reconcilers.redispatch import Redispatch
-from stead.controller.reconcilers.revocations import Revocations
-from stead.controller.reconcilers.scaling import Scaling
-from stead.controller.reconcilers.timers import Clock
-from stead.controller.steps.cascade import PLANS, Cascading
-from stead.controller.steps.lease_book import Booking, Rebooking
+from stead.controller.observation.orphans import OrphanDetector
+from stead.controller.observation.presence import AgentPresence
+from stead.controller.observation.trust import ReportTrust
+from stead.controller.reconcilers import Reconciler, told
+from stead.controller.reconcilers.attachments import AttachmentReconciler
+from stead.controller.reconcilers.drift import DriftReconciler
+from stead.controller.reconcilers.durations import DurationLearner
+from stead.controller.reconcilers.group_state import GroupStateReconciler
+from stead.controller.reconcilers.journal_numbering import JournalNumbering
+from stead.controller.reconcilers.leases import HostFailures, LeaseEvents, LeaseNotices, LeaseRetakes
+from stead.controller.reconcilers.partitions import KEPT, PartitionReconciler
+from stead.controller.reconcilers.redispatch import RedispatchReconciler
+from stead.controller.reconcilers.revocations import RevocationReconciler
+from stead.controller.reconcilers.scaling import ScalingReconciler
+from stead.controller.reconcilers.timers import TimerService
+from stead.controller.steps.cascade import PLANS, Cascade
+from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.controller.steps.machine_disks import MACHINE, STATES, MachineDisks
-from stead.controller.steps.mci_prepare import Preparing
-from stead.controller.steps.node_drain import Draining
-from stead.controller.steps.shared_resources import Sharing
-from stead.controller.steps.system_validation import Founding
+from stead.controller.steps.mci_prepare import MciPrepare
+from stead.controller.steps.node_drain import NodeDrain
+from stead.controller.steps.shared_resources import SharedResourceCleanup
+from stead.controller.steps.system_validation import SystemValidation
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import HOUR
 from stead.lifecycle.snapshot import Fence
 from stead.store import Store
-from stead.store.commit import Custody, Written
+from stead.store.commit import CommitResult, Custody
 
 
-class Controller(Door):
+class Controller(RequestFrontend):
     """One controller."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Controller(Door):
         kinds: Mapping[str, Lifecycle],
         clock: Callable[[], float] | None = None,
         pace: Pace = DEFAULT,
-        identities: Identities | None = None,
+        identities: AgentIdentities | None = None,
         webhooks: Sequence[str] = (),
         kept: float = KEPT,
     ) -> None:
@@ -78,57 +78,57 @@ class Controller(Door):
         """
         super().__init__(store, bus, kinds, clock, pace)
         self.identities = identities
-        self.trust = Trust(store, bus.garbage, self.mover.clock, known=identities is not None)
+        self.trust = ReportTrust(store, bus.garbage, self.mover.clock, known=identities is not None)
         mover = self.mover
-        self.groups = Groups(mover)
+        self.groups = GroupExpansion(mover)
         works: dict[tuple[str, str], Callable[[], Work]] = {
-            **{(kind, "Preparing"): partial(Preparing, self.admission, bus) for kind in ("mci", "subgroup")},
-            ("node", "PUTTING_IN_MAINTENANCE"): partial(Draining, self.admission),
-            ("lease", "CREATING"): partial(Booking, mover),
-            ("lease", "UPDATING"): partial(Rebooking, self.admission),
-            ("system", "pending"): partial(Founding, store),
-            **dict.fromkeys(PLANS, partial(Cascading, self.admission)),
+            **{(kind, "Preparing"): partial(MciPrepare, self.admission, bus) for kind in ("mci", "subgroup")},
+            ("node", "PUTTING_IN_MAINTENANCE"): partial(NodeDrain, self.admission),
+            ("lease", "CREATING"): partial(LeaseBooking, mover),
+            ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
+            ("system", "pending"): partial(SystemValidation, store),
+            **dict.fromkeys(PLANS, partial(Cascade, self.admission)),
             **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
         }
         self.steps = Steps(mover, works)
-        self.sharing = Sharing(self.admission)
+        self.sharing = SharedResourceCleanup(self.admission)
         mover.follow(self._begin)
-        self.takes = Takes(mover, pace)
-        self.rosters = Rosters(mover, self.trust)
-        self.clock = Clock(mover)
-        orphans = Orphans(mover, bus, pace)
-        self.presences = Presences(mover, bus, self.trust, pace)
+        self.takes = CustodyService(mover, pace)
+        self.rosters = ExpectedInventory(mover, self.trust)
+        self.clock = TimerService(mover)
+        orphans = OrphanDetector(mover, bus, pace)
+        self.presences = AgentPresence(mover, bus, self.trust, pace)
         self.listener = Listener(mover, bus, self.looks, orphans, self.presences)
-        self.redispatch = Healer("redispatch", 2.0, Redispatch(mover, bus), told)
-        self.numbering = Healer("numbering", 0.2, Numbering(store, Following(mover)), told)
-        self.healers: tuple[Healer, ...] = (
+        self.redispatch = Reconciler("redispatch", 2.0, RedispatchReconciler(mover, bus), told)
+        self.numbering = Reconciler("numbering", 0.2, JournalNumbering(store, GroupStateReconciler(mover)), told)
+        self.healers: tuple[Reconciler, ...] = (
             self.redispatch,
-            Healer("kinds", EVERY, self.kinds.heal, told),
-            Healer("presence", 1.0, self.presences, told),
-            Healer("clock", 0.5, self.clock.tick, told),
-            Healer("grants", 2.0, self.grants.heal, told),
-            Healer("groups", 2.0, self.groups.heal, told),
-            Healer("queues", 1.0, self.queues.heal, told),
-            Healer("sharing", 10.0, self.sharing.heal, told),
-            Healer("drift", 1.0, Drift(self.looks), told),
-            Healer("orphans", 5.0, orphans, told),
-            Healer("scaling", 1.0, Scaling(self.admission), told),
-            Healer("attachments", 1.0, Attachments(self.admission), told),
-            Healer("events", 0.5, Events(self.admission), told),
-            Healer("retakes", 5.0, Retakes(self.admission), told),
-            Healer("hosts", 2.0, Hosts(self.admission), told),
-            Healer("notices", 1.0, Notices(mover, webhooks), told),
-            Healer("learning", 5.0, Learning(store, self.kinds), told),
+            Reconciler("kinds", EVERY, self.kinds.heal, told),
+            Reconciler("presence", 1.0, self.presences, told),
+            Reconciler("clock", 0.5, self.clock.tick, told),
+            Reconciler("grants", 2.0, self.grants.heal, told),
+            Reconciler("groups", 2.0, self.groups.heal, told),
+            Reconciler("queues", 1.0, self.queues.heal, told),
+            Reconciler("sharing", 10.0, self.sharing.heal, told),
+            Reconciler("drift", 1.0, DriftReconciler(self.looks), told),
+            Reconciler("orphans", 5.0, orphans, told),
+            Reconciler("scaling", 1.0, ScalingReconciler(self.admission), told),
+            Reconciler("attachments", 1.0, AttachmentReconciler(self.admission), told),
+            Reconciler("events", 0.5, LeaseEvents(self.admission), told),
+            Reconciler("retakes", 5.0, LeaseRetakes(self.admission), told),
+            Reconciler("hosts", 2.0, HostFailures(self.admission), told),
+            Reconciler("notices", 1.0, LeaseNotices(mover, webhooks), told),
+            Reconciler("learning", 5.0, DurationLearner(store, self.kinds), told),
             self.numbering,
-            Healer("partitions", HOUR, Partitions(store, kept), told),
+            Reconciler("partitions", HOUR, PartitionReconciler(store, kept), told),
         )
         if identities is not None:
-            self.revocations = Healer("revocations", 60.0, Revocations(identities, bus), told)
+            self.revocations = Reconciler("revocations", 60.0, RevocationReconciler(identities, bus), told)
             self.healers += (self.revocations,)
         bus.on_state(self._on_state)
         self._soon = False
 
-    async def _begin(self, written: Written) -> None:
+    async def _begin(self, written: CommitResult) -> None:
         """After a commit, here or elsewhere: begin what it asks for. Soon it is in the journal, and in the counts."""
         for follow in (self.groups, self.steps, self.sharing):
             await follow(written)
@@ -163,7 +163,7 @@ class Controller(Door):
             for loop in (self.listener.run(), *(healer.run() for healer in self.healers)):
                 group.create_task(loop)
 
-    async def _take(self, take: Take) -> TakeReply:
+    async def _take(self, take: TakeCustody) -> TakeCustodyReply:
         lanes = await self.trust.lanes(take.agent, take.epoch)
         latest: dict[str, Fence] = {}
         for path, fence in take.members:
@@ -171,20 +171,20 @@ class Controller(Door):
         try:
             fences = await self.takes.take(Custody(take.agent, take.epoch), latest, lanes)
         except SupersededRun:
-            return TakeReply(ok=False, why="a newer run of the agent has taken its place", superseded=True)
+            return TakeCustodyReply(ok=False, why="a newer run of the agent has taken its place", superseded=True)
         if not fences:
-            return TakeReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
-        return TakeReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
+            return TakeCustodyReply(ok=False, why="the order is another's, was sent anew, or is no longer wanted")
+        return TakeCustodyReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
 
-    async def _renew(self, renew: Renew) -> RenewReply:
+    async def _renew(self, renew: RenewCustody) -> RenewCustodyReply:
         lost = await self.takes.renew(Custody(renew.agent, renew.epoch), renew.fences)
-        return RenewReply(ok=not lost, custody=self.pace.custody_of_agent, lost=sorted(lost))
+        return RenewCustodyReply(ok=not lost, custody=self.pace.custody_of_agent, lost=sorted(lost))
 
     async def _opens(self, asked: OpenLane) -> None:
         await self.trust.check(asked.agent, [asked.lane])
 
-    async def _poked(self, poke: Poke) -> None:
-        await self._begin(Written({}, [], poke.recount, poke.expanding, steps=poke.steps, gone=poke.gone))
+    async def _poked(self, poke: Wakeup) -> None:
+        await self._begin(CommitResult({}, [], poke.recount, poke.expanding, steps=poke.steps, gone=poke.gone))
 
     async def _renew_identity(self, renew: RenewIdentity) -> IdentityReply:
         assert self.identities is not None

@@ -66,7 +66,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """Where trying again may help: not before so many seconds, if the provider said."""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class ObservedObject(Struct, frozen=True, kw_only=True):
     """What is there of one member, looked up by the provider's id or, failing that, by token."""
 
     path: str
@@ -81,7 +81,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Where it is broken: why, if that can be told."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class FoundObject(Struct, frozen=True, kw_only=True):
     """Something the provider has that carries our tag, whether or not anybody still owns it."""
 
     id: str
@@ -124,10 +124,10 @@ class Driver(Protocol):
         The token is the order's; a provider that can records it, so that deeds can be traced to orders.
         Raises an `Error` where the call as a whole has no answer."""
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """Look, in one call: what is there of each member, in their order."""
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Everything that is there and carries our tag."""
 
     async def lacks(self, field: str, name: str) -> list[str] | None:
@@ -147,7 +147,7 @@ class Logs(Protocol):
 
 
 @runtime_checkable
-class Recovers(Protocol):
+class RecoveringDriver(Protocol):
     """A driver of a machine that agents run on. When that machine restarts, what the driver has started is gone."""
 
     async def recover(self) -> list[str]:

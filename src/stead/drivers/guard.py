@@ -14,18 +14,18 @@ from typing import Any
 
 import msgspec
 
-from stead.bus.invalid_messages import Seldom
+from stead.bus.invalid_messages import LogThrottle
 from stead.drivers.base import (
     VM,
     Driver,
     Error,
-    Found,
+    FoundObject,
     Logs,
     Member,
+    ObservedObject,
     Permanent,
-    Recovers,
+    RecoveringDriver,
     Result,
-    Seen,
     Tail,
     TryAgain,
 )
@@ -36,8 +36,8 @@ log = logging.getLogger(__name__)
 WRONG = (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError)
 """What it may come to where something cannot be written, or be read as what it should be."""
 
-_found = msgspec.json.Decoder(Found)
-_left_out = Seldom()
+_found = msgspec.json.Decoder(FoundObject)
+_left_out = LogThrottle()
 
 
 class Guarded:
@@ -72,11 +72,11 @@ class Guarded:
         log.info("%s of %d: %d well, after %.2f s", verb, len(members), well, time.monotonic() - began)
         return results
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """As the driver does it."""
-        return _about(members, await _clean(self.driver.describe(members)), Seen)
+        return _about(members, await _clean(self.driver.describe(members)), ObservedObject)
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """As the driver does it."""
         return in_order(await _clean(self.driver.inventory()))
 
@@ -86,7 +86,7 @@ class Guarded:
 
     async def recover(self) -> list[str]:
         """As the driver does it, where it can."""
-        return await _clean(self.driver.recover()) if isinstance(self.driver, Recovers) else []
+        return await _clean(self.driver.recover()) if isinstance(self.driver, RecoveringDriver) else []
 
     async def close(self) -> None:
         """As the driver does it."""
@@ -110,7 +110,7 @@ def guarded(driver: Driver) -> Guarded:
     return GuardedLogs(driver, driver) if isinstance(driver, Logs) else Guarded(driver)
 
 
-def _about[T: Result | Seen](members: Sequence[Member], answer: Any, kind: type[T]) -> list[T]:
+def _about[T: Result | ObservedObject](members: Sequence[Member], answer: Any, kind: type[T]) -> list[T]:
     """An answer that has one part for each member, in their order."""
     try:
         raw = msgspec.json.decode(msgspec.json.encode(answer), type=list[msgspec.Raw])
@@ -123,11 +123,11 @@ def _about[T: Result | Seen](members: Sequence[Member], answer: Any, kind: type[
     raise TryAgain(f"the driver's answer makes no sense: {why[:300]}", unknown=True)
 
 
-def in_order(answer: Any) -> list[Found]:
+def in_order(answer: Any) -> list[FoundObject]:
     """The objects of an inventory that are as they have to be."""
     if not isinstance(answer, list):
         raise Permanent(f"the driver's inventory is no list, but {type(answer).__name__}")
-    found: list[Found] = []
+    found: list[FoundObject] = []
     for one in answer:
         try:
             found.append(_found.decode(msgspec.json.encode(one)))

@@ -23,7 +23,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where a server that listens on every address is found on its own machine."""
 
 
-class Failed(Exception):
+class InstallFailed(Exception):
     """A command has failed, or a file cannot be written; the message says which, and why."""
 
 
@@ -101,7 +101,7 @@ def _wait_for(plan: Plan) -> None:
         if missing := _not_up(plan):
             since = time.monotonic()
             if since > end:
-                raise Failed(f"{missing} within {PATIENCE:.0f} s")
+                raise InstallFailed(f"{missing} within {PATIENCE:.0f} s")
         time.sleep(0.2)
 
 
@@ -147,9 +147,11 @@ def _done(root: Path, action: Action, dry: bool) -> Action:
         else:
             subprocess.run(action.command, check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
-        raise Failed(f"{' '.join(action.command)}: {(error.stderr or '').strip() or error.returncode}") from None
+        raise InstallFailed(
+            f"{' '.join(action.command)}: {(error.stderr or '').strip() or error.returncode}"
+        ) from None
     except OSError as error:
-        raise Failed(f"{error.filename or action.says}: {error.strerror or error}") from None
+        raise InstallFailed(f"{error.filename or action.says}: {error.strerror or error}") from None
     return action
 
 

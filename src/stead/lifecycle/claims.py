@@ -129,7 +129,7 @@ def conflicts(one: Claim, other: Claim) -> bool:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Handle:
+class ClaimHandle:
     """One claim of one holder. It remembers its mode: giving it back frees what it took, nothing else."""
 
     holder: str
@@ -141,7 +141,7 @@ class Handle:
 class Conflict:
     """Nothing was taken, and why: every claim in the way, sorted."""
 
-    in_the_way: tuple[Handle, ...]
+    in_the_way: tuple[ClaimHandle, ...]
 
     @property
     def holders(self) -> tuple[str, ...]:
@@ -150,16 +150,16 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ClaimTable:
     """All claims that stand. Those of different holders never conflict.
 
     Whole claims are kept, not locks: a holder with two claims locks their common ancestors once, and giving
     one claim back must not free what the other still needs.
     """
 
-    handles: frozenset[Handle] = frozenset()
+    handles: frozenset[ClaimHandle] = frozenset()
 
-    def acquire(self, holder: str, claims: Iterable[Claim]) -> Held | Conflict:
+    def acquire(self, holder: str, claims: Iterable[Claim]) -> ClaimTable | Conflict:
         """The claims as they stand with these added: all of them, or none.
 
         What the holder has already is never in its own way: the same claim again changes nothing, and an
@@ -173,19 +173,19 @@ class Held:
         )
         if in_the_way:
             return Conflict(tuple(in_the_way))
-        return Held(self.handles | {Handle(holder, claim) for claim in asked})
+        return ClaimTable(self.handles | {ClaimHandle(holder, claim) for claim in asked})
 
-    def give_back(self, handle: Handle) -> Held:
+    def give_back(self, handle: ClaimHandle) -> ClaimTable:
         """The claims as they stand without this one."""
-        return Held(self.handles - {handle})
+        return ClaimTable(self.handles - {handle})
 
-    def release(self, holder: str) -> Held:
+    def release(self, holder: str) -> ClaimTable:
         """The claims as they stand when a holder has ended; no matter if it had none."""
-        return Held(frozenset(handle for handle in self.handles if handle.holder != holder))
+        return ClaimTable(frozenset(handle for handle in self.handles if handle.holder != holder))
 
-    def hand_over(self, old: str, new: str) -> Held:
+    def hand_over(self, old: str, new: str) -> ClaimTable:
         """The claims as they stand when one holder took over another's; doing it twice is doing it once."""
-        return Held(
+        return ClaimTable(
             frozenset(replace(handle, holder=new) if handle.holder == old else handle for handle in self.handles)
         )
 

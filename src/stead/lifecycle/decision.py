@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stead.lifecycle.rows import Move
+from stead.lifecycle.rows import Transition
 from stead.lifecycle.snapshot import Holder, Snapshot
 
 
@@ -114,7 +114,7 @@ class Timer:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedOperation:
     """An operation that ended with this decision."""
 
     action: str
@@ -127,11 +127,11 @@ class Decision:
     """What happens. `after` is the resource as it is then; the rest is what else has to be written or sent."""
 
     after: Snapshot
-    moves: tuple[Move, ...] = ()
+    moves: tuple[Transition, ...] = ()
     orders: tuple[Order, ...] = ()
     timers: tuple[Timer, ...] = ()
     claims: tuple[ClaimChange, ...] = ()
-    ended: tuple[Ended, ...] = ()
+    ended: tuple[EndedOperation, ...] = ()
     members: str = ""
     """The action to be asked of the members."""
     joined: bool = False
@@ -161,7 +161,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Rejection:
     """Nothing happens, and why."""
 
     reasons: tuple[Reason, ...]

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from stead.lifecycle.observation import observing_actions
 from stead.lifecycle.pace import DEFAULT, Pace
-from stead.lifecycle.rows import Action, Fold, Move, Need, State, StateClass, Trigger
+from stead.lifecycle.rows import Action, AncestorCondition, Fold, State, StateClass, Transition, Trigger
 from stead.lifecycle.table import drift, expand
 
 
@@ -28,13 +28,13 @@ class Lifecycle:
     states: tuple[State, ...]
     """The first is where an object begins."""
     actions: tuple[Action, ...]
-    moves: tuple[Move, ...] = ()
+    moves: tuple[Transition, ...] = ()
     """Rows that no action implies."""
-    without: tuple[Move, ...] = ()
+    without: tuple[Transition, ...] = ()
     """Rows that an action would imply and this kind does not have."""
     parent: str = ""
     """The kind above it in the tree."""
-    needs: tuple[Need, ...] = ()
+    needs: tuple[AncestorCondition, ...] = ()
     """What its ancestors must be in for a change to be accepted."""
     members: str = ""
     """The kind of its members, for a group."""
@@ -71,7 +71,7 @@ class Lifecycle:
         object.__setattr__(self, "actions", (*own, *derived))
 
     @cached_property
-    def table(self) -> tuple[Move, ...]:
+    def table(self) -> tuple[Transition, ...]:
         """Every move there is: what the actions imply, plus `moves`, less `without`; sorted, each once."""
         return expand(self)
 
@@ -84,15 +84,15 @@ class Lifecycle:
         return {a.name: a for a in self.actions}
 
     @cached_property
-    def _rows(self) -> dict[tuple[str, Trigger, str], tuple[Move, ...]]:
-        rows: dict[tuple[str, Trigger, str], tuple[Move, ...]] = {}
+    def _rows(self) -> dict[tuple[str, Trigger, str], tuple[Transition, ...]]:
+        rows: dict[tuple[str, Trigger, str], tuple[Transition, ...]] = {}
         for move in self.table:
             key = (move.source, move.trigger, move.on)
             rows[key] = (*rows.get(key, ()), move)
         return rows
 
     @cached_property
-    def _drift(self) -> dict[tuple[str, str], Move]:
+    def _drift(self) -> dict[tuple[str, str], Transition]:
         return {(m.source, m.on): m for m in drift(self) if m not in self.without}
 
     @property
@@ -116,7 +116,7 @@ class Lifecycle:
         """The action of that name, if there is one."""
         return self._actions.get(name)
 
-    def rows(self, source: str, trigger: Trigger, on: str) -> tuple[Move, ...]:
+    def rows(self, source: str, trigger: Trigger, on: str) -> tuple[Transition, ...]:
         """The moves from a state on a word."""
         return self._rows.get((source, trigger, on), ())
 

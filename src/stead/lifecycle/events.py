@@ -90,7 +90,7 @@ class FullState:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class TimerDue:
     """A timer is due."""
 
     timer: str
@@ -127,4 +127,4 @@ class Disconnected:
     notify: int
 
 
-Event = Request | Cancel | Take | Report | FullState | Due | Children | Connected | Disconnected
+Event = Request | Cancel | Take | Report | FullState | TimerDue | Children | Connected | Disconnected

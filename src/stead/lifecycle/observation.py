@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stead.lifecycle.rows import ABSENT, BACK, BROKEN, Action, Actor, Fold, Move, StateClass, Trigger
+from stead.lifecycle.rows import ABSENT, BACK, BROKEN, Action, Actor, Fold, StateClass, Transition, Trigger
 
 if TYPE_CHECKING:
     from stead.lifecycle.definition import Lifecycle
@@ -95,10 +95,10 @@ def accepted(lifecycle: Lifecycle, source: str, seen: str) -> str:
     return next(iter(rests), "")
 
 
-def accepted_moves(lifecycle: Lifecycle, action: Action, sights: tuple[str, ...]) -> Iterator[Move]:
+def accepted_moves(lifecycle: Lifecycle, action: Action, sights: tuple[str, ...]) -> Iterator[Transition]:
     """Where accepting leads beyond what any observation does. A group follows its members, as ever."""
     for source in action.starts:
         for seen in sights if action.name == ACCEPT else ():
             target = accepted(lifecycle, source, seen)
             if target and not lifecycle.drifted(source, seen):
-                yield Move(source, Trigger.ACCEPTED, seen, Actor.AGENT, target)
+                yield Transition(source, Trigger.ACCEPTED, seen, Actor.AGENT, target)

@@ -47,7 +47,7 @@ class Actor(StrEnum):
     CLOCK = "clock"
 
 
-class Awaits(StrEnum):
+class AwaitedParty(StrEnum):
     """Whose word a moving state waits for."""
 
     AGENT = "agent"
@@ -115,7 +115,7 @@ class Expiry:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class AncestorCondition:
     """A change is accepted only while the ancestor of that kind is in one of these states."""
 
     kind: str
@@ -137,7 +137,7 @@ class State:
     says: str
     deadline: int | None = None
     """Seconds that a moving state may last before the object is probed."""
-    awaits: Awaits = Awaits.AGENT
+    awaits: AwaitedParty = AwaitedParty.AGENT
     """Whose word a moving state waits for; without meaning for the other classes."""
     seen: str = ""
     """What an agent says when the provider agrees with this state; empty where no look at the provider can tell."""
@@ -153,7 +153,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Move:
+class Transition:
     """One edge: on what word, by whom, from where to where."""
 
     source: str
@@ -262,7 +262,7 @@ def settled(
 
 
 def moving(
-    name: str, says: str, deadline: int, awaits: Awaits = Awaits.AGENT, *, asks: str = "", fails: str = ""
+    name: str, says: str, deadline: int, awaits: AwaitedParty = AwaitedParty.AGENT, *, asks: str = "", fails: str = ""
 ) -> State:
     """A moving state with its deadline in seconds."""
     return State(name, StateClass.MOVING, says, deadline=deadline, awaits=awaits, asks=asks, fails=fails)

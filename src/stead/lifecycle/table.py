@@ -28,11 +28,11 @@ from stead.lifecycle.rows import (
     FAILS,
     Action,
     Actor,
-    Awaits,
+    AwaitedParty,
     Fold,
-    Move,
     State,
     StateClass,
+    Transition,
     Trigger,
 )
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from stead.lifecycle.definition import Lifecycle
 
 
-def expand(lifecycle: Lifecycle) -> tuple[Move, ...]:
+def expand(lifecycle: Lifecycle) -> tuple[Transition, ...]:
     """Every move of a lifecycle, sorted, each once."""
     moves = {move for action in lifecycle.actions for move in _of_action(lifecycle, action)}
     moves |= set(drift(lifecycle)) | set(_of_fold(lifecycle)) | set(lifecycle.moves)
@@ -65,14 +65,14 @@ def way(lifecycle: Lifecycle, action: Action) -> Iterator[tuple[str, str, bool]]
     states = [lifecycle.state(name) for name in action.through]
     for i, state in enumerate(states):
         after = i + 1
-        if state.awaits is Awaits.AGENT:
-            while after < len(states) and states[after].awaits is Awaits.AGENT:
+        if state.awaits is AwaitedParty.AGENT:
+            while after < len(states) and states[after].awaits is AwaitedParty.AGENT:
                 after += 1
         last = after == len(states)
         yield state.name, action.ends if last else states[after].name, last
 
 
-def _of_action(lc: Lifecycle, action: Action) -> Iterator[Move]:
+def _of_action(lc: Lifecycle, action: Action) -> Iterator[Transition]:
     yield from _requests(lc, action)
     if action.observes:
         yield from accepted_moves(lc, action, observations(lc))
@@ -88,21 +88,21 @@ def _of_action(lc: Lifecycle, action: Action) -> Iterator[Move]:
                 yield from _clock(action, lc.state(start), (start,))
     for name, follows, last in way(lc, action):
         state = lc.state(name)
-        if state.awaits is Awaits.AGENT:
+        if state.awaits is AwaitedParty.AGENT:
             yield from _reports(lc, action, state, follows, origins)
-        elif state.awaits is Awaits.CHILDREN:
+        elif state.awaits is AwaitedParty.CHILDREN:
             yield from _children(lc, action, state, follows, last, origins)
         else:
             yield from _steps(lc, action, state, follows, last, origins)
-        if state.awaits is not Awaits.CHILDREN:
+        if state.awaits is not AwaitedParty.CHILDREN:
             yield from _clock(action, state, origins)
     for here, there in zip(action.through, action.through[1:], strict=False):
-        if lc.state(here).awaits is lc.state(there).awaits is Awaits.AGENT:
-            yield Move(here, Trigger.STARTED, action.name, Actor.AGENT, there)
+        if lc.state(here).awaits is lc.state(there).awaits is AwaitedParty.AGENT:
+            yield Transition(here, Trigger.STARTED, action.name, Actor.AGENT, there)
     if action.undo and action.undo != "leave":
         for target in resolve(action, action.undone, origins):
             if target != action.fails:
-                yield Move(action.fails, Trigger.UNDONE, action.name, Actor.CONTROLLER, target)
+                yield Transition(action.fails, Trigger.UNDONE, action.name, Actor.CONTROLLER, target)
 
 
 def _origins(lc: Lifecycle, action: Action) -> tuple[str, ...]:
@@ -120,21 +120,21 @@ def _forceable_from(lc: Lifecycle, action: Action, state: State) -> bool:
     return state.cls is StateClass.SETTLED
 
 
-def _requests(lc: Lifecycle, action: Action) -> Iterator[Move]:
+def _requests(lc: Lifecycle, action: Action) -> Iterator[Transition]:
     first = entry(action)
     if not first:
         return
     for actor in action.by:
         for start in action.starts:
-            yield Move(start, Trigger.REQUEST, action.name, actor, first)
+            yield Transition(start, Trigger.REQUEST, action.name, actor, first)
         for state in lc.states:
             if _forceable_from(lc, action, state):
-                yield Move(state.name, Trigger.REQUEST, action.name, actor, first, forced=True)
+                yield Transition(state.name, Trigger.REQUEST, action.name, actor, first, forced=True)
             if action.outranks and _outranked(action, state):
-                yield Move(state.name, Trigger.REQUEST, action.name, actor, first)
+                yield Transition(state.name, Trigger.REQUEST, action.name, actor, first)
     for state in lc.states:
         if state.expires is not None and state.expires.action == action.name:
-            yield Move(state.name, Trigger.REQUEST, action.name, Actor.CLOCK, first)
+            yield Transition(state.name, Trigger.REQUEST, action.name, Actor.CLOCK, first)
 
 
 def entry(action: Action) -> str:
@@ -149,21 +149,23 @@ def _outranked(action: Action, state: State) -> bool:
     return state.cls is StateClass.MOVING and state.name not in (*action.through, *action.starts)
 
 
-def _reports(lc: Lifecycle, action: Action, state: State, follows: str, origins: tuple[str, ...]) -> Iterator[Move]:
+def _reports(
+    lc: Lifecycle, action: Action, state: State, follows: str, origins: tuple[str, ...]
+) -> Iterator[Transition]:
     """What an agent's words do in a state that waits for it."""
     source = state.name
     for target in resolve(action, follows, origins):
-        yield Move(source, Trigger.DONE, action.name, Actor.AGENT, target)
+        yield Transition(source, Trigger.DONE, action.name, Actor.AGENT, target)
     for target in resolve(action, FAILS, origins, state):
-        yield Move(source, Trigger.FAILED, action.name, Actor.AGENT, target)
+        yield Transition(source, Trigger.FAILED, action.name, Actor.AGENT, target)
     if action.checked:
         for target in origins:
-            yield Move(source, Trigger.DECLINED, action.name, Actor.AGENT, target)
+            yield Transition(source, Trigger.DECLINED, action.name, Actor.AGENT, target)
     for seen in observations(lc):
         for origin in origins:
             target = truth(lc, action, origin, follows, seen, state)
             if target:
-                yield Move(source, Trigger.SEEN, seen, Actor.AGENT, target)
+                yield Transition(source, Trigger.SEEN, seen, Actor.AGENT, target)
 
 
 def truth(lc: Lifecycle, action: Action, origin: str, follows: str, seen: str, state: State) -> str:
@@ -187,36 +189,36 @@ def truth(lc: Lifecycle, action: Action, origin: str, follows: str, seen: str, s
 
 def _children(
     lc: Lifecycle, action: Action, state: State, follows: str, last: bool, origins: tuple[str, ...]
-) -> Iterator[Move]:
+) -> Iterator[Transition]:
     """What the children amount to, in a state that waits for them."""
     targets = {*resolve(action, follows, origins), *resolve(action, FAILS, origins, state)}
     if last and action.members and lc.fold is Fold.DOMINANT:
         targets |= set(settled_of(lc))
     for target in targets - {state.name}:
-        yield Move(state.name, Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
+        yield Transition(state.name, Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
     if action.checked:
         for target in origins:
-            yield Move(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
+            yield Transition(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
 
 
 def _steps(
     lc: Lifecycle, action: Action, state: State, follows: str, last: bool, origins: tuple[str, ...]
-) -> Iterator[Move]:
+) -> Iterator[Transition]:
     """The controller's own step."""
     implied = settled_of(lc) if last and lc.fold is Fold.EVENTS and action.respec else ()
     for target in implied or resolve(action, follows, origins):
-        yield Move(state.name, Trigger.NEXT, action.name, Actor.CONTROLLER, target)
+        yield Transition(state.name, Trigger.NEXT, action.name, Actor.CONTROLLER, target)
     if action.checked:
         for target in origins:
-            yield Move(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
+            yield Transition(state.name, Trigger.DECLINED, action.name, Actor.CONTROLLER, target)
     for target in resolve(action, FAILS, origins, state):
-        yield Move(state.name, Trigger.FAILED, action.name, Actor.CONTROLLER, target)
+        yield Transition(state.name, Trigger.FAILED, action.name, Actor.CONTROLLER, target)
 
 
-def _clock(action: Action, state: State, origins: tuple[str, ...]) -> Iterator[Move]:
+def _clock(action: Action, state: State, origins: tuple[str, ...]) -> Iterator[Transition]:
     for target in resolve(action, state.fails or action.silent, origins):
         if target != state.name:
-            yield Move(state.name, Trigger.SILENT, action.name, Actor.CLOCK, target)
+            yield Transition(state.name, Trigger.SILENT, action.name, Actor.CLOCK, target)
 
 
 def observations(lc: Lifecycle) -> tuple[str, ...]:
@@ -225,7 +227,7 @@ def observations(lc: Lifecycle) -> tuple[str, ...]:
     return (*dict.fromkeys((*seen, ABSENT, BROKEN)),) if seen else ()
 
 
-def drift(lc: Lifecycle) -> Iterator[Move]:
+def drift(lc: Lifecycle) -> Iterator[Transition]:
     """Things change at the provider though nobody asked."""
     yield from (move for move in lc.moves if move.trigger is Trigger.SEEN)
     for name in lc.drifts:
@@ -237,10 +239,10 @@ def drift(lc: Lifecycle) -> Iterator[Move]:
             unasked = {ABSENT: lc.gone, BROKEN: lc.broken}.get(seen, "")
             for target in [unasked] if unasked else there:
                 if target != name:
-                    yield Move(name, Trigger.SEEN, seen, Actor.AGENT, target)
+                    yield Transition(name, Trigger.SEEN, seen, Actor.AGENT, target)
 
 
-def _of_fold(lc: Lifecycle) -> Iterator[Move]:
+def _of_fold(lc: Lifecycle) -> Iterator[Transition]:
     """A parent whose state follows its children, with no operation of its own; also out of a final one, which says no
     more than that most of them are in it."""
     if lc.fold is Fold.DOMINANT:
@@ -252,7 +254,7 @@ def _of_fold(lc: Lifecycle) -> Iterator[Move]:
     for source in free:
         for target in free:
             if source != target:
-                yield Move(source, Trigger.CHILDREN, lc.members, Actor.CONTROLLER, target)
+                yield Transition(source, Trigger.CHILDREN, lc.members, Actor.CONTROLLER, target)
 
 
 def settled_of(lc: Lifecycle) -> tuple[str, ...]:

@@ -12,54 +12,54 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import Awaits, StateClass
+from stead.lifecycle.rows import AwaitedParty, StateClass
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningTimer:
     """A timer that runs: for how long, and since what. When `since` changes it starts anew."""
 
     after: int
     since: Hashable
 
 
-def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, Running]:
+def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, RunningTimer]:
     """The timers that run for a resource."""
-    found: dict[str, Running] = {}
+    found: dict[str, RunningTimer] = {}
     pace = lc.pace
     state = lc.state(snap.state)
     op = snap.hidden or snap.operation
     work = snap.work
     if work is not None:
-        found["custody" if work.taken else "resend"] = Running(
+        found["custody" if work.taken else "resend"] = RunningTimer(
             pace.custody if work.taken else pace.resend, snap.fence
         )
     if op is None:
         if state.cls is StateClass.MOVING and state.deadline:
-            found["deadline"] = Running(state.deadline, state.name)
+            found["deadline"] = RunningTimer(state.deadline, state.name)
         elif state.expires is not None:
-            found["expiry"] = Running(pace.retention or state.expires.after, state.name)
+            found["expiry"] = RunningTimer(pace.retention or state.expires.after, state.name)
         return found
     since = (state.name, op.action, op.phase, op.step)
     if op.phase is Phase.FENCING:
-        found["fenced"] = Running(pace.custody, snap.fence)
+        found["fenced"] = RunningTimer(pace.custody, snap.fence)
     elif op.phase is Phase.HELD:
-        found["hold"] = Running(pace.hold, since)
+        found["hold"] = RunningTimer(pace.hold, since)
     elif op.phase is Phase.PROBING:
-        found["deadline"] = Running(pace.probe, since)
+        found["deadline"] = RunningTimer(pace.probe, since)
         if work is None:
-            found["again"] = Running(pace.again, (since, snap.misses))
+            found["again"] = RunningTimer(pace.again, (since, snap.misses))
     elif op.phase is Phase.UNDOING:
-        found["deadline"] = Running(pace.undo, since)
+        found["deadline"] = RunningTimer(pace.undo, since)
     elif op.phase is Phase.ACTING:
         # While a hidden operation acts, the state shows another one, which waits for it.
         moving = state.cls is StateClass.MOVING and snap.hidden is None
-        found["deadline"] = Running((state.deadline if moving else None) or pace.unseen_work, since)
-        if moving and state.awaits is Awaits.CONTROLLER and (snap.connected or not _welcomes(lc, op)):
-            found["next"] = Running(0, since)
-        if moving and state.awaits is Awaits.STEP:
-            found["step"] = Running(pace.step, snap.fence)
+        found["deadline"] = RunningTimer((state.deadline if moving else None) or pace.unseen_work, since)
+        if moving and state.awaits is AwaitedParty.CONTROLLER and (snap.connected or not _welcomes(lc, op)):
+            found["next"] = RunningTimer(0, since)
+        if moving and state.awaits is AwaitedParty.STEP:
+            found["step"] = RunningTimer(pace.step, snap.fence)
     return found
 
 

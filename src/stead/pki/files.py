@@ -9,7 +9,7 @@ from pathlib import Path
 FOLDER, FILE = 0o700, 0o600
 
 
-class Exists(Exception):
+class FileExists(Exception):
     """Something is there already, and is not written over."""
 
 
@@ -23,7 +23,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
     """Write files into a folder, all of them new."""
     for name in files:
         if (folder / name).exists():
-            raise Exists(f"{folder / name} is there already, and is not written over")
+            raise FileExists(f"{folder / name} is there already, and is not written over")
     make_folder(folder)
     for name, text in files.items():
         make_folder((folder / name).parent)

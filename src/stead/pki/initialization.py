@@ -14,7 +14,7 @@ from stead.pki import certificates, claims, files, identity
 from stead.pki.certificates import Signer
 from stead.pki.claims import EVERYTHING, Permissions
 from stead.pki.identity import Description, described
-from stead.pki.issuer import ISSUER, ISSUER_KEY, ISSUING, SYSTEM, Issuing, agents_account
+from stead.pki.issuer import ISSUER, ISSUER_KEY, ISSUING, SYSTEM, SigningKeys, agents_account
 from stead.pki.nkeys import Key, Role
 
 CONTROLLER, NATS, ROOT = "controller", "nats", "root"
@@ -67,7 +67,7 @@ resolver_preload {{
 
 
 @dataclass(frozen=True)
-class Founded:
+class InitializedCell:
     """Where everything is."""
 
     folder: Path
@@ -81,11 +81,11 @@ class Founded:
         return self.folder / NATS
 
 
-def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Founded:
+def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> InitializedCell:
     """Make all of it, in a folder that has none of it yet."""
     for part in ("ca.pem", ROOT, CONTROLLER, NATS):
         if (folder / part).exists():
-            raise files.Exists(f"{folder / part} is there already, and is not written over")
+            raise files.FileExists(f"{folder / part} is there already, and is not written over")
     above = certificates.authority(f"stead {cell}", YEARS_10)
     operator, signs_accounts = Key.new(Role.OPERATOR), Key.new(Role.OPERATOR)
     system, account, agents = Key.new(Role.ACCOUNT), Key.new(Role.ACCOUNT), Key.new(Role.ACCOUNT)
@@ -103,7 +103,7 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Founded:
             "agents.seed": agents.seed + "\n",
         },
     )
-    issuing = Issuing(
+    issuing = SigningKeys(
         account.public,
         agents.public,
         f"{name}-agents",
@@ -142,11 +142,11 @@ def found(folder: Path, cell: str, hosts: Sequence[str], port: int) -> Founded:
             ),
         },
     )
-    return Founded(folder)
+    return InitializedCell(folder)
 
 
 def _controller(
-    folder: Path, above: Signer, cell: str, bus: list[str], issuing: Issuing, system: Key, account: Key
+    folder: Path, above: Signer, cell: str, bus: list[str], issuing: SigningKeys, system: Key, account: Key
 ) -> None:
     """The identity of servers and controllers, with all that they need to give identities out."""
     below = certificates.issuer(above, f"stead {cell} clients", YEARS_10)

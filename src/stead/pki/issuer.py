@@ -27,7 +27,7 @@ LARGEST_REQUEST = 10_000
 """Characters of a request for a certificate."""
 
 
-class Issuing(msgspec.Struct, frozen=True):
+class SigningKeys(msgspec.Struct, frozen=True):
     """The keys that sign, and for which account: agents have one of their own."""
 
     cell: str
@@ -44,7 +44,7 @@ class Issuing(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Issued:
+class IssuedCredentials:
     """What somebody is given who is let in."""
 
     jwt: str
@@ -53,14 +53,14 @@ class Issued:
     expires_at: float
 
 
-class Issuer:
+class CredentialIssuer:
     """Signs what identities are made of."""
 
     def __init__(self, identity: Identity) -> None:
         self.identity = identity
         folder = identity.folder
         try:
-            self._keys = msgspec.json.decode((folder / ISSUING).read_bytes(), type=Issuing)
+            self._keys = msgspec.json.decode((folder / ISSUING).read_bytes(), type=SigningKeys)
             self._signer = Signer.read((folder / ISSUER).read_text(), (folder / ISSUER_KEY).read_text())
             self._authority = (folder / AUTHORITY).read_text()
         except (OSError, ValueError) as error:
@@ -73,7 +73,9 @@ class Issuer:
         """The account of agents, by its public key."""
         return self._keys.account
 
-    def issue(self, name: str, user_key: str, request: str, may: Permissions, lifetime: float, now: float) -> Issued:
+    def issue(
+        self, name: str, user_key: str, request: str, may: Permissions, lifetime: float, now: float
+    ) -> IssuedCredentials:
         """Claims and a certificate for the holder of these keys, for so many seconds from now, a Unix time."""
         if len(request) > LARGEST_REQUEST:
             raise ValueError("the request for a certificate is too long")
@@ -81,14 +83,14 @@ class Issuer:
         expires_at = now + lifetime
         certificate = certificates.client(self._signer, name, public, timedelta(seconds=lifetime), now)
         jwt = claims.user(self._users, self.account, user_key, name, may, expires_at, now)
-        return Issued(jwt, certificate, self._authority, expires_at)
+        return IssuedCredentials(jwt, certificate, self._authority, expires_at)
 
     def account_claims(self, revoked: Mapping[str, int]) -> str:
         """The account as it is from now on: of these users whatever was signed up to that time counts no more."""
         return agents_account(self._accounts, self._keys, self.identity.description.cell, revoked)
 
 
-def agents_account(signer: Key, keys: Issuing, cell: str, revoked: Mapping[str, int] | None = None) -> str:
+def agents_account(signer: Key, keys: SigningKeys, cell: str, revoked: Mapping[str, int] | None = None) -> str:
     """The account of agents: it has nothing of its own, and uses some of what the cell's account can do."""
     return claims.account(
         signer,

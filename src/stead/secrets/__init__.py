@@ -6,6 +6,6 @@ this process alone, and is taken out of every error and every line of the log.
 
 from stead.secrets.scrubbing import KNOWN, scrub
 from stead.secrets.secret import NOTHING, Secret
-from stead.secrets.sources import Unreadable, named
+from stead.secrets.sources import UnreadableSecret, named
 
-__all__ = ["KNOWN", "NOTHING", "Secret", "Unreadable", "named", "scrub"]
+__all__ = ["KNOWN", "NOTHING", "Secret", "UnreadableSecret", "named", "scrub"]

@@ -43,7 +43,7 @@ def forms(value: str) -> Iterator[str]:
             yield encoded.replace("+", "-").replace("/", "_")
 
 
-class Known:
+class KnownSecrets:
     """The secrets that this process has read."""
 
     def __init__(self) -> None:
@@ -72,11 +72,11 @@ class Known:
         return self._pattern is not None
 
 
-KNOWN = Known()
+KNOWN = KnownSecrets()
 scrub = KNOWN.scrub
 
 
-class Scrubbing(logging.Formatter):
+class ScrubbingFormatter(logging.Formatter):
     """Writes lines of the log, tracebacks included, without what is secret."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -15,7 +15,7 @@ SEALED = "sealed"
 """The word before the colon."""
 
 
-class Keys:
+class SealingKeys:
     """What seals and opens."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -25,7 +25,7 @@ class Keys:
             raise ValueError("the key file has a line that is no key: `stead secret key` makes one") from None
 
     @classmethod
-    def read(cls, path: Path) -> Keys:
+    def read(cls, path: Path) -> SealingKeys:
         """Those of a file. Empty lines and those that begin with # do not count."""
         try:
             lines = [line.strip() for line in path.read_text(encoding="ascii").splitlines()]

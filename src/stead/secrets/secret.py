@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from stead.secrets.scrubbing import HIDDEN, KNOWN
-from stead.secrets.sources import Source, Unreadable
+from stead.secrets.sources import Source, UnreadableSecret
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +48,14 @@ class Secret:
                 return False
             try:
                 return self._read() != used
-            except Unreadable as error:
+            except UnreadableSecret as error:
                 log.warning("a secret could not be read anew: %s", error)
                 self._read_at = self._clock()
                 return False
 
     def _read(self) -> str:
         if self._source is None:
-            raise Unreadable("there is no secret")
+            raise UnreadableSecret("there is no secret")
         value = self._source()
         KNOWN.remember(value)
         self._value, self._read_at = value, self._clock()

@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from stead.secrets.sealing import SEALED, Keys
+from stead.secrets.sealing import SEALED, SealingKeys
 
 TIMEOUT = 10.0
 """Seconds that a command has."""
@@ -27,10 +27,10 @@ LINE = 200
 HOW = "env:NAME, file:PATH, command:WORDS or sealed:…, which `stead secret seal` makes"
 
 type Source = Callable[[], str]
-"""Reads a secret, and raises `Unreadable`."""
+"""Reads a secret, and raises `UnreadableSecret`."""
 
 
-class Unreadable(ValueError):
+class UnreadableSecret(ValueError):
     """A secret that cannot be read, or that is given in a way in which none may be given."""
 
 
@@ -45,9 +45,9 @@ def named(reference: str, key: str = "") -> Source:
     }
     if not colon or scheme not in makers:
         # Not a word of it is repeated: it may be the secret itself.
-        raise Unreadable(f"it is a secret, and command lines and files are read by others: give it as {HOW}")
+        raise UnreadableSecret(f"it is a secret, and command lines and files are read by others: give it as {HOW}")
     if not rest:
-        raise Unreadable(f"nothing follows {scheme}:")
+        raise UnreadableSecret(f"nothing follows {scheme}:")
     return makers[scheme](rest)
 
 
@@ -55,7 +55,7 @@ def private(path: Path) -> None:
     """Refuse a file that anybody on the machine may read or change."""
     mode = path.stat().st_mode
     if mode & (stat.S_IROTH | stat.S_IWOTH):
-        raise Unreadable(f"{path} may be read or changed by others: chmod o-rw {path}")
+        raise UnreadableSecret(f"{path} may be read or changed by others: chmod o-rw {path}")
 
 
 def _can_be_named(name: str) -> bool:
@@ -68,11 +68,11 @@ def _can_be_named(name: str) -> bool:
 
 def _from_environment(name: str) -> Source:
     if not _can_be_named(name):
-        raise Unreadable("no environment has anything of such a name")
+        raise UnreadableSecret("no environment has anything of such a name")
 
     def read() -> str:
         if name not in os.environ:
-            raise Unreadable(f"the environment has no {name}")
+            raise UnreadableSecret(f"the environment has no {name}")
         return _fit(os.environ[name], f"{name} of the environment")
 
     return read
@@ -80,7 +80,7 @@ def _from_environment(name: str) -> Source:
 
 def _from_file(path: str) -> Source:
     if not _can_be_named(path):
-        raise Unreadable("there is no file of such a name")
+        raise UnreadableSecret("there is no file of such a name")
 
     def read() -> str:
         try:
@@ -88,7 +88,7 @@ def _from_file(path: str) -> Source:
             with Path(path).open("rb") as file:
                 return _text(file.read(LARGEST + 1), path)
         except OSError as error:
-            raise Unreadable(f"cannot read {path}: {error.strerror}") from None
+            raise UnreadableSecret(f"cannot read {path}: {error.strerror}") from None
 
     return read
 
@@ -99,7 +99,7 @@ def _from_command(text: str) -> Source:
     except ValueError:
         words = []
     if not words:
-        raise Unreadable("the words after command: are none that can be run")
+        raise UnreadableSecret("the words after command: are none that can be run")
 
     def read() -> str:
         try:
@@ -107,13 +107,13 @@ def _from_command(text: str) -> Source:
                 words, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False, shell=False
             )
         except subprocess.TimeoutExpired:
-            raise Unreadable(f"{words[0]} said nothing in {TIMEOUT:g} s") from None
+            raise UnreadableSecret(f"{words[0]} said nothing in {TIMEOUT:g} s") from None
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "there are no such words"
-            raise Unreadable(f"{words[0]} cannot be run: {why}") from None
+            raise UnreadableSecret(f"{words[0]} cannot be run: {why}") from None
         if done.returncode:
             # Of what it complains of, the first line and no more: tools repeat in it what they were given.
-            raise Unreadable(f"{words[0]} ended with {done.returncode}{_complaint(done.stderr, done.stdout)}")
+            raise UnreadableSecret(f"{words[0]} ended with {done.returncode}{_complaint(done.stderr, done.stdout)}")
         return _text(done.stdout, f"the answer of {words[0]}")
 
     return read
@@ -121,18 +121,18 @@ def _from_command(text: str) -> Source:
 
 def _from_sealed(text: str, key: str) -> Source:
     if not key:
-        raise Unreadable("it is sealed, and there is no key to open it: give --secrets-key")
+        raise UnreadableSecret("it is sealed, and there is no key to open it: give --secrets-key")
 
     def read() -> str:
         try:
             private(Path(key))
-            return _fit(Keys.read(Path(key)).open(text), "what was sealed")
+            return _fit(SealingKeys.read(Path(key)).open(text), "what was sealed")
         except OSError as error:
-            raise Unreadable(f"cannot read the key {key}: {error.strerror}") from None
-        except Unreadable:
+            raise UnreadableSecret(f"cannot read the key {key}: {error.strerror}") from None
+        except UnreadableSecret:
             raise
         except ValueError as error:
-            raise Unreadable(str(error)) from None
+            raise UnreadableSecret(str(error)) from None
 
     return read
 
@@ -149,12 +149,12 @@ def _text(content: bytes, where: str) -> str:
     try:
         return _fit(content.decode().removesuffix("\n").removesuffix("\r"), where)
     except UnicodeDecodeError:
-        raise Unreadable(f"{where} is not text") from None
+        raise UnreadableSecret(f"{where} is not text") from None
 
 
 def _fit(value: str, where: str) -> str:
     if not value:
-        raise Unreadable(f"{where} is empty")
+        raise UnreadableSecret(f"{where} is empty")
     if len(value.encode()) > LARGEST:
-        raise Unreadable(f"{where} is longer than {LARGEST} bytes")
+        raise UnreadableSecret(f"{where} is longer than {LARGEST} bytes")
     return value

@@ -3,6 +3,6 @@
 from stead.store.commit import Change, Conflict
 from stead.store.resource_row import Row
 from stead.store.store import Store
-from stead.store.summary import Brief
+from stead.store.summary import ResourceSummary
 
-__all__ = ["Brief", "Change", "Conflict", "Row", "Store"]
+__all__ = ["Change", "Conflict", "ResourceSummary", "Row", "Store"]

@@ -9,7 +9,7 @@ from typing import Any
 from stead.store.statements import Statements
 
 
-class Accesses(Statements):
+class AccessStatements(Statements):
     """Tokens, sessions, grants and policies."""
 
     async def access_version(self) -> int:

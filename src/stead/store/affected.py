@@ -11,7 +11,7 @@ PAGE = 1000
 """Resources that are read at a time."""
 
 
-class Affected(Statements):
+class AffectedStatements(Statements):
     """What the authorization of compound actions reads: every resource, however many there are."""
 
     async def affected(

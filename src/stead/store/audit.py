@@ -16,7 +16,7 @@ ELSEWHERE = "ST005"
 """What the database says where lines cannot be taken out of the journal."""
 
 
-class Chained(NamedTuple):
+class ChainedLine(NamedTuple):
     """A line as it is hashed."""
 
     position: int
@@ -27,7 +27,7 @@ class Chained(NamedTuple):
     """How often, where it is a refusal."""
 
 
-class Archived(NamedTuple):
+class ArchivedRange(NamedTuple):
     """What is in files only."""
 
     last: int
@@ -38,11 +38,11 @@ class Archived(NamedTuple):
     """The last of the files."""
 
 
-class NotArchived(ValueError):
+class ArchivingFailed(ValueError):
     """It cannot be archived like this."""
 
 
-class Audits(Statements):
+class AuditStatements(Statements):
     """What those ask who do not believe, but look."""
 
     async def head(self) -> Mapping[str, Any]:
@@ -50,10 +50,10 @@ class Audits(Statements):
         (record,) = await self.fetch("read_head")
         return dict(record)
 
-    async def trail(self, after: int, limit: int, until: int = ENDLESS) -> list[Chained]:
+    async def trail(self, after: int, limit: int, until: int = ENDLESS) -> list[ChainedLine]:
         """Lines from after a position on; some more than the limit where there are two at the last position."""
         rows = await self.fetch("read_trail", after, limit, until)
-        return [Chained(r["position"], r["text"], r["hash"], r["refused"]) for r in rows]
+        return [ChainedLine(r["position"], r["text"], r["hash"], r["refused"]) for r in rows]
 
     async def last_before(self, at: datetime) -> int:
         """The last position of lines from before a time."""
@@ -65,10 +65,10 @@ class Audits(Statements):
         """What was taken out of the journal, in order."""
         return [dict(r) for r in await self.fetch("list_archives")]
 
-    async def archived(self) -> Archived | None:
+    async def archived(self) -> ArchivedRange | None:
         """Up to where lines are in files only; None where all of them are here."""
         rows = await self.fetch("archived")
-        return Archived(**rows[0]) if rows else None
+        return ArchivedRange(**rows[0]) if rows else None
 
     async def next_archive(self, before: datetime) -> Mapping[str, Any] | None:
         """What could be archived next, of lines from before a time."""
@@ -86,12 +86,12 @@ class Audits(Statements):
         if not known:
             (found,) = await self.fetch("fold_journal", first, last, start)
             if found["lines"] != last - first + 1 or found["digest"] != digest:
-                raise NotArchived("what is in the file is not what is in the database")
+                raise ArchivingFailed("what is in the file is not what is in the database")
             if (found["hash"].hex() if found["hash"] is not None else None) != what["hash"]:
-                raise NotArchived("the last line has another hash")
+                raise ArchivingFailed("the last line has another hash")
         try:
             await self.audited("archive_journal", dict(what))
         except asyncpg.PostgresError as error:
             if error.sqlstate != ELSEWHERE:
                 raise
-            raise NotArchived(error.args[0]) from None
+            raise ArchivingFailed(error.args[0]) from None

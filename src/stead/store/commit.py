@@ -10,10 +10,10 @@ from uuid import UUID
 
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.origin import Origin
-from stead.store.decision_template import Begin, Template
+from stead.store.decision_template import DecisionTemplate, OperationStart
 from stead.store.masking import masked
 from stead.store.resource_row import holder_of
-from stead.store.summary import Brief
+from stead.store.summary import ResourceSummary
 
 LANE = "lane"
 """The conflict of a namespace that may not use a lane."""
@@ -31,10 +31,10 @@ class Custody:
 class Change:
     """What is to be written about one resource."""
 
-    brief: Brief
-    template: Template
+    brief: ResourceSummary
+    template: DecisionTemplate
     principal: str = ""
-    begin: Begin | None = None
+    begin: OperationStart | None = None
     """The operation that begins."""
     facts: Mapping[str, Any] | None = None
     """What the provider said, to be laid over what is known."""
@@ -63,7 +63,7 @@ class Change:
             written |= {name: [{**line, **here} for line in written[name]] for name in ("lines", "stays")}
         return written if self.begin is None else {**written, "begins": self._begins(self.begin)}
 
-    def _begins(self, begin: Begin) -> dict[str, Any]:
+    def _begins(self, begin: OperationStart) -> dict[str, Any]:
         begins: dict[str, Any] = {
             "id": str(begin.id),
             "action": begin.action,
@@ -176,7 +176,7 @@ class Expansion:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CommitResult:
     """What became of changes that were committed together."""
 
     conflicts: Mapping[int, Conflict]

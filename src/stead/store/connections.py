@@ -39,7 +39,7 @@ SETTINGS = {"jit": "off", "application_name": "stead"}
 `pg_stat_activity` shows."""
 
 
-class Silent(ConnectionError):
+class DatabaseSilent(ConnectionError):
     """The database does not answer."""
 
     def __init__(self) -> None:
@@ -100,10 +100,10 @@ class Connections:
     async def acquire(self) -> AsyncIterator[Connection]:
         """A connection for one transaction."""
         if self.silent:
-            raise Silent
+            raise DatabaseSilent
         async with self._pool.acquire() as connection:
             if self.silent:  # it became so while this waited for a connection
-                raise Silent
+                raise DatabaseSilent
             try:
                 yield cast("Connection", connection)
             except asyncpg.DiskFullError:
@@ -111,7 +111,7 @@ class Connections:
                 raise
             except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
                 if self.silent:
-                    raise Silent from error
+                    raise DatabaseSilent from error
                 raise
 
     async def fetch(self, text: str, *values: Any) -> list[asyncpg.Record]:
@@ -140,7 +140,7 @@ class Connections:
     def trouble(self) -> str:
         """What keeps the database from being used; empty if nothing does."""
         if self.silent:
-            return str(Silent())
+            return str(DatabaseSilent())
         if self.read_only:
             return "the database takes no changes: it is read-only"
         if time.monotonic() - self._full_at < FULL_SECONDS:

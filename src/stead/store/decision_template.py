@@ -28,7 +28,7 @@ resource over whatever goes on below it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class OperationStart:
     """An operation to be begun."""
 
     id: UUID
@@ -45,7 +45,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JournalNote:
     """What was said, for a line of the journal whose state stays as it is."""
 
     trigger: str
@@ -56,7 +56,7 @@ class Note:
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class DecisionTemplate:
     """A decision without the resource it was made for."""
 
     decision: Decision
@@ -86,12 +86,12 @@ def compiled(
     lifecycle: Lifecycle,
     before: Snapshot,
     decision: Decision,
-    note: Note | None,
-    begin: Begin | None,
+    note: JournalNote | None,
+    begin: OperationStart | None,
     new: str,
     exists: bool,
     asks: Mapping[str, Any] | None = None,
-) -> Template:
+) -> DecisionTemplate:
     """The template of a decision. `new` is the id of the operation that may be new; `exists`: there is a record;
     `asks`: what is asked of its members.
     """
@@ -138,7 +138,7 @@ def compiled(
     if ends:
         body["ends"] = ends
     look = look_after(lifecycle, after.state) if _drifts(lifecycle, after) else None
-    return Template(
+    return DecisionTemplate(
         decision=decision,
         raises=body["raises"],
         body=body,
@@ -167,7 +167,7 @@ def _drifts(lifecycle: Lifecycle, after: Snapshot) -> bool:
     return after.operation is None and after.hidden is None and after.state in lifecycle.drifts
 
 
-def _lines(before: Snapshot, decision: Decision, note: Note | None, begins: bool) -> list[dict[str, Any]]:
+def _lines(before: Snapshot, decision: Decision, note: JournalNote | None, begins: bool) -> list[dict[str, Any]]:
     """What the journal tells: every move, and, in a line whose state stays, whatever else has to be known."""
     lines: list[dict[str, Any]] = [
         {"trigger": m.trigger, "word": m.on, "actor": m.actor, "source": m.source, "target": m.target}

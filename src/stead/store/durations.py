@@ -14,7 +14,7 @@ from stead.lifecycle.durations import BOUNDS, ENOUGH, ENOUGH_ON_LANE, MEDIAN, NE
 from stead.store.statements import Statements
 
 
-class Key(NamedTuple):
+class DurationKey(NamedTuple):
     """Of what it is known how long it takes; without a lane, on all of them."""
 
     kind: str
@@ -46,11 +46,11 @@ class Durations(Statements):
         moves = [list(column) for column in zip(*well, strict=True)] or [[], [], [], []]
         async with self._pool.acquire() as connection, connection.transaction():
             read = 0
-            fresh: defaultdict[Key, dict[int, int]] = defaultdict(dict)
+            fresh: defaultdict[DurationKey, dict[int, int]] = defaultdict(dict)
             for row in await connection.fetch(self._text("learn_durations"), most, *moves, list(BOUNDS)):
                 read = row["read"]
                 if row["moves"]:
-                    key = Key(row["kind"], row["action"], row["state"], row["lane"])
+                    key = DurationKey(row["kind"], row["action"], row["state"], row["lane"])
                     fresh[key][row["span"]] = row["moves"]
             if fresh:
                 known = {
@@ -61,7 +61,7 @@ class Durations(Statements):
                 await connection.execute(self._text("write_durations"), written)
         return read
 
-    async def durations(self, keys: Iterable[Key]) -> dict[Key, Duration]:
+    async def durations(self, keys: Iterable[DurationKey]) -> dict[DurationKey, Duration]:
         """What is known of how long some moves take."""
         asked = set(keys)
         rows = await self.fetch("read_durations", *_columns(asked)) if asked else []
@@ -110,15 +110,15 @@ class Durations(Statements):
         return len(await self.fetch("forget_durations", unheard))
 
 
-def _key(row: asyncpg.Record) -> Key:
-    return Key(row["kind"], row["action"], row["state"], row["lane"])
+def _key(row: asyncpg.Record) -> DurationKey:
+    return DurationKey(row["kind"], row["action"], row["state"], row["lane"])
 
 
-def _columns(keys: Iterable[Key]) -> list[list[str]]:
+def _columns(keys: Iterable[DurationKey]) -> list[list[str]]:
     return [list(column) for column in zip(*keys, strict=True)]
 
 
-def _written(key: Key, known: Histogram) -> dict[str, Any]:
+def _written(key: DurationKey, known: Histogram) -> dict[str, Any]:
     counts = {str(span): moves for span, moves in sorted(known.counts.items())}
     figures = {"moves": known.moves, "usual": known.within(MEDIAN), "p99": known.within(NEARLY_ALL)}
     return {**key._asdict(), "counts": counts, **figures}

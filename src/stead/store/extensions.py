@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from stead.store.migrate import CannotMigrate
+from stead.store.migrate import MigrationFailed
 
 INSTALL = (
     "Install the contrib modules of PostgreSQL on the machine of the database server (Debian, Ubuntu: "
@@ -33,7 +33,7 @@ SELECT current_database() AS database, current_user AS role, current_setting('se
 """
 
 
-class ExtensionMissing(CannotMigrate):
+class ExtensionMissing(MigrationFailed):
     """The database server lacks an extension that the schema needs, or the role may not create it."""
 
 

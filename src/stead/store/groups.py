@@ -12,13 +12,13 @@ import asyncpg
 from stead.lifecycle.snapshot import Holder
 from stead.store.resource_row import Row, row_of
 from stead.store.statements import Statements
-from stead.store.summary import Brief, brief_of
+from stead.store.summary import ResourceSummary, brief_of
 
 MOST_PARTS = 1000
 """Parts of something that are read at a time."""
 
 
-class Count(NamedTuple):
+class StateCount(NamedTuple):
     """Members of a group in one state."""
 
     path: str
@@ -28,7 +28,7 @@ class Count(NamedTuple):
     """Of the group; empty where it has none."""
 
 
-class Standing(NamedTuple):
+class GroupMembers(NamedTuple):
     """A group and all that is known of its members as sets."""
 
     row: Row
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
     """What is under way on it, with how far it has come."""
     acts_at: str
     """Where nothing is: the path of what it is part of, or of what is in it, on which something is under way."""
-    counts: Sequence[Count]
+    counts: Sequence[StateCount]
 
 
 class Groups(Statements):
@@ -48,7 +48,7 @@ class Groups(Statements):
         rows = await self.fetch("list_held", path, UUID(operation) if operation else None)
         return {r["path"]: _holder(r) for r in rows if r["kind"] != without}
 
-    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[Brief, str]]:
+    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[ResourceSummary, str]]:
         """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
 
         With `failed`, only those that an operation asked and that did not do it.
@@ -96,14 +96,14 @@ class Groups(Statements):
         (record,) = await self.fetch("unfinished_groups")
         return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
 
-    async def standing(self, path: str, kind: str) -> Standing | None:
+    async def standing(self, path: str, kind: str) -> GroupMembers | None:
         """A group, what is under way on it, and how many members of a kind are in which state, in it and below it."""
         rows = await self.fetch("standing", path, kind)
         if not rows:
             return None
         record = rows[0]
         counts = [_count(*count) for count in record["counts"]]
-        return Standing(row_of(record), record["under_way"], record["acts_at"] or "", counts)
+        return GroupMembers(row_of(record), record["under_way"], record["acts_at"] or "", counts)
 
     async def worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
         """A member in a bad state, `first` before any other, with the last error told of it."""
@@ -140,5 +140,5 @@ def _holder(record: asyncpg.Record) -> Holder:
     return Holder(str(record["operation"]), record["action"], record["path"], by, since)
 
 
-def _count(path: str, state: str, members: int, provider: str | None, region: str | None) -> Count:
-    return Count(path, state, members, f"{provider}.{region}" if provider and region else "")
+def _count(path: str, state: str, members: int, provider: str | None, region: str | None) -> StateCount:
+    return StateCount(path, state, members, f"{provider}.{region}" if provider and region else "")

@@ -18,7 +18,7 @@ NO_ROOM = "ST002"
 
 
 @dataclass(frozen=True, slots=True)
-class NoRoom:
+class HostsUnavailable:
     """There are not so many hosts at that time."""
 
     reservation: str
@@ -38,23 +38,23 @@ class NoRoom:
 class Leases(Statements):
     """What is booked."""
 
-    async def book(self, lease: str, fence: int, terms: Mapping[str, Any], at: float) -> bool | NoRoom:
+    async def book(self, lease: str, fence: int, terms: Mapping[str, Any], at: float) -> bool | HostsUnavailable:
         """Book what a new lease wants, all or nothing; False where it does not wait for that any more."""
         return await self._book("SELECT book($1, $2, $3, $4)", lease, fence, dict(terms), at)
 
     async def rebook(
         self, lease: str, fence: int, terms: Mapping[str, Any], at: float, *, heals: bool
-    ) -> bool | NoRoom:
+    ) -> bool | HostsUnavailable:
         """The same for what a lease wants from now on; where it only heals, as much as there is."""
         return await self._book("SELECT rebook($1, $2, $3, $4, $5)", lease, fence, dict(terms), at, heals)
 
-    async def _book(self, text: str, *values: Any) -> bool | NoRoom:
+    async def _book(self, text: str, *values: Any) -> bool | HostsUnavailable:
         try:
             return bool(await self._pool.fetchval(text, *values))
         except asyncpg.PostgresError as error:
             if error.sqlstate != NO_ROOM:
                 raise
-            return NoRoom(**json.loads(error.detail or "{}"))
+            return HostsUnavailable(**json.loads(error.detail or "{}"))
 
     async def reservations(self, leases: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
         """By lease its reservations, with their hosts and flags."""

@@ -9,7 +9,7 @@ from stead.lifecycle.definition import Lifecycle
 from stead.store.statements import Statements
 
 
-class LeftOut(NamedTuple):
+class UncoveredResources(NamedTuple):
     """Resources that a document would leave without a rule."""
 
     what: str
@@ -31,11 +31,11 @@ class Lifecycles(Statements):
         """All that are in force or were, in order of kind."""
         return [dict(r) for r in await self.fetch("list_lifecycles")]
 
-    async def left_out(self, lifecycle: Lifecycle, same: Collection[str]) -> list[LeftOut]:
+    async def left_out(self, lifecycle: Lifecycle, same: Collection[str]) -> list[UncoveredResources]:
         """What would be in the way now if a document were put in force."""
         states = [state.name for state in lifecycle.states]
         (row,) = await self.fetch("left_out", lifecycle.kind, states, sorted(same))
-        return [LeftOut(**one) for one in row["in_the_way"]]
+        return [UncoveredResources(**one) for one in row["in_the_way"]]
 
     async def register(
         self,
@@ -45,7 +45,7 @@ class Lifecycles(Statements):
         same: Collection[str],
         explored: Mapping[str, Any],
         who: str,
-    ) -> list[LeftOut]:
+    ) -> list[UncoveredResources]:
         """Put a document in force; where anything is in the way, that, and nothing is changed.
 
         `was` is the version before, and `same` are the actions that it leaves as they are: only these may be under
@@ -55,9 +55,9 @@ class Lifecycles(Statements):
         actions = [action.name for action in lifecycle.actions]
         rest = [states, actions, sorted(same), dict(explored), who]
         (row,) = await self.audited("register_lifecycle", lifecycle.kind, was, document, *rest)
-        return [LeftOut(**one) for one in row["in_the_way"]]
+        return [UncoveredResources(**one) for one in row["in_the_way"]]
 
-    async def unregister(self, kind: str, who: str) -> list[LeftOut]:
+    async def unregister(self, kind: str, who: str) -> list[UncoveredResources]:
         """Let there be no such kind any more; where there is anything of it, that, and nothing is changed."""
         (row,) = await self.audited("unregister_lifecycle", kind, who)
-        return [LeftOut(**one) for one in row["in_the_way"]]
+        return [UncoveredResources(**one) for one in row["in_the_way"]]

@@ -20,7 +20,7 @@ HEAD = "head"
 """The newest revision there is."""
 
 
-class CannotMigrate(Exception):
+class MigrationFailed(Exception):
     """The schema of a database could not be brought up to date; the message says why, and what to do."""
 
 

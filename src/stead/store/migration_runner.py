@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from stead.store.concurrent_indexes import make_ahead
 from stead.store.extensions import check
-from stead.store.migrate import CannotMigrate, newest, version
+from stead.store.migrate import MigrationFailed, newest, version
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ BUSY = ("55P03", "40P01")
 """The database's words for a lock that could not be had, and for one that would never have been."""
 
 
-class Busy(CannotMigrate):
+class MigrationBlocked(MigrationFailed):
     """The database could not be brought up to date, since others hold what is to be changed."""
 
 
@@ -83,7 +83,9 @@ async def upgrade(dsn: str, revision: str, *, patience: float = PATIENCE) -> Non
                     raise
                 if loop.time() > until:
                     says = "end what holds its tables (pg_stat_activity shows it), and start again"
-                    raise Busy(f"the database was not brought to {last} in {patience:g} s: {says}") from error
+                    raise MigrationBlocked(
+                        f"the database was not brought to {last} in {patience:g} s: {says}"
+                    ) from error
                 log.info("somebody works on what is to be changed; the database is brought to %s later", last)
             await asyncio.sleep(random.uniform(PAUSE / 2, PAUSE * 1.5))
 

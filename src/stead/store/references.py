@@ -10,11 +10,11 @@ from stead.store.resource_row import holder_of
 from stead.store.store import Store
 
 
-class Gone(Exception):
+class OperationGone(Exception):
     """The operation that wanted to use something is over."""
 
 
-class Uses:
+class References:
     """The statements about uses."""
 
     def __init__(self, store: Store) -> None:
@@ -25,7 +25,7 @@ class Uses:
         (record,) = await self._store.fetch("use_paths", who, operation, list(paths))
         held = record["held"]
         if held is not None and held["action"] == "gone":
-            raise Gone
+            raise OperationGone
         return holder_of(held, who)
 
     async def free(self, who: str, nothing: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 
 from stead.lifecycle.snapshot import Holder, Snapshot
-from stead.store.summary import Brief, brief_of, named, snapshot_of
+from stead.store.summary import ResourceSummary, brief_of, named, snapshot_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,19 @@ class Row:
     seen_at: datetime | None = None
     changed_at: datetime | None = None
     created_at: datetime | None = None
-    told: Brief | None = None
+    told: ResourceSummary | None = None
     instead: Mapping[str, int] | None = None
     """Of one that is new: `id` and `version` of what was at its path before and is gone for good."""
     around: Mapping[str, Any] | None = None
     """What has to be so around it when something is written that it was asked."""
 
     @property
-    def brief(self) -> Brief:
+    def brief(self) -> ResourceSummary:
         """The same in brief."""
         snap = self.snapshot
-        return self.told or Brief(self.path, self.kind, snap.state, "{}", 0, 0, snap.fence, None, None, False)
+        return self.told or ResourceSummary(
+            self.path, self.kind, snap.state, "{}", 0, 0, snap.fence, None, None, False
+        )
 
     @property
     def exists(self) -> bool:

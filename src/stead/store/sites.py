@@ -11,7 +11,7 @@ from stead.store.statements import Statements
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class PresentAgent:
     """A run of an agent that is there, and what it serves."""
 
     agent: str
@@ -28,7 +28,7 @@ class There:
 class Sites(Statements):
     """Who is there."""
 
-    async def met(self, said: Sequence[There], sites: str) -> dict[tuple[str, int], int]:
+    async def met(self, said: Sequence[PresentAgent], sites: str) -> dict[tuple[str, int], int]:
         """Agents are there. Lanes that begin with `sites` lead to sites. The answer: the runs that are superseded on
         one of their lanes, by name and epoch, each with the epoch of the newest run."""
         names, epochs = [each.agent for each in said], [each.epoch for each in said]

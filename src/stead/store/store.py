@@ -13,14 +13,14 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from stead.batcher import Together
+from stead.batcher import Batcher
 from stead.lifecycle.snapshot import Fence, Holder
 from stead.origin import parts
-from stead.store.access import Accesses
-from stead.store.affected import Affected
+from stead.store.access import AccessStatements
+from stead.store.affected import AffectedStatements
 from stead.store.attachments import Attachments
-from stead.store.audit import Audits
-from stead.store.commit import LANE, Change, Conflict, Expansion, Written, conflict_of
+from stead.store.audit import AuditStatements
+from stead.store.commit import LANE, Change, CommitResult, Conflict, Expansion, conflict_of
 from stead.store.connections import Connections
 from stead.store.durations import Durations
 from stead.store.groups import Groups
@@ -29,7 +29,7 @@ from stead.store.incarnation import Incarnation
 from stead.store.lanes import LaneGrants
 from stead.store.leases import Leases
 from stead.store.lifecycles import Lifecycles
-from stead.store.migrate import CannotMigrate
+from stead.store.migrate import MigrationFailed
 from stead.store.nodes import Nodes
 from stead.store.orphans import Orphans
 from stead.store.overview import Overviews
@@ -41,7 +41,7 @@ from stead.store.recovery import Recovery
 from stead.store.resource_row import Row, holder_of, row_of
 from stead.store.scaling import Scalings
 from stead.store.sites import Sites
-from stead.store.summary import Brief, brief_of
+from stead.store.summary import ResourceSummary, brief_of
 from stead.store.systems import Systems
 
 _encode = msgspec.json.Encoder().encode
@@ -70,7 +70,7 @@ KEYS = "idempotency_keys_pkey"
 """What it names where somebody else has used a request's key in the meantime: whoever asks anew finds it."""
 
 
-class NoCell(CannotMigrate):
+class CellMissing(MigrationFailed):
     """There is a schema and no cell: nobody has said yet that the database is of another time."""
 
 
@@ -79,15 +79,15 @@ class Store(
     Queues,
     Orphans,
     Overviews,
-    Accesses,
-    Audits,
+    AccessStatements,
+    AuditStatements,
     Identities,
     Scalings,
     Sites,
     Systems,
     Nodes,
     Attachments,
-    Affected,
+    AffectedStatements,
     Pages,
     Days,
     Durations,
@@ -103,7 +103,7 @@ class Store(
         super().__init__(pool)
         self._known = known or Incarnation()
         self.clock = self._known.clock
-        self._read = Together(self._read_each, 100)
+        self._read = Batcher(self._read_each, 100)
 
     def _on(self, pool: Connections) -> Self:
         return type(self)(pool, self._known)
@@ -119,7 +119,7 @@ class Store(
             try:
                 met = await connection.fetchval("SELECT meet_server()")
             except asyncpg.ObjectNotInPrerequisiteStateError as error:  # it is being recovered
-                raise Follower("the database server follows another, and takes no changes") from error
+                raise StandbyReached("the database server follows another, and takes no changes") from error
             known.now = met or known.now  # none where there is no cell yet
 
         async with Connections(dsn, connections, meet, known.clock) as pool:
@@ -162,7 +162,7 @@ class Store(
         numbers that are not less."""
         return [r["path"] for r in await self.fetch("list_resources", kind, below, after, limit, least)]
 
-    async def briefs(self, paths: Sequence[str]) -> dict[str, Brief]:
+    async def briefs(self, paths: Sequence[str]) -> dict[str, ResourceSummary]:
         """Resources by path in brief; those that do not exist are left out."""
         return {r["path"]: brief_of(r) for r in await self.fetch("read_briefs", list(paths))}
 
@@ -174,11 +174,11 @@ class Store(
         """Of some paths, those that something lies below, and how much, up to a hundred."""
         return {r["path"]: r["things"] for r in await self.fetch("count_below", list(paths))}
 
-    async def due(self, now: float, limit: int) -> list[Brief]:
+    async def due(self, now: float, limit: int) -> list[ResourceSummary]:
         """Resources with a timer that is due."""
         return [brief_of(r) for r in await self.fetch("due_resources", now, limit)]
 
-    async def set_timers(self, timers: Sequence[tuple[Brief, Mapping[str, float]]]) -> None:
+    async def set_timers(self, timers: Sequence[tuple[ResourceSummary, Mapping[str, float]]]) -> None:
         """Set the timers of resources, each unless it or a timer of it has changed since it was read."""
         ids, versions = [brief.id for brief, _ in timers], [brief.version for brief, _ in timers]
         before = [brief.timers for brief, _ in timers]
@@ -217,7 +217,7 @@ class Store(
         """What the cell knows of itself."""
         records = await self.fetch("read_cell")
         if not records:
-            raise NoCell("this database was brought back by hand from a backup: see `stead backup raise --help`")
+            raise CellMissing("this database was brought back by hand from a backup: see `stead backup raise --help`")
         self._known.now = records[0]["incarnation"]
         return dict(records[0])
 
@@ -268,7 +268,7 @@ class Store(
         changes: Sequence[Change],
         at: float,
         expansion: Expansion | None = None,
-    ) -> Written:
+    ) -> CommitResult:
         """Write changes in one transaction; each is written whole or answered with a conflict.
 
         With an expansion, all of them are written or none.
@@ -304,15 +304,15 @@ class Store(
             if kind is None:
                 raise
             refused = _not_written(len(changes), kind, error)
-            return Written(refused, [], [], late=expansion is not None)
+            return CommitResult(refused, [], [], late=expansion is not None)
         answer = {"orders": [], "recount": [], **answer}
         conflicts = {c["n"] - 1: conflict_of(changes[c["n"] - 1].brief.path, c) for c in answer["conflicts"]}
         del answer["conflicts"]
-        return Written(conflicts, **answer)
+        return CommitResult(conflicts, **answer)
 
-    async def _one_by_one(self, changes: Sequence[Change], at: float) -> Written:
+    async def _one_by_one(self, changes: Sequence[Change], at: float) -> CommitResult:
         """One of them does not go together with what there is: that one alone is not written."""
-        all_ = Written({}, [], [])
+        all_ = CommitResult({}, [], [])
         conflicts: dict[int, Conflict] = {}
         for number, change in enumerate(changes):
             written = await self.commit([change], at)
@@ -433,7 +433,7 @@ def _own(changes: Sequence[Change]) -> list[dict[str, Any] | None] | None:
     return extras if any(extra is not None for extra in extras) else None
 
 
-class Follower(ConnectionError):
+class StandbyReached(ConnectionError):
     """The way to the database leads to a server that follows another: in a moment it leads elsewhere."""
 
 

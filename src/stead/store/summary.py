@@ -23,7 +23,7 @@ OPERATION, HIDDEN = "operation", "hidden"
 """The ids that operations have in a likeness, where nobody's own are known."""
 
 
-class Brief(NamedTuple):
+class ResourceSummary(NamedTuple):
     """One resource. `id` and `version` are 0 where there is no record of it yet."""
 
     path: str
@@ -74,9 +74,9 @@ class Brief(NamedTuple):
         return 0 if told == self.revision else 2
 
 
-def brief_of(record: asyncpg.Record) -> Brief:
+def brief_of(record: asyncpg.Record) -> ResourceSummary:
     """A brief from a record of the database."""
-    return Brief(
+    return ResourceSummary(
         record["path"],
         record["kind"],
         record["state"],

@@ -14,7 +14,7 @@ _words: ContextVar[dict[str, str] | None] = ContextVar("words", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
+class TraceContext:
     """What leads from a piece of work back to the request that it is done for."""
 
     request_id: str = ""

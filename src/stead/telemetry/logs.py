@@ -8,7 +8,7 @@ import os
 import sys
 from datetime import UTC, datetime
 
-from stead.secrets.scrubbing import HIDDEN, Scrubbing, install_hooks, scrub
+from stead.secrets.scrubbing import HIDDEN, ScrubbingFormatter, install_hooks, scrub
 from stead.telemetry.context import known
 
 FORMAT = "STEAD_LOG_FORMAT"
@@ -17,7 +17,7 @@ FORMAT = "STEAD_LOG_FORMAT"
 __all__ = ["FORMAT", "HIDDEN", "Json", "Text", "begin"]
 
 
-class Text(Scrubbing):
+class Text(ScrubbingFormatter):
     """Lines for people, which end with the request that they are about."""
 
     def format(self, record: logging.LogRecord) -> str:

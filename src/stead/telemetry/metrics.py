@@ -45,7 +45,7 @@ class Registry(CollectorRegistry):
         return iter([family for family in super().collect() if family.name not in unread])
 
 
-class Worst:
+class WorstGauge:
     """A gauge of the worst that was told in the last minute or two."""
 
     def __init__(self, gauge: Gauge, lasts: float = 60.0) -> None:

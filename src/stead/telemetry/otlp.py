@@ -31,14 +31,14 @@ class Otlp:
 
     def begin(
         self, name: str, parent: str, since: float, attributes: dict[str, str]
-    ) -> tuple[Begun, tuple[Span, AbstractContextManager[Span]]]:
+    ) -> tuple[OtlpSpan, tuple[Span, AbstractContextManager[Span]]]:
         """A span that is the current one until it ends."""
         context = _words.extract({"traceparent": parent}) if parent else None
         said = {f"stead.{name}": scrub(word) for name, word in attributes.items()}
         made = self._tracer.start_span(name, context, attributes=said, start_time=int(since * 1e9))
         current = use_span(made)
         current.__enter__()
-        return Begun(made), (made, current)
+        return OtlpSpan(made), (made, current)
 
     def end(self, held: tuple[Span, AbstractContextManager[Span]]) -> None:
         """End it."""
@@ -57,7 +57,7 @@ def named(context: SpanContext) -> str:
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
 
 
-class Begun:
+class OtlpSpan:
     """A span of OpenTelemetry."""
 
     def __init__(self, made: Span) -> None:

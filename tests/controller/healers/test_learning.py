@@ -11,16 +11,16 @@ import asyncpg
 import pytest
 
 from stead.catalog import KINDS
-from stead.controller.reconcilers.durations import Learning
+from stead.controller.reconcilers.durations import DurationLearner
 from stead.dev.engines import Nats
 from stead.lifecycle.durations import end_of, span_of
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
-from stead.store.durations import Duration, Key
+from stead.store.durations import Duration, DurationKey
 from tests.controller.test_queues import MACHINE, VM, Controller, controller
 from tests.integration import whole
 
-SUSPEND = Key("vm", "suspend", "Suspending")
+SUSPEND = DurationKey("vm", "suspend", "Suspending")
 
 
 @asynccontextmanager
@@ -54,7 +54,7 @@ async def suspend(c: Controller, dsn: str, seconds: float, word: Trigger = Trigg
 
 async def learn(store: Store) -> None:
     await store.number_journal()
-    assert await Learning(store, KINDS)() == 0
+    assert await DurationLearner(store, KINDS)() == 0
 
 
 @pytest.mark.req("X-12")
@@ -106,7 +106,7 @@ async def test_what_nobody_sees_is_learned_from_its_request_on(migrated: str) ->
         await back(migrated, MACHINE, "RUNNING", 40.0)
         await c.report(MACHINE)
         await learn(c.store)
-        migrate = Key("machine", "migrate", "")
+        migrate = DurationKey("machine", "migrate", "")
         assert await c.store.durations([migrate]) == {migrate: Duration(1, *[end_of(span_of(40.05))] * 2)}
 
 
@@ -117,7 +117,7 @@ async def test_where_more_was_written_than_is_read_in_one_go_the_latest_is_learn
         for seconds in (3.0, 3.0, 3.0, 60.0):
             await suspend(c, migrated, seconds)
         await c.store.number_journal()
-        healer = Learning(c.store, KINDS)
+        healer = DurationLearner(c.store, KINDS)
         assert await c.store.learn_durations(6, healer.well()) == 6
         assert (await c.store.durations([SUSPEND]))[SUSPEND].usual == end_of(span_of(60.05))
         assert await c.store.learn_durations(6, healer.well()) == 0

@@ -9,8 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import Caller, Missing, Service, Taken, View
-from stead.controller.observation.orphans import Orphans
+from stead.application import AcceptedRequest, Application, Caller, Queries, ResourceNotFound
+from stead.controller.observation.orphans import OrphanDetector
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT
@@ -28,7 +28,7 @@ async def survey(dsn: str, one: Controller, lane: str) -> None:
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute("UPDATE lanes SET survey_at = now() WHERE name = $1", lane)
-        heal = Orphans(one.mover, one.bus, replace(DEFAULT, survey=LONG))
+        heal = OrphanDetector(one.mover, one.bus, replace(DEFAULT, survey=LONG))
         assert await heal() == 1
         assert await heal() == 0
 
@@ -114,7 +114,7 @@ async def test_what_is_being_made_is_nobodys_orphan(
 async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats, cell: str, world: SimWorld) -> None:
     lane = f"{world.provider}.{world.region}"
     async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
-        service = Service(one.admission, View(one.store, one.mover.kinds), looks=one.looks)
+        service = Application(one.admission, Queries(one.store, one.mover.kinds), looks=one.looks)
         ann = Caller("ann")
         lost = []
         for name in ("/ns/m/g/1", "/ns/m/g/2"):
@@ -131,19 +131,19 @@ async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats,
         await until(lambda: _listed(one, 2))
 
         taken = await service.adopt(lane, lost[0], "", ann)
-        assert isinstance(taken, Taken), taken
+        assert isinstance(taken, AcceptedRequest), taken
         await settled(one, "Running", "/ns/m/g/1")
         row = await one.store.read("/ns/m/g/1")
         assert row is not None
         assert (str(row.token), row.lane) == (lost[0], lane)
 
         gone = await service.remove_orphan(lane, lost[1], ann)
-        assert isinstance(gone, Taken), gone
+        assert isinstance(gone, AcceptedRequest), gone
         path = f"/orphans/{world.provider}/{world.region}/{lost[1]}"
         await settled(one, "Terminated", path)
         assert [deed["verb"] for deed in (await world.history(lost[1]))[0]["history"]][-1] == "terminate"
         assert await listed(one) == []
-        assert isinstance(await service.adopt(lane, lost[1], "/ns/x/y/z", ann), Missing)
+        assert isinstance(await service.adopt(lane, lost[1], "/ns/x/y/z", ann), ResourceNotFound)
 
 
 async def _listed(one: Controller, count: int) -> bool:
@@ -188,9 +188,9 @@ async def _found_and_removed(
             await until(lambda: _told(one, lane, 1))
             (orphan,) = await listed(one)
             assert orphan["facts"]["id"] == id
-            service = Service(one.admission, View(one.store, one.mover.kinds), looks=one.looks)
+            service = Application(one.admission, Queries(one.store, one.mover.kinds), looks=one.looks)
             gone = await service.remove_orphan(lane, orphan["token"], Caller("ann"))
-            assert isinstance(gone, Taken), gone
+            assert isinstance(gone, AcceptedRequest), gone
 
             async def removed() -> bool:
                 return id not in [found.id for found in await driver.inventory()]

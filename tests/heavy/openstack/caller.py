@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stead.agent.order_work import Work
+from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember
 from stead.drivers.base import Member
 from stead.drivers.openstack.driver import OpenStackDriver
@@ -40,7 +40,7 @@ class Came(Struct, frozen=True):
     rounds: int = 1
 
 
-async def make(work: Work, member: Member, seconds: float) -> Came:
+async def make(work: OrderWork, member: Member, seconds: float) -> Came:
     fence = Fence(1, 1)
     ordered = OrderMember(member.path, fence, member.token, dict(member.spec))
     end = time.monotonic() + seconds
@@ -57,7 +57,7 @@ async def make(work: Work, member: Member, seconds: float) -> Came:
 async def main() -> None:
     asked = msgspec.json.decode(sys.stdin.readline(), type=Asked)
     driver = OpenStackDriver(read(Config, asked.config))
-    work = Work(driver)
+    work = OrderWork(driver)
     print(READY, flush=True)
     sys.stdin.readline()
     came = await asyncio.gather(*(make(work, member, asked.seconds) for member in asked.members))

@@ -9,8 +9,16 @@ import asyncio
 from dataclasses import replace
 from uuid import UUID
 
-from stead.api.problems import Trouble, trouble
-from stead.application import Asked, Caller, Operation, Seen, Service, Taken, Unfit
+from stead.api.problems import ProblemResponse, trouble
+from stead.application import (
+    AcceptedRequest,
+    Application,
+    Asked,
+    AuthorizedQueries,
+    Caller,
+    InvalidRequest,
+    Operation,
+)
 from stead.application.leases import Lease
 
 PATIENCE = 15.0
@@ -27,13 +35,13 @@ _FIELDS = {
 }
 
 
-async def done(service: Service, asked: Asked, caller: Caller) -> bool:
+async def done(service: Application, asked: Asked, caller: Caller) -> bool:
     """Ask, and raise whatever speaks against it; whether it has ended, and well. It goes on where it has not."""
     operation = await _taken(service, asked, caller)
     return operation is None or await _ended_well(service, operation, caller)
 
 
-async def held(service: Service, asked: Asked, caller: Caller) -> Lease:
+async def held(service: Application, asked: Asked, caller: Caller) -> Lease:
     """Ask for a lease, and say how it is: as was asked for, or on the way to it where that takes long."""
     operation = await _taken(service, asked, caller)
     well = operation is None or await _ended_well(service, operation, caller)
@@ -41,19 +49,19 @@ async def held(service: Service, asked: Asked, caller: Caller) -> Lease:
     if lease is None and operation is not None and not well:  # it ended after all, between the two looks
         await _ended_well(service, operation, caller)
     if lease is None:
-        raise Trouble("not-found", f"there is no lease {asked.path} any more")
+        raise ProblemResponse("not-found", f"there is no lease {asked.path} any more")
     return lease
 
 
-async def _taken(service: Service, asked: Asked, caller: Caller) -> UUID | None:
+async def _taken(service: Application, asked: Asked, caller: Caller) -> UUID | None:
     """The operation of what is asked for; None where it is so already."""
     answer = await service.ask(asked, caller)
-    if not isinstance(answer, Taken):
-        raise trouble(_in_its_words(answer) if isinstance(answer, Unfit) else answer)
+    if not isinstance(answer, AcceptedRequest):
+        raise trouble(_in_its_words(answer) if isinstance(answer, InvalidRequest) else answer)
     return UUID(answer.operation) if answer.operation else None
 
 
-async def _ended_well(service: Service, operation: UUID, caller: Caller) -> bool:
+async def _ended_well(service: Application, operation: UUID, caller: Caller) -> bool:
     """Whether it has ended, and well; False where it goes on."""
     end = await ended(service, operation)
     if end is not None and end.outcome != "done":
@@ -61,7 +69,7 @@ async def _ended_well(service: Service, operation: UUID, caller: Caller) -> bool
     return end is not None
 
 
-async def ended(service: Service, operation: UUID) -> Operation | None:
+async def ended(service: Application, operation: UUID) -> Operation | None:
     """An operation at its end; None where that takes long."""
     clock = asyncio.get_running_loop().time
     until, pause = clock() + PATIENCE, FIRST
@@ -73,13 +81,13 @@ async def ended(service: Service, operation: UUID) -> Operation | None:
     return found
 
 
-async def _declined(seen: Seen, end: Operation) -> Trouble:
+async def _declined(seen: AuthorizedQueries, end: Operation) -> ProblemResponse:
     says = end.says or f"{end.action} of {end.path} ended as {end.outcome}"
     lease = await seen.lease(end.path)
-    return Trouble("declined", says, current_state=lease.status if lease is not None else None)
+    return ProblemResponse("declined", says, current_state=lease.status if lease is not None else None)
 
 
-def _in_its_words(unfit: Unfit) -> Unfit:
+def _in_its_words(unfit: InvalidRequest) -> InvalidRequest:
     """What is wrong with a lease, by the fields of the dialect."""
 
     def told(field: str) -> str:

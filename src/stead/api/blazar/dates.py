@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from stead.api.problems import FieldError, Trouble
+from stead.api.problems import FieldError, ProblemResponse
 
 NOW = "now"
 _READ = ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S")
 """The one that the dialect asks for, and those in which it answers."""
 
 
-def wrong(where: str, says: str) -> Trouble:
+def wrong(where: str, says: str) -> ProblemResponse:
     """A field of the body makes no sense."""
-    return Trouble("invalid", f"{where}: {says}", errors=[FieldError(where=f"body.{where}", says=says)])
+    return ProblemResponse("invalid", f"{where}: {says}", errors=[FieldError(where=f"body.{where}", says=says)])
 
 
 def read(where: str, text: str) -> datetime:

@@ -25,9 +25,9 @@ from stead.api.blazar.models import (
 from stead.api.blazar.shown import OF_ITS_OWN, shown_allocations, shown_host, shown_properties
 from stead.api.blazar.wishes import NUMBER, TRUTHS
 from stead.api.identity import Who
-from stead.api.problems import Trouble, trouble
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.routing import ServiceDep, router
-from stead.application import Missing, Seen, Service, Unfit
+from stead.application import Application, AuthorizedQueries, InvalidRequest, ResourceNotFound
 from stead.application.leases import Host
 from stead.application.names import SEGMENT
 from stead.application.storable import storable
@@ -72,7 +72,7 @@ async def blazar_list_allocations(service: ServiceDep, caller: Who, ns: Ns) -> B
     return BlazarAllocations(allocations=found)
 
 
-async def _allocations(seen: Seen, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
+async def _allocations(seen: AuthorizedQueries, after: str, limit: int = PAGE) -> list[BlazarAllocation]:
     now = seen.service.view.store.clock.now()
     return shown_allocations(await seen.calendar(now, datetime.max.replace(tzinfo=UTC), after, limit))
 
@@ -125,7 +125,7 @@ async def blazar_delete_host(service: ServiceDep, caller: Who, ns: Ns, id: HostI
         raise trouble(found)
 
 
-async def _all(seen: Seen) -> list[Host]:
+async def _all(seen: AuthorizedQueries) -> list[Host]:
     page = await seen.hosts("", PAGE)
     found = [*page.items]
     while page.next is not None:
@@ -134,18 +134,18 @@ async def _all(seen: Seen) -> list[Host]:
     return found
 
 
-async def _found(seen: Seen, name: str) -> Host:
+async def _found(seen: AuthorizedQueries, name: str) -> Host:
     host = await seen.host(name)
     if host is None:
-        raise Trouble("not-found", f"there is no host {name}")
+        raise ProblemResponse("not-found", f"there is no host {name}")
     return host
 
 
 async def _put(
-    service: Service, caller: Who, name: str, lane: str, properties: Mapping[str, Any], node: str | None
+    service: Application, caller: Who, name: str, lane: str, properties: Mapping[str, Any], node: str | None
 ) -> BlazarHostAnswer:
     host = await service.put_host(name, lane, properties, node, caller)
-    if isinstance(host, Unfit | Missing):
+    if isinstance(host, InvalidRequest | ResourceNotFound):
         raise trouble(host)
     return BlazarHostAnswer(host=shown_host(host))
 

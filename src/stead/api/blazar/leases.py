@@ -13,20 +13,20 @@ from stead.api.blazar import dates, wishes
 from stead.api.blazar.asking import done, held
 from stead.api.blazar.dates import wrong
 from stead.api.blazar.models import (
-    BlazarAskedEvent,
-    BlazarChangedReservation,
+    BlazarEventRequest,
     BlazarLeaseAnswer,
     BlazarLeaseChange,
     BlazarLeaseRequest,
     BlazarLeases,
+    BlazarReservationChange,
 )
 from stead.api.blazar.shown import shown_lease
 from stead.api.identity import Who
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
-from stead.application import Asked, Seen
-from stead.application.leases import Lease, Reserved
+from stead.application import Asked, AuthorizedQueries
+from stead.application.leases import Lease, Reservation
 from stead.application.names import SEGMENT
 
 PAGE = 1000
@@ -101,11 +101,11 @@ async def blazar_delete_lease(
     return BlazarLeaseAnswer(lease=shown_lease(left))
 
 
-async def _found(seen: Seen, ns: str, id: UUID) -> Lease:
+async def _found(seen: AuthorizedQueries, ns: str, id: UUID) -> Lease:
     """The lease of an id, if it lies in the namespace and is there for the caller."""
     lease = await seen.lease_of(id)
     if lease is None or not lease.path.startswith(f"/{ns}/"):
-        raise Trouble("not-found", f"there is no lease {id} in {ns}")
+        raise ProblemResponse("not-found", f"there is no lease {id} in {ns}")
     return lease
 
 
@@ -146,7 +146,7 @@ def _changed(lease: Lease, body: BlazarLeaseChange) -> dict[str, Any]:
     return spec
 
 
-def _parts(parts: Sequence[Reserved], changes: Sequence[BlazarChangedReservation]) -> list[dict[str, Any]]:
+def _parts(parts: Sequence[Reservation], changes: Sequence[BlazarReservationChange]) -> list[dict[str, Any]]:
     """All reservations of a lease, those that change as they will be."""
     became: dict[str, dict[str, Any]] = {
         str(part.id): {
@@ -181,7 +181,7 @@ def _wanted(where: str, hypervisor: str | None, resource: str | None) -> dict[st
     return wishes.properties(where, *said)
 
 
-def _told(date: str | None, events: Sequence[BlazarAskedEvent] | None) -> datetime | None:
+def _told(date: str | None, events: Sequence[BlazarEventRequest] | None) -> datetime | None:
     """When the end is to be told: said by itself, or as an event."""
     said = [("before_end_date", date)] if date else []
     said += [(f"events.{place}.event_date", event.event_date) for place, event in enumerate(events or ())]

@@ -15,19 +15,19 @@ Text = Annotated[str, StringConstraints(max_length=10_000)]
 Count = Annotated[int, Field(ge=1, le=MOST_HOSTS)]
 
 
-class Said(BaseModel):
+class BlazarAnswer(BaseModel):
     """Anything that is answered."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class Asks(BaseModel):
+class BlazarRequest(BaseModel):
     """Anything that is asked for. What is not known here is refused."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-class BlazarReservation(Said):
+class BlazarReservation(BlazarAnswer):
     """Hosts of a lease that are alike."""
 
     id: str
@@ -58,7 +58,7 @@ class BlazarReservation(Said):
     updated_at: str | None
 
 
-class BlazarEvent(Said):
+class BlazarEvent(BlazarAnswer):
     """When something happens to a lease."""
 
     id: str
@@ -72,7 +72,7 @@ class BlazarEvent(Said):
     updated_at: str | None
 
 
-class BlazarLease(Said):
+class BlazarLease(BlazarAnswer):
     """Hosts booked from one time to another."""
 
     id: str
@@ -96,26 +96,26 @@ class BlazarLease(Said):
     events: list[BlazarEvent]
 
 
-class BlazarLeaseAnswer(Said):
+class BlazarLeaseAnswer(BlazarAnswer):
     """A lease."""
 
     lease: BlazarLease
 
 
-class BlazarLeases(Said):
+class BlazarLeases(BlazarAnswer):
     """All leases of a namespace that the caller may see."""
 
     leases: list[BlazarLease]
 
 
-class BlazarAskedEvent(Asks):
+class BlazarEventRequest(BlazarRequest):
     """A moment that is asked for: there is one, some time before the end."""
 
     event_type: Literal["before_end_lease"]
     event_date: Date
 
 
-class BlazarAskedReservation(Asks):
+class BlazarReservationRequest(BlazarRequest):
     """Hosts that are asked for."""
 
     resource_type: Literal["physical:host"]
@@ -127,7 +127,7 @@ class BlazarAskedReservation(Asks):
     before_end: Literal["default", ""] | None = None
 
 
-class BlazarChangedReservation(Asks):
+class BlazarReservationChange(BlazarRequest):
     """What a reservation of a lease is to become."""
 
     id: str
@@ -140,7 +140,7 @@ class BlazarChangedReservation(Asks):
     before_end: Literal["default", ""] | None = None
 
 
-class BlazarLeaseRequest(Asks):
+class BlazarLeaseRequest(BlazarRequest):
     """A lease that is asked for."""
 
     name: Name
@@ -148,11 +148,11 @@ class BlazarLeaseRequest(Asks):
     end_date: Date
     before_end_date: Date | None = None
     """When its end is to be told; an hour before it, unless said."""
-    reservations: Annotated[list[BlazarAskedReservation], Field(min_length=1, max_length=MOST_RESERVATIONS)]
-    events: list[BlazarAskedEvent] | None = None
+    reservations: Annotated[list[BlazarReservationRequest], Field(min_length=1, max_length=MOST_RESERVATIONS)]
+    events: list[BlazarEventRequest] | None = None
 
 
-class BlazarLeaseChange(Asks):
+class BlazarLeaseChange(BlazarRequest):
     """What a lease is to become. What is left out stays as it is."""
 
     name: Name | None = None
@@ -160,11 +160,11 @@ class BlazarLeaseChange(Asks):
     start_date: Date | None = None
     end_date: Date | None = None
     before_end_date: Date | None = None
-    reservations: Annotated[list[BlazarChangedReservation], Field(max_length=MOST_RESERVATIONS)] | None = None
-    events: list[BlazarAskedEvent] | None = None
+    reservations: Annotated[list[BlazarReservationChange], Field(max_length=MOST_RESERVATIONS)] | None = None
+    events: list[BlazarEventRequest] | None = None
 
 
-class BlazarHost(Said):
+class BlazarHost(BlazarAnswer):
     """A machine that can be booked; what else it has stands beside these, by name."""
 
     model_config = ConfigDict(extra="allow", use_attribute_docstrings=True)
@@ -190,19 +190,19 @@ class BlazarHost(Said):
     """Whose agent hands it over."""
 
 
-class BlazarHostAnswer(Said):
+class BlazarHostAnswer(BlazarAnswer):
     """A host."""
 
     host: BlazarHost
 
 
-class BlazarHosts(Said):
+class BlazarHosts(BlazarAnswer):
     """All hosts."""
 
     hosts: list[BlazarHost]
 
 
-class BlazarAllocatedReservation(Said):
+class BlazarAllocatedReservation(BlazarAnswer):
     """A reservation that has a host."""
 
     id: str
@@ -211,7 +211,7 @@ class BlazarAllocatedReservation(Said):
     end_date: str
 
 
-class BlazarAllocation(Said):
+class BlazarAllocation(BlazarAnswer):
     """The reservations that have a host now, or will have it."""
 
     resource_id: str
@@ -219,13 +219,13 @@ class BlazarAllocation(Said):
     reservations: list[BlazarAllocatedReservation]
 
 
-class BlazarAllocationAnswer(Said):
+class BlazarAllocationAnswer(BlazarAnswer):
     """The allocation of one host."""
 
     allocation: BlazarAllocation
 
 
-class BlazarAllocations(Said):
+class BlazarAllocations(BlazarAnswer):
     """The allocations of all hosts."""
 
     allocations: list[BlazarAllocation]
@@ -245,7 +245,7 @@ HostChange = Annotated[dict[str, Any], AfterValidator(storable)]
 """What a host has, by name. What is left out stays."""
 
 
-class BlazarProperty(Said):
+class BlazarProperty(BlazarAnswer):
     """Something that hosts have."""
 
     property: str
@@ -255,7 +255,7 @@ class BlazarProperty(Said):
     """With `detail`: what there is of it."""
 
 
-class BlazarProperties(Said):
+class BlazarProperties(BlazarAnswer):
     """What hosts have."""
 
     resource_properties: list[BlazarProperty]

@@ -9,14 +9,23 @@ from fastapi import Query, Response
 from pydantic import AfterValidator
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble, trouble
+from stead.api.problems import ProblemResponse, trouble
 from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.looking import standing_of
-from stead.api.tumblebug.models import Done
+from stead.api.tumblebug.models import AcceptedAction
 from stead.api.tumblebug.shown import text
 from stead.api.tumblebug.words import Id, VmId, action_name, spelled, vm_at
-from stead.application import Asked, Caller, Refusal, Resource, Seen, Service, Taken, Unfit
+from stead.application import (
+    AcceptedRequest,
+    Application,
+    Asked,
+    AuthorizedQueries,
+    Caller,
+    InvalidRequest,
+    Rejection,
+    Resource,
+)
 from stead.application.storable import storable
 
 FORCED = "forced through the tumblebug interface"
@@ -56,7 +65,7 @@ async def tumblebug_act_on_mci(
     force: Force = False,
     reason: Reason = "",
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Ask for an action on an MCI: all of its VMs that can follow do."""
     path = f"/{nsId}/{mciId}"
     taken = await ask(service, _asked(path, action, "mci", force, reason, key), caller)
@@ -73,13 +82,13 @@ async def tumblebug_delete_mci(
     response: Response,
     option: DeleteOption = None,
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Remove an MCI for good."""
     standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}")
     alive = {name: count for name, count in standing.counts.items() if count and name not in SPENT}
     if alive and option is None:
         says = f"it is {standing.text}: terminate it first, or say option=terminate"
-        raise Trouble("not-empty", says, current_state=standing.resource.state)
+        raise ProblemResponse("not-empty", says, current_state=standing.resource.state)
     asked = Asked(path=standing.resource.path, action="delete", kind="mci", key=key)
     return let_in(await ask(service, asked, caller), text(standing), response)
 
@@ -96,7 +105,7 @@ async def tumblebug_act_on_vm(
     force: Force = False,
     reason: Reason = "",
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Ask for an action on one VM."""
     vm = await vm_at(service.seen(caller), f"/{nsId}/{mciId}", vmId)
     taken = await ask(service, _asked(vm.path, action, "vm", force, reason, key), caller)
@@ -109,15 +118,18 @@ def _asked(path: str, action: str, kind: str, force: bool, reason: str, key: str
 
 
 async def ask(
-    service: Service, asked: Asked, caller: Caller, worded: Callable[[Unfit], Unfit] = lambda unfit: unfit
-) -> Taken:
+    service: Application,
+    asked: Asked,
+    caller: Caller,
+    worded: Callable[[InvalidRequest], InvalidRequest] = lambda unfit: unfit,
+) -> AcceptedRequest:
     """Ask, and raise whatever speaks against it."""
     answer = await service.ask(asked, caller)
-    if isinstance(answer, Taken):
+    if isinstance(answer, AcceptedRequest):
         return answer
-    problem = trouble(worded(answer) if isinstance(answer, Unfit) else answer)
+    problem = trouble(worded(answer) if isinstance(answer, InvalidRequest) else answer)
     if (
-        isinstance(answer, Refusal)
+        isinstance(answer, Rejection)
         and problem.code in BUSY
         and (under := await _under(service.seen(caller), asked.path, answer))
     ):
@@ -125,7 +137,7 @@ async def ask(
     raise problem
 
 
-async def _under(seen: Seen, path: str, refusal: Refusal) -> str:
+async def _under(seen: AuthorizedQueries, path: str, refusal: Rejection) -> str:
     """Which action is in the way, of whom and since when."""
     holder = refusal.holder
     if holder is not None:
@@ -146,16 +158,16 @@ async def _under(seen: Seen, path: str, refusal: Refusal) -> str:
     return f"{spelled(where)} is under {action_name(action)}{who}{when}, please try later"
 
 
-def let_in(taken: Taken, status: str, response: Response) -> Done:
+def let_in(taken: AcceptedRequest, status: str, response: Response) -> AcceptedAction:
     """The answer to an action that was let in."""
     what = f"{action_name(taken.action)} of {taken.path}"
     if not taken.operation:
-        return Done(message=f"{what}: there is nothing to do", operation=None, status=status)
+        return AcceptedAction(message=f"{what}: there is nothing to do", operation=None, status=status)
     response.headers["Location"] = f"/v1/operations/{taken.operation}"
     how = "was under way already" if taken.joined else "was let in before" if taken.repeated else "is under way"
-    return Done(message=f"{what} {how}", operation=taken.operation, status=status)
+    return AcceptedAction(message=f"{what} {how}", operation=taken.operation, status=status)
 
 
-async def _state(seen: Seen, vm: Resource) -> str:
+async def _state(seen: AuthorizedQueries, vm: Resource) -> str:
     found = await seen.resource(vm.path)
     return found.state if found is not None else vm.state

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from stead.api.identity import COOKIE, Who
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.asking import (
@@ -20,7 +20,16 @@ from stead.api.tumblebug.asking import (
     tumblebug_act_on_vm,
 )
 from stead.api.tumblebug.looking import Limit, Option, tumblebug_read_mci
-from stead.api.tumblebug.models import Done, Ids, MciInfo, MciStatus, NsInfo, NsList, VmInfoList, VmStatusList
+from stead.api.tumblebug.models import (
+    AcceptedAction,
+    IdList,
+    MciInfo,
+    MciStatus,
+    NsInfo,
+    NsList,
+    VmInfoList,
+    VmStatusList,
+)
 from stead.api.tumblebug.words import Id, VmId
 
 BROWSER = "sec-fetch-site"
@@ -31,7 +40,7 @@ async def not_from_a_page(request: Request) -> None:
     """A GET that changes something is for programs: a browser sends one for any page that has a picture of it."""
     if BROWSER in request.headers or (COOKIE in request.cookies and "authorization" not in request.headers):
         says = "a browser has sent this: from there, POST to /tumblebug/ns/{nsId}/mci/{mciId}"
-        raise Trouble("foreign-page", says)
+        raise ProblemResponse("foreign-page", says)
 
 
 routes = router("tumblebug", "/tumblebug/ns")
@@ -43,17 +52,17 @@ async def tumblebug_list_ns(
     service: ServiceDep,
     caller: Who,
     option: Annotated[str | None, Query(pattern="^id$", description="`id`: ids alone.")] = None,
-) -> NsList | Ids:
+) -> NsList | IdList:
     """The namespaces in which there is something, or was, as far as they are for the caller."""
     names = [path.removeprefix("/") for path in await service.seen(caller).namespaces()]
-    return Ids(output=names) if option == "id" else NsList(ns=[NsInfo(id=name, name=name) for name in names])
+    return IdList(output=names) if option == "id" else NsList(ns=[NsInfo(id=name, name=name) for name in names])
 
 
 @routes.get("/{nsId}")
 async def tumblebug_read_ns(service: ServiceDep, caller: Who, nsId: Id) -> NsInfo:  # noqa: N803 - the dialect's name
     """A namespace."""
     if f"/{nsId}" not in await service.seen(caller).namespaces():
-        raise Trouble("not-found", f"there is nothing in the namespace {nsId}")
+        raise ProblemResponse("not-found", f"there is nothing in the namespace {nsId}")
     return NsInfo(id=nsId, name=nsId)
 
 
@@ -65,7 +74,7 @@ async def tumblebug_list_vm(
     mciId: Id,  # noqa: N803
     option: Option = "default",
     limit: Limit = 1000,
-) -> VmInfoList | VmStatusList | Ids:
+) -> VmInfoList | VmStatusList | IdList:
     """The VMs of an MCI."""
     found = await tumblebug_read_mci(service, caller, nsId, mciId, option, limit)
     match found:
@@ -87,7 +96,7 @@ async def tumblebug_control_mci(
     force: Force = False,
     reason: Reason = "",
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Ask for an action on an MCI, as by POST to the MCI itself."""
     return await tumblebug_act_on_mci(service, nsId, mciId, action, caller, response, force, reason, key)
 
@@ -104,7 +113,7 @@ async def tumblebug_control_vm(
     force: Force = False,
     reason: Reason = "",
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Ask for an action on one VM, as by POST to the VM itself."""
     return await tumblebug_act_on_vm(service, nsId, mciId, vmId, action, caller, response, force, reason, key)
 
@@ -119,7 +128,7 @@ async def tumblebug_delete_vm(
     response: Response,
     option: DeleteOption = None,
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Terminate a VM. It is shown as Terminated until its MCI is deleted."""
     force = option == "force"
     return await tumblebug_act_on_vm(service, nsId, mciId, vmId, "terminate", caller, response, force, "", key)

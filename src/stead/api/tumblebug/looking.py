@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from fastapi import Query
 
 from stead.api.identity import Who
-from stead.api.problems import Trouble
+from stead.api.problems import ProblemResponse
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.models import (
-    Ids,
+    IdList,
     MciInfo,
     MciInfoList,
     MciList,
@@ -21,7 +21,7 @@ from stead.api.tumblebug.models import (
 )
 from stead.api.tumblebug.shown import brief, described, info, status, subgroup, subgroups, vms
 from stead.api.tumblebug.words import Id, VmId, vm_at
-from stead.application import Picture, Seen, Standing
+from stead.application import AuthorizedQueries, GroupStatus, GroupView
 
 MCI, SUBGROUP = "mci", "subgroup"
 
@@ -46,13 +46,13 @@ async def tumblebug_list_mci(
     nsId: Id,  # noqa: N803 - the dialect's name
     option: Option = "default",
     limit: Annotated[int, Query(ge=1, le=1000, description="At most so many MCIs.")] = 1000,
-) -> MciList | MciInfoList | Ids:
+) -> MciList | MciInfoList | IdList:
     """The MCIs of a namespace, in order of name."""
     seen = service.seen(caller)
     page = await seen.resources("mci", f"/{nsId}", "", limit)
     names = [resource.path for resource in page.items if resource.state_class != "absent"]
     if option == "id":
-        return Ids(output=[path.rpartition("/")[2] for path in names])
+        return IdList(output=[path.rpartition("/")[2] for path in names])
     if option == "status":
         found = [standing for path in names if (standing := await seen.standing(path)) is not None]
         return MciList(mci=[status(standing, ()) for standing in found])
@@ -68,7 +68,7 @@ async def tumblebug_read_mci(
     mciId: Id,  # noqa: N803
     option: Option = "default",
     limit: Limit = 1000,
-) -> MciStatus | MciInfo | Ids:
+) -> MciStatus | MciInfo | IdList:
     """An MCI: how it stands, or all of it."""
     seen = service.seen(caller)
     picture = await picture_of(seen, f"/{nsId}/{mciId}", limit, SUBGROUP if option == "default" else "")
@@ -76,16 +76,16 @@ async def tumblebug_read_mci(
         return info(picture)
     found = vms(picture)
     if option == "id":
-        return Ids(output=[vm.id for vm in found])
+        return IdList(output=[vm.id for vm in found])
     return status(picture.standing, [brief(vm) for vm in found])
 
 
 @routes.get("/mci/{mciId}/subgroup")
-async def tumblebug_list_subgroups(service: ServiceDep, caller: Who, nsId: Id, mciId: Id) -> Ids:  # noqa: N803
+async def tumblebug_list_subgroups(service: ServiceDep, caller: Who, nsId: Id, mciId: Id) -> IdList:  # noqa: N803
     """The names of the subgroups of an MCI."""
     seen = service.seen(caller)
     picture = await picture_of(seen, f"/{nsId}/{mciId}", 0, SUBGROUP)
-    return Ids(output=[group.id for group in subgroups(picture)])
+    return IdList(output=[group.id for group in subgroups(picture)])
 
 
 @routes.get("/mci/{mciId}/subgroup/{subgroupId}")
@@ -118,19 +118,21 @@ async def tumblebug_read_vm(
     seen = service.seen(caller)
     vm = await vm_at(seen, f"/{nsId}/{mciId}", vmId)
     if vm.state_class == "absent":
-        raise Trouble("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
+        raise ProblemResponse("not-found", f"there is no VM {vmId} in /{nsId}/{mciId}")
     found = await described(seen, vm)
     return brief(found) if option == "status" else found
 
 
-async def picture_of(seen: Seen, path: str, limit: int, groups: str = "", *, kind: str = MCI) -> Picture:
+async def picture_of(
+    seen: AuthorizedQueries, path: str, limit: int, groups: str = "", *, kind: str = MCI
+) -> GroupView:
     """A group with what is in it, if it is there."""
     found = await seen.picture(path, limit, groups)
     if found is None or found.standing.resource.kind != kind or found.standing.resource.state_class == "absent":
-        raise Trouble("not-found", f"there is no {'MCI' if kind == MCI else kind} {path}")
+        raise ProblemResponse("not-found", f"there is no {'MCI' if kind == MCI else kind} {path}")
     return found
 
 
-async def standing_of(seen: Seen, path: str, kind: str = MCI) -> Standing:
+async def standing_of(seen: AuthorizedQueries, path: str, kind: str = MCI) -> GroupStatus:
     """How a group stands, if it is there."""
     return (await picture_of(seen, path, 0, kind=kind)).standing

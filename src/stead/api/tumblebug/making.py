@@ -14,15 +14,15 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Response
 
 from stead.api.identity import Who
-from stead.api.problems import FieldError, Trouble
+from stead.api.problems import FieldError, ProblemResponse
 from stead.api.request_ids import Key
 from stead.api.routing import ServiceDep, router
 from stead.api.tumblebug.asking import ask, let_in
 from stead.api.tumblebug.looking import standing_of
-from stead.api.tumblebug.models import Done, MadeMci, MciRequest, ScaleRequest, SubGroupRequest
+from stead.api.tumblebug.models import AcceptedAction, AcceptedMci, MciRequest, ScaleRequest, SubGroupRequest
 from stead.api.tumblebug.shown import status
 from stead.api.tumblebug.words import Id
-from stead.application import Asked, Unfit
+from stead.application import Asked, InvalidRequest
 
 NOTHING = ("", "no", "default")
 """How a request says that it does not want something."""
@@ -47,7 +47,7 @@ async def tumblebug_create_mci(
     response: Response,
     option: Hold = None,
     key: Key = "",
-) -> MadeMci:
+) -> AcceptedMci:
     """Make an MCI. It is answered as soon as it is let in, and made then. Both paths do the same."""
     path = f"/{nsId}/{body.name}"
     asked = Asked(
@@ -63,7 +63,7 @@ async def tumblebug_create_mci(
     taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "spec.subgroups", groups))
     response.headers["Location"] = f"/v1/operations/{taken.operation}"
     shown = status(await standing_of(service.seen(caller), path), ())
-    return MadeMci(**shown.model_dump(), operation=taken.operation)
+    return AcceptedMci(**shown.model_dump(), operation=taken.operation)
 
 
 @routes.post("/mci/{mciId}/vmDynamic", name="tumblebug_create_vm_dynamic")
@@ -78,7 +78,7 @@ async def tumblebug_create_subgroup(
     caller: Who,
     response: Response,
     key: Key = "",
-) -> MadeMci:
+) -> AcceptedMci:
     """Add VMs to an MCI, as a subgroup of their own. All four paths do the same."""
     mci = (await standing_of(service.seen(caller), f"/{nsId}/{mciId}")).resource.path
     spec = added(body)
@@ -86,7 +86,7 @@ async def tumblebug_create_subgroup(
     taken = await ask(service, asked, caller, lambda unfit: _in_its_words(unfit, "spec", "body"))
     response.headers["Location"] = f"/v1/operations/{taken.operation}"
     shown = status(await standing_of(service.seen(caller), mci), ())
-    return MadeMci(**shown.model_dump(), operation=taken.operation)
+    return AcceptedMci(**shown.model_dump(), operation=taken.operation)
 
 
 @routes.post("/mci/{mciId}/subgroup/{subgroupId}")
@@ -100,7 +100,7 @@ async def tumblebug_scale(
     response: Response,
     action: Annotated[Literal["scaleOut", "scaleIn"], Query()] = "scaleOut",
     key: Key = "",
-) -> Done:
+) -> AcceptedAction:
     """Make more VMs like those of a subgroup, or remove the latest of them."""
     out = action == "scaleOut"
     by, other = body.num_vms_to_add, body.num_vms_to_remove
@@ -108,7 +108,7 @@ async def tumblebug_scale(
     if by is None or other is not None:
         needs = "numVMsToAdd" if out else "numVMsToRemove"
         says = f"{action} needs {needs}, and nothing else"
-        raise Trouble("invalid", f"body: {says}", errors=[FieldError(where=f"body.{needs}", says=says)])
+        raise ProblemResponse("invalid", f"body: {says}", errors=[FieldError(where=f"body.{needs}", says=says)])
     standing = await standing_of(service.seen(caller), f"/{nsId}/{mciId}/{subgroupId}", "subgroup")
     asked = Asked(
         path=standing.resource.path,
@@ -121,7 +121,7 @@ async def tumblebug_scale(
 
 
 def infrastructure(body: MciRequest) -> dict[str, Any]:
-    """What is asked for as an infrastructure of ours; raises `Trouble` with all that is wrong."""
+    """What is asked for as an infrastructure of ours; raises `ProblemResponse` with all that is wrong."""
     name, groups = ("vm", body.vm) if body.vm else ("subGroups", body.sub_groups)
     errors = list(_unwanted(body, ("install_mon_agent",), "body"))
     if body.vm and body.sub_groups:
@@ -134,19 +134,19 @@ def infrastructure(body: MciRequest) -> dict[str, Any]:
         errors += _unwanted(group, NOT_HERE, where)
         try:
             subgroups.append(_subgroup(group, where))
-        except Trouble as trouble:
+        except ProblemResponse as trouble:
             errors += trouble.more["errors"]
     if errors:
-        raise Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+        raise ProblemResponse("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
     said = {"description": body.description, "labels": body.label}
     return {"subgroups": subgroups} | {name: value for name, value in said.items() if value}
 
 
 def added(body: SubGroupRequest) -> dict[str, Any]:
-    """What is asked for as the spec of a subgroup of ours; raises `Trouble` with all that is wrong."""
+    """What is asked for as the spec of a subgroup of ours; raises `ProblemResponse` with all that is wrong."""
     errors = list(_unwanted(body, NOT_HERE, "body"))
     if errors:
-        raise Trouble("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
+        raise ProblemResponse("invalid", "; ".join(f"{e.where}: {e.says}" for e in errors), errors=errors)
     spec = _subgroup(body, "body")
     del spec["name"]
     return spec
@@ -176,7 +176,7 @@ def _subgroup(group: SubGroupRequest, where: str) -> dict[str, Any]:
         words = list(dict.fromkeys(value for value in values if value))
         if len(words) > 1:
             says = f"it is said to be {' and '.join(words)}"
-            raise Trouble("invalid", says, errors=[FieldError(where=f"{where}.{field}", says=says)])
+            raise ProblemResponse("invalid", says, errors=[FieldError(where=f"{where}.{field}", says=says)])
         found |= {field: words[0]} if words else {}
     if "image" in found:
         found["image"] = found["image"].removeprefix(f"{found.get('provider')}+{found.get('region')}+")
@@ -188,7 +188,7 @@ NAMES = {"spec": "specId", "image": "imageId", "provider": "specId", "region": "
 """What a subgroup lacks, and the field of the dialect that says it."""
 
 
-def _in_its_words(unfit: Unfit, ours: str, its: str) -> Unfit:
+def _in_its_words(unfit: InvalidRequest, ours: str, its: str) -> InvalidRequest:
     """What is wrong with an infrastructure, each problem once, by the fields of the request that it was made from.
 
     What is called `ours` here is `its` there.

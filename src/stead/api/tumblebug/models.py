@@ -11,13 +11,13 @@ from stead.application.names import Name
 from stead.application.storable import storable
 
 
-class Said(BaseModel):
+class TumblebugAnswer(BaseModel):
     """Anything that is answered."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, use_attribute_docstrings=True)
 
 
-class StatusCount(Said):
+class StatusCount(TumblebugAnswer):
     """How many VMs are in which state."""
 
     count_total: int = 0
@@ -33,7 +33,7 @@ class StatusCount(Said):
     count_undefined: int = 0
 
 
-class VmStatus(Said):
+class VmStatus(TumblebugAnswer):
     """How a VM stands."""
 
     id: str
@@ -64,19 +64,19 @@ class VmInfo(VmStatus):
     label: dict[str, str] = {}
 
 
-class VmInfoList(Said):
+class VmInfoList(TumblebugAnswer):
     """The VMs of an MCI."""
 
     vm: list[VmInfo]
 
 
-class VmStatusList(Said):
+class VmStatusList(TumblebugAnswer):
     """The VMs of an MCI, each with how it stands."""
 
     vm: list[VmStatus]
 
 
-class NsInfo(Said):
+class NsInfo(TumblebugAnswer):
     """A namespace."""
 
     id: str
@@ -85,13 +85,13 @@ class NsInfo(Said):
     """Namespaces have none here."""
 
 
-class NsList(Said):
+class NsList(TumblebugAnswer):
     """Namespaces."""
 
     ns: list[NsInfo]
 
 
-class MciStatus(Said):
+class MciStatus(TumblebugAnswer):
     """How an MCI stands."""
 
     id: str
@@ -107,14 +107,14 @@ class MciStatus(Said):
     """In order of subgroup and name; as many as `limit` says."""
 
 
-class MadeMci(MciStatus):
+class AcceptedMci(MciStatus):
     """An MCI whose creation was accepted, or that gets one more subgroup."""
 
     operation: str
     """Under which it is made, or the subgroup."""
 
 
-class SubGroupInfo(Said):
+class SubGroupInfo(TumblebugAnswer):
     """VMs that are alike."""
 
     id: str
@@ -133,7 +133,7 @@ class SubGroupMembers(SubGroupInfo):
     output: list[str]
 
 
-class MciInfo(Said):
+class MciInfo(TumblebugAnswer):
     """An MCI with all that it consists of."""
 
     id: str
@@ -152,25 +152,25 @@ class MciInfo(Said):
     """The infrastructure as it was asked for, in the words of `/v1`."""
 
 
-class MciList(Said):
+class MciList(TumblebugAnswer):
     """The MCIs of a namespace, each with how it stands; their VMs are left out."""
 
     mci: list[MciStatus]
 
 
-class MciInfoList(Said):
+class MciInfoList(TumblebugAnswer):
     """The MCIs of a namespace, each with its subgroups; their VMs are left out."""
 
     mci: list[MciInfo]
 
 
-class Ids(Said):
+class IdList(TumblebugAnswer):
     """Ids alone."""
 
     output: list[str]
 
 
-class Done(Said):
+class AcceptedAction(TumblebugAnswer):
     """An action was let in."""
 
     message: str
@@ -187,7 +187,7 @@ Count = Annotated[int, BeforeValidator(lambda said: 1 if said in ("", None) else
 Label = Annotated[dict[Text, Text] | None, BeforeValidator(lambda said: said or None)]
 
 
-class Heard(BaseModel):
+class TumblebugRequest(BaseModel):
     """Anything that is asked for."""
 
     model_config = ConfigDict(
@@ -195,7 +195,7 @@ class Heard(BaseModel):
     )
 
 
-class SubGroupRequest(Heard):
+class SubGroupRequest(TumblebugRequest):
     """VMs that are alike, as they are to be."""
 
     name: Name
@@ -221,7 +221,7 @@ class SubGroupRequest(Heard):
     vm_user_password: Text = ""
 
 
-class MciRequest(Heard):
+class MciRequest(TumblebugRequest):
     """An MCI as it is to be."""
 
     name: Name
@@ -238,7 +238,7 @@ class MciRequest(Heard):
     post_command: Annotated[dict[str, Any] | None, AfterValidator(storable)] = None
 
 
-class ScaleRequest(Heard):
+class ScaleRequest(TumblebugRequest):
     """How many VMs a subgroup is to have more, or less."""
 
     num_vms_to_add: Annotated[int | None, Field(alias="numVMsToAdd", ge=1)] = None

@@ -8,7 +8,7 @@ from typing import Any
 from stead.access.policies import labels_of
 from stead.api.tumblebug.models import MciInfo, MciStatus, StatusCount, SubGroupInfo, VmInfo, VmStatus
 from stead.api.tumblebug.words import targets, vm_id
-from stead.application import Picture, Resource, Seen, Standing
+from stead.application import AuthorizedQueries, GroupStatus, GroupView, Resource
 
 EMPTY = "Empty"
 BARE = ("Preparing", "Prepared", "Creating", "Failed")
@@ -16,13 +16,13 @@ BARE = ("Preparing", "Prepared", "Creating", "Failed")
 BAD = ("Failed", "Undefined")
 
 
-def vms(picture: Picture) -> list[VmInfo]:
+def vms(picture: GroupView) -> list[VmInfo]:
     """The VMs of a group, with what went wrong with those that are in trouble."""
     there = [vm for vm in picture.members if vm.state_class != "absent"]
     return [_vm(vm, picture.errors.get(vm.path, "")) for vm in there]
 
 
-async def described(seen: Seen, vm: Resource) -> VmInfo:
+async def described(seen: AuthorizedQueries, vm: Resource) -> VmInfo:
     """A VM, with what went wrong with it if it is in trouble."""
     errors = await seen.errors([vm.path] if vm.state in BAD else [])
     return _vm(vm, errors.get(vm.path, ""))
@@ -63,12 +63,12 @@ def _made_from(spec: Mapping[str, Any], lane: str = "") -> dict[str, str]:
     }
 
 
-def status(standing: Standing, group: Sequence[VmStatus]) -> MciStatus:
+def status(standing: GroupStatus, group: Sequence[VmStatus]) -> MciStatus:
     """How an MCI stands."""
     return MciStatus(**_stands(standing), vm=list(group))
 
 
-def info(picture: Picture) -> MciInfo:
+def info(picture: GroupView) -> MciInfo:
     """An MCI with its subgroups and VMs."""
     spec = picture.standing.resource.spec
     return MciInfo(
@@ -82,7 +82,7 @@ def info(picture: Picture) -> MciInfo:
     )
 
 
-def subgroups(picture: Picture) -> list[SubGroupInfo]:
+def subgroups(picture: GroupView) -> list[SubGroupInfo]:
     """The subgroups of an MCI."""
     parts = {part.name: part for part in picture.standing.groups}
     shown: list[SubGroupInfo] = []
@@ -101,7 +101,7 @@ def subgroup(resource: Resource, size: int, text: str) -> SubGroupInfo:
     return SubGroupInfo(id=name, name=name, sub_group_size=str(size), status=text, label=label, **made)
 
 
-def _stands(standing: Standing) -> dict[str, Any]:
+def _stands(standing: GroupStatus) -> dict[str, Any]:
     name = standing.resource.path.rpartition("/")[2]
     action, target = targets(standing.acting)
     return {
@@ -114,7 +114,7 @@ def _stands(standing: Standing) -> dict[str, Any]:
     }
 
 
-def text(standing: Standing) -> str:
+def text(standing: GroupStatus) -> str:
     """The status text; of an MCI that has no VM yet, the phase of its creation."""
     state = standing.resource.state
     return state if standing.text == EMPTY and state in BARE else standing.text

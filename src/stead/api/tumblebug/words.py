@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Path
 
-from stead.api.problems import FieldError, Trouble
-from stead.application import Resource, Running, Seen
+from stead.api.problems import FieldError, ProblemResponse
+from stead.application import AuthorizedQueries, Resource, RunningOperation
 from stead.application.names import SEGMENT
 
 Id = Annotated[str, Path(pattern=f"^{SEGMENT}$", max_length=100)]
@@ -34,7 +34,7 @@ def action_name(action: str) -> str:
     return _ACTIONS.get(action, action.capitalize())
 
 
-def targets(running: Running | None) -> tuple[str, str]:
+def targets(running: RunningOperation | None) -> tuple[str, str]:
     """The target action and the target status of something; both `None` where nothing is under way.
 
     To refine has no target status: what it removes is gone, and the rest stays as it is.
@@ -62,15 +62,15 @@ def spelled(path: str) -> str:
     return path
 
 
-async def vm_at(seen: Seen, mci: str, id: str) -> Resource:
+async def vm_at(seen: AuthorizedQueries, mci: str, id: str) -> Resource:
     """The VM of an id. Subgroups and VMs may have dashes in their names, so it may split at any of them."""
     parts = id.split("-")
     splits = [("-".join(parts[:at]), "-".join(parts[at:])) for at in range(1, len(parts))]
     paths = [f"{mci}/{group}/{name}" for group, name in splits if group and name]
     found = [resource for resource in await seen.resources_at(paths) if resource.kind == "vm"]
     if not found:
-        raise Trouble("not-found", f"there is no VM {id} in {mci}")
+        raise ProblemResponse("not-found", f"there is no VM {id} in {mci}")
     if len(found) > 1:
         says = f"{id} is both " + " and ".join(sorted(resource.path for resource in found))
-        raise Trouble("invalid", says, errors=[FieldError(where="path.vmId", says=says)])
+        raise ProblemResponse("invalid", says, errors=[FieldError(where="path.vmId", says=says)])
     return found[0]

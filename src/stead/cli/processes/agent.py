@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from stead.agent import build
-from stead.agent.agent import SiteFailed
-from stead.agent.build import WrongCell, WrongSettings
-from stead.agent.handover import Succession
+from stead.agent.agent import SiteStateUnavailable
+from stead.agent.build import InvalidSettings, UnknownCell
+from stead.agent.handover import Handover
 from stead.agent.supersession import SiteForgotten, SupersededRun
 from stead.cli.processes import running
 from stead.cli.processes.running import Metrics
 from stead.pki.identity import Identity
 
-__all__ = ["SiteFailed", "SiteForgotten", "SupersededRun", "WrongCell", "WrongSettings", "run"]
+__all__ = ["InvalidSettings", "SiteForgotten", "SiteStateUnavailable", "SupersededRun", "UnknownCell", "run"]
 
 GRACE = 5.0
 """Seconds that it has to end in order when it is told to."""
@@ -48,7 +48,7 @@ def run(
     """
     running.expose(metrics, wait=bool(succeeds))
     config = {lane: build.lane_config(driver, lane, settings) for lane in lanes}
-    succession = Succession(versions, _own_words(), succeeds) if versions is not None else None
+    succession = Handover(versions, _own_words(), succeeds) if versions is not None else None
     try:
         running.run(_until_told(build.run(nats, cell, name, config, identity, succession, domain, leaf)))
     except BaseExceptionGroup as group:
@@ -58,10 +58,10 @@ def run(
         superseded = group.subgroup(SupersededRun)
         if superseded is not None:
             raise SupersededRun(str(next(_each(superseded)))) from None
-        failed, others = group.split(SiteFailed)
+        failed, others = group.split(SiteStateUnavailable)
         if failed is None or others is not None:
             raise
-        raise SiteFailed("; ".join(map(str, _each(failed)))) from None
+        raise SiteStateUnavailable("; ".join(map(str, _each(failed)))) from None
 
 
 def _own_words() -> list[str]:

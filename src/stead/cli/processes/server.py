@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 import uvicorn
 
 from stead.api import create_app
-from stead.api.connection_limits import Guarded, raise_limit
+from stead.api.connection_limits import LimitedConnection, raise_limit
 from stead.api.limits import Limits
 from stead.api.rates import said
-from stead.application import Service
-from stead.build import Entry, door
+from stead.application import Application
+from stead.build import Authenticator, door
 from stead.cli.processes import running
 from stead.cli.processes.https import HttpsCertificate
 from stead.cli.processes.place import Place
@@ -52,14 +52,14 @@ class Listening:
         if certificate is not None and key is not None:
             self.certificate = HttpsCertificate(certificate, key)
 
-    def config(self, service: Service) -> uvicorn.Config:
+    def config(self, service: Application) -> uvicorn.Config:
         """A server of that service."""
-        Guarded.most = raise_limit()
+        LimitedConnection.most = raise_limit()
         return uvicorn.Config(
             create_app(service, limits=Limits(rates=self.rates)),
             host=self.host,
             port=self.port,
-            http=Guarded,
+            http=LimitedConnection,
             ws="none",
             log_config=None,
             access_log=False,  # the app tells of requests itself, each with its id
@@ -71,12 +71,12 @@ class Listening:
         )
 
 
-def run(place: Place, listening: Listening, entry: Entry) -> None:
+def run(place: Place, listening: Listening, entry: Authenticator) -> None:
     """The HTTP interface, and beside it a process that carries on what it lets in."""
     running.run(_server(place, listening, entry))
 
 
-async def _server(place: Place, listening: Listening, entry: Entry) -> None:
+async def _server(place: Place, listening: Listening, entry: Authenticator) -> None:
     async with door(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
         await _tell(service, entry)
         command = [*_own_command(), "controller", *place.words()]
@@ -96,7 +96,7 @@ async def _server(place: Place, listening: Listening, entry: Entry) -> None:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _tell(service: Service, entry: Entry) -> None:
+async def _tell(service: Application, entry: Authenticator) -> None:
     """Say who is let in, where that may surprise."""
     if entry.open:
         log.warning("nobody is asked who they are: whoever reaches this machine's loopback may do everything")

@@ -15,8 +15,8 @@ from uuid import UUID, uuid4
 from stead.access.lane_use import not_allowed, uses
 from stead.controller.admission.queue_rules import find_queue, lines_up, may_wait
 from stead.controller.admission.rejections import ended, nothing_to_retry
-from stead.controller.admission.request import Wish, again, recorded
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.admission.request import AdmissionRequest, again, recorded
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.controller.execution.journal_notes import why
 from stead.controller.execution.placement import found_for, places
 from stead.controller.execution.preconditions import is_free, place_of
@@ -28,16 +28,16 @@ from stead.controller.groups.member_classes import by_class, member_classes
 from stead.lifecycle.decide import Group, decide
 from stead.lifecycle.decide.draft import acts_as
 from stead.lifecycle.decide.group import makes
-from stead.lifecycle.decision import Code, Outcome, Reason, Refusal
+from stead.lifecycle.decision import Code, Outcome, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, OnConflict
 from stead.lifecycle.rows import Actor, StateClass
 from stead.origin import HERE
 from stead.store import Conflict, Row
-from stead.store.commit import LANE, Written
-from stead.store.decision_template import Begin
+from stead.store.commit import LANE, CommitResult
+from stead.store.decision_template import OperationStart
 from stead.telemetry import metrics, tracing
-from stead.telemetry.context import Trail, known, note
+from stead.telemetry.context import TraceContext, known, note
 
 RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.UNDONE, Outcome.CANCELLED, Outcome.REFUSED)
 """How an operation must have ended for it to be tried once more."""
@@ -68,10 +68,10 @@ class NotFound:
 class Admission:
     """Lets requests in."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: TransitionExecutor) -> None:
         self.mover = mover
 
-    async def ask(self, wish: Wish) -> Accepted | Refusal | NotFound:
+    async def ask(self, wish: AdmissionRequest) -> Accepted | Rejection | NotFound:
         """Answer a request."""
         with tracing.span("admit", path=wish.path, action=wish.request.action):
             answer = await self._ask(wish)
@@ -79,11 +79,11 @@ class Admission:
             note(operation=answer.operation, path=wish.path)
             metrics.ADMISSIONS.labels("accepted", "").inc()
         else:
-            code = answer.code if isinstance(answer, Refusal) else Code.NOT_FOUND
+            code = answer.code if isinstance(answer, Rejection) else Code.NOT_FOUND
             metrics.ADMISSIONS.labels("refused", code).inc()
         return answer
 
-    async def _ask(self, wish: Wish) -> Accepted | Refusal | NotFound:
+    async def _ask(self, wish: AdmissionRequest) -> Accepted | Rejection | NotFound:
         lifecycle = await self.mover.kinds.find(wish.kind)
         if lifecycle is None:
             return NotFound(f"there is no kind {wish.kind}")
@@ -91,7 +91,7 @@ class Admission:
         if known is not None:
             return known
         settled = await self._by_members(lifecycle, wish)
-        if isinstance(settled, Refusal):
+        if isinstance(settled, Rejection):
             await self._tell(wish, settled)
         if settled is not None:
             return settled
@@ -102,22 +102,22 @@ class Admission:
             queue = await find_queue(self.mover.store, lifecycle, wish.path, wish.spec)
         begin = self._begin(wish, queue if lines_up(lifecycle, wish.request) else "")
         answer = await self.mover.tell(self._told(wish, begin))
-        if isinstance(answer, Moved) and not answer.decision.queued:
+        if isinstance(answer, Applied) and not answer.decision.queued:
             return await self._accepted(wish, begin, answer)
         if isinstance(answer, Conflict) and answer.kind == "key":
             return await self._repeated(answer)
-        if isinstance(answer, Moved) or (queue and isinstance(answer, Conflict)):
+        if isinstance(answer, Applied) or (queue and isinstance(answer, Conflict)):
             return await self._wait(wish, begin, queue)
         known = await self.answered(wish)  # it may have been let in a moment ago, under the same key
         if known is not None:
             return known
-        refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
+        refusal = answer if isinstance(answer, Rejection) else self._refused(answer)
         if answer is None or _missing(lifecycle, wish, refusal):
             return NotFound(f"there is no {wish.kind} {wish.path}")
         await self._tell(wish, refusal)
         return await self._named(wish.place or wish.path, refusal)
 
-    async def _wait(self, wish: Wish, begin: Begin, queue: str) -> Accepted | Refusal:
+    async def _wait(self, wish: AdmissionRequest, begin: OperationStart, queue: str) -> Accepted | Rejection:
         """Let it wait its turn, under the operation that it will be."""
         wait = {
             "operation": str(begin.id),
@@ -141,7 +141,7 @@ class Admission:
             refusal = not_allowed(answer.refused)
             await self._tell(wish, refusal)
             return refusal
-        refusal = Refusal((Reason(Code.STOPPING, f"the queue of {queue} takes nothing more"),), "", retry_after=15)
+        refusal = Rejection((Reason(Code.STOPPING, f"the queue of {queue} takes nothing more"),), "", retry_after=15)
         await self._tell(wish, refusal)
         return refusal
 
@@ -156,33 +156,33 @@ class Admission:
         answer = await self._turn(replace(wish, request=waits), head)
         if isinstance(answer, Accepted):
             return await self._leave(head, Outcome.DONE)
-        if isinstance(answer, Moved):
+        if isinstance(answer, Applied):
             if answer.decision.queued or answer.decision.joined:
                 return False
             # What was written has left the queue; otherwise there was nothing to do.
             return answer.wrote or await self._leave(head, Outcome.DONE)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             return await self._leave(head, Outcome.REFUSED, answer)
         return answer is not None and answer.kind == "gone"
 
-    async def _turn(self, wish: Wish, head: Mapping[str, Any]) -> Answer | Accepted:
+    async def _turn(self, wish: AdmissionRequest, head: Mapping[str, Any]) -> Answer | Accepted:
         lifecycle = await self.mover.kinds.find(wish.kind)
         if lifecycle is None:
-            return Refusal((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
+            return Rejection((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
         wish = await self._placed(wish)
         begin = replace(self._begin(wish, head["queue"]), id=head["operation"], request=head["request"], waited=True)
         answer = await self._by_members(lifecycle, wish) or await self.mover.tell(self._told(wish, begin))
-        if answer is None or (isinstance(answer, Refusal) and _missing(lifecycle, wish, answer)):
-            return Refusal((Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),), "")
+        if answer is None or (isinstance(answer, Rejection) and _missing(lifecycle, wish, answer)):
+            return Rejection((Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),), "")
         return answer
 
-    async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Refusal | None = None) -> bool:
+    async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Rejection | None = None) -> bool:
         """It ends without having begun; that it is out of the queue is true also if somebody else was faster."""
         reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons] if refusal is not None else []
         await self.mover.store.leave_queue(head["operation"], outcome, reasons, head["principal"], head["actor"])
         return True
 
-    async def promote(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Refusal | NotFound:
+    async def promote(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Rejection | NotFound:
         """Put an operation that waits its turn first."""
         record = await self.mover.store.operation(operation)
         if record is None or await self.mover.kinds.find(record["kind"]) is None:
@@ -192,25 +192,25 @@ class Admission:
             if record["position"] is not None and await self.mover.store.promote(operation, principal, actor):
                 return Accepted(str(operation), position=1)
             says = f"{record['action']} of {record['path']} does not wait its turn"
-            refusal = Refusal((Reason(Code.NOT_QUEUED, says),), "")
+            refusal = Rejection((Reason(Code.NOT_QUEUED, says),), "")
         await self.note(record, principal, "promote", actor, refusal)
         return refusal
 
-    def _not_theirs(self, record: Mapping[str, Any], word: str, actor: Actor) -> Refusal | None:
+    def _not_theirs(self, record: Mapping[str, Any], word: str, actor: Actor) -> Rejection | None:
         """Of one that waits: whoever may ask for the action may also do this, and an admin may always."""
         action = self.mover.kinds[record["kind"]].action(record["action"])
         if action is None or actor is Actor.ADMIN or any(acts_as(actor, by) for by in action.by):
             return None
         says = f"to {word} {action.name} is for {' or '.join(action.by)}, not for {actor}"
-        return Refusal((Reason(Code.NOT_THE_ACTOR, says),), "")
+        return Rejection((Reason(Code.NOT_THE_ACTOR, says),), "")
 
-    async def _named(self, path: str, refusal: Refusal) -> Refusal:
+    async def _named(self, path: str, refusal: Rejection) -> Rejection:
         """A refusal for a claim, with everybody who has one in the way."""
         if refusal.code is not Code.HELD or refusal.holder is None:
             return refusal
         return replace(refusal, holders=tuple(await self.mover.store.holders(path)) or (refusal.holder,))
 
-    async def cancel(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Refusal | NotFound:
+    async def cancel(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Rejection | NotFound:
         """End an operation before it is done; asked for twice, the second joins the first."""
         record = await self.mover.store.operation(operation)
         if record is None or await self.mover.kinds.find(record["kind"]) is None:
@@ -224,29 +224,29 @@ class Admission:
                 return Accepted(str(operation))
         if "place" in record["request"] and not record["outcome"]:
             return await self._cancel_beside(record, principal, actor)
-        told = Told(record["path"], Cancel(str(operation), actor), principal=principal, origin=HERE.get())
+        told = TransitionInput(record["path"], Cancel(str(operation), actor), principal=principal, origin=HERE.get())
         answer = await self.mover.tell(told)
-        if isinstance(answer, Moved):
+        if isinstance(answer, Applied):
             return Accepted(str(operation), joined=answer.decision.joined)
-        refusal = answer if isinstance(answer, Refusal) else self._refused(answer)
+        refusal = answer if isinstance(answer, Rejection) else self._refused(answer)
         if answer is None or refusal.code is Code.ENDED:
             refusal = ended(await self.mover.store.operation(operation) or record, refusal)
         await self.note(record, principal, "cancel", actor, refusal)
         return refusal
 
-    async def _cancel_beside(self, record: Mapping[str, Any], principal: str, actor: Actor) -> Accepted | Refusal:
+    async def _cancel_beside(self, record: Mapping[str, Any], principal: str, actor: Actor) -> Accepted | Rejection:
         """End one that runs beside others; what it has asked for is cancelled one by one."""
         refused = self._not_theirs(record, "cancel", actor)
         if refused is not None:
             await self.note(record, principal, "cancel", actor, refused)
             return refused
         first = await self.mover.store.cancel_beside(record["id"], principal, actor)
-        await self.mover.after(Written({}, [], [], [str(record["id"])]))
+        await self.mover.after(CommitResult({}, [], [], [str(record["id"])]))
         return Accepted(str(record["id"]), joined=not first)
 
     async def retry(
         self, operation: UUID, principal: str, actor: Actor, key: str = "", *, force: bool = False, reason: str = ""
-    ) -> Accepted | Refusal | NotFound:
+    ) -> Accepted | Rejection | NotFound:
         """Ask once more for what an operation that ended otherwise was to do: of a group, the members that failed."""
         record = await self.mover.store.operation(operation)
         if record is None:
@@ -271,14 +271,14 @@ class Admission:
         member = self.mover.kinds.get(lifecycle.members) if lifecycle is not None else None
         return action is not None and member is not None and makes(member, action.members)
 
-    async def answered(self, wish: Wish) -> Accepted | Refusal | None:
+    async def answered(self, wish: AdmissionRequest) -> Accepted | Rejection | None:
         """The answer that was given before to the same key."""
         if not wish.key:
             return None
         conflict = await self.mover.store.key(wish.principal, wish.key, wish.fingerprint())
         return None if conflict is None else await self._repeated(conflict)
 
-    async def _by_members(self, lifecycle: Lifecycle, wish: Wish) -> Refusal | Accepted | None:
+    async def _by_members(self, lifecycle: Lifecycle, wish: AdmissionRequest) -> Rejection | Accepted | None:
         """Of a group: what its members say to it, where none would act; decided once per class of members."""
         action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
         known = member.action(action.members) if action is not None and member is not None else None
@@ -289,7 +289,7 @@ class Admission:
             return None
         classes = by_class(await member_classes(self.mover.store, lifecycle, wish.path, wish.failed_of))
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
-        if not isinstance(answer, Refusal):
+        if not isinstance(answer, Rejection):
             return Accepted("", idle=True) if answer.parent.ended and not answer.parent.moves else None
         if answer.code is not Code.NO_MEMBER:
             return answer if answer.code in (Code.WRONG_STATE, Code.UNKNOWN_ACTION) else None
@@ -298,7 +298,7 @@ class Admission:
             return None
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
 
-    async def _placed(self, wish: Wish) -> Wish:
+    async def _placed(self, wish: AdmissionRequest) -> AdmissionRequest:
         """With what its spec lacks and somebody has to choose."""
         lifecycle, action = self.mover.kinds[wish.kind], wish.request.action
         if wish.kind == SYSTEM and action == "deploy" and wish.deploys is None:
@@ -309,14 +309,14 @@ class Admission:
         found = await found_for(self.mover.store, lifecycle, row, action, wish.spec, wish.lane, wish.path)
         return replace(wish, found=found) if found else wish
 
-    async def _deploys(self, wish: Wish) -> Wish:
+    async def _deploys(self, wish: AdmissionRequest) -> AdmissionRequest:
         """With the lanes that a deploy uses."""
         system = wish.read or await self.mover.store.read(wish.path)
         place = wish.place or place_of(self.mover.kinds[SYSTEM], "deploy", wish.path, wish.spec)
         found = await deployed(self.mover.store, system, place, wish.spec.get("definition", {}))
         return replace(wish, deploys=tuple(sorted(found)))
 
-    async def uses(self, wish: Wish) -> dict[str, Any] | None:
+    async def uses(self, wish: AdmissionRequest) -> dict[str, Any] | None:
         """The lanes that a request would use, or will when its turn has come, as the store takes them."""
         wish = await self._placed(wish)
         row = wish.read or await self.mover.store.read(wish.path)
@@ -336,8 +336,8 @@ class Admission:
         )
         return found.written(wish.path) if found else None
 
-    def _told(self, wish: Wish, begin: Begin) -> Told:
-        return Told(
+    def _told(self, wish: AdmissionRequest, begin: OperationStart) -> TransitionInput:
+        return TransitionInput(
             wish.path,
             replace(wish.request, operation=str(begin.id), by=wish.principal, revision=1),
             principal=wish.principal,
@@ -352,11 +352,11 @@ class Admission:
             deploys=wish.deploys or (),
         )
 
-    def _begin(self, wish: Wish, queue: str) -> Begin:
+    def _begin(self, wish: AdmissionRequest, queue: str) -> OperationStart:
         id = uuid4()
-        trail = Trail(known().get("request_id", ""), tracing.current())
+        trail = TraceContext(known().get("request_id", ""), tracing.current())
         self.mover.trails.note(str(id), trail)
-        return Begin(
+        return OperationStart(
             id,
             wish.request.action,
             wish.principal,
@@ -367,11 +367,11 @@ class Admission:
             queue,
         )
 
-    def _new(self, wish: Wish) -> Row:
+    def _new(self, wish: AdmissionRequest) -> Row:
         snapshot = self.mover.first(wish.kind)
         return Row(wish.path, wish.kind, snapshot, wish.lane, wish.token or uuid4(), {**wish.spec, **wish.found})
 
-    async def _accepted(self, wish: Wish, begin: Begin, moved: Moved) -> Accepted | Refusal:
+    async def _accepted(self, wish: AdmissionRequest, begin: OperationStart, moved: Applied) -> Accepted | Rejection:
         decision = moved.decision
         if decision.joined:
             return await self._kept(wish, Accepted(str(moved.brief.operation or ""), joined=True))
@@ -384,7 +384,7 @@ class Admission:
             return await self._kept(wish, Accepted(op.id))  # a word to what was under way
         return Accepted(op.id if op is not None else "", idle=op is None)
 
-    async def _kept(self, wish: Wish, accepted: Accepted) -> Accepted | Refusal:
+    async def _kept(self, wish: AdmissionRequest, accepted: Accepted) -> Accepted | Rejection:
         """Its key is used up by an operation that it did not begin: again, after that has ended, it begins none."""
         if not (wish.key and accepted.operation):
             return accepted
@@ -392,37 +392,39 @@ class Admission:
         kept = await self.mover.store.keep_key(wish.principal, wish.key, wish.fingerprint(), id)
         return (None if kept else await self.answered(wish)) or accepted
 
-    async def _repeated(self, conflict: Conflict) -> Accepted | Refusal:
+    async def _repeated(self, conflict: Conflict) -> Accepted | Rejection:
         if conflict.same:
             record = await self.mover.store.operation(UUID(conflict.operation))
             return Accepted(conflict.operation, repeated=True, position=record["position"] if record else None)
         says = "the idempotency key was used for another request"
-        return Refusal((Reason(Code.KEY_REUSED, says),), "")
+        return Rejection((Reason(Code.KEY_REUSED, says),), "")
 
-    def _refused(self, answer: Conflict | None) -> Refusal:
+    def _refused(self, answer: Conflict | None) -> Rejection:
         holder = answer.holder if answer is not None else None
         if answer is not None and answer.kind == "changed":
             says = "what is there has changed since the plan was made: look at a new plan"
-            return Refusal((Reason(Code.CHANGED, says),), "")
+            return Rejection((Reason(Code.CHANGED, says),), "")
         if answer is not None and answer.kind == "together":
-            return Refusal((Reason(Code.NOT_EXPECTED, answer.says),), "")
+            return Rejection((Reason(Code.NOT_EXPECTED, answer.says),), "")
         says = (
             f"{holder.action} by {holder.by} holds {holder.path}"
             if holder
             else "it changes too fast to be decided on"
         )
-        return Refusal((Reason(Code.HELD, says),), "", holder=holder, retry_after=1)
+        return Rejection((Reason(Code.HELD, says),), "", holder=holder, retry_after=1)
 
-    async def reject(self, wish: Wish, refusal: Refusal) -> None:
+    async def reject(self, wish: AdmissionRequest, refusal: Rejection) -> None:
         """Count and journal a rejection that was found before the store was asked."""
         metrics.ADMISSIONS.labels("refused", refusal.code).inc()
         await self._tell(wish, refusal)
 
-    async def _tell(self, wish: Wish, refusal: Refusal) -> None:
+    async def _tell(self, wish: AdmissionRequest, refusal: Rejection) -> None:
         about = {"path": wish.path, "kind": wish.kind}
         await self.note(about, wish.principal, wish.request.action, wish.request.actor, refusal)
 
-    async def note(self, about: Mapping[str, Any], principal: str, word: str, actor: Actor, refusal: Refusal) -> None:
+    async def note(
+        self, about: Mapping[str, Any], principal: str, word: str, actor: Actor, refusal: Rejection
+    ) -> None:
         """Put a refusal into the journal."""
         reasons = {"reasons": [{"code": r.code, "says": r.says} for r in refusal.reasons]}
         await self.mover.store.refuse(about["path"], about["kind"], principal, word, actor, refusal.state, reasons)
@@ -433,7 +435,7 @@ def may_be_new(lifecycle: Lifecycle, action: str) -> bool:
     return not lifecycle.presence or action == "create"
 
 
-def _missing(lifecycle: Lifecycle, wish: Wish, refusal: Refusal) -> bool:
+def _missing(lifecycle: Lifecycle, wish: AdmissionRequest, refusal: Rejection) -> bool:
     """Whether it is refused because there is nothing there."""
     action, initial = lifecycle.action(wish.request.action), lifecycle.initial
     if refusal.state != initial.name or initial.cls is not StateClass.ABSENT:

@@ -11,19 +11,19 @@ import logging
 from collections.abc import Callable, Mapping
 
 from stead.bus import Bus, BusError
-from stead.bus.messages import Poke
+from stead.bus.messages import Wakeup
 from stead.controller.admission.admission import Admission
 from stead.controller.admission.queues import Queues
-from stead.controller.dispatch.publisher import Carrier
-from stead.controller.dispatch.slots import Grants
-from stead.controller.execution.background_tasks import Errands
-from stead.controller.execution.executor import Mover
+from stead.controller.dispatch.publisher import OrderPublisher
+from stead.controller.dispatch.slots import SlotAllocator
+from stead.controller.execution.background_tasks import BackgroundTasks
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.kinds.kinds import Kinds
-from stead.controller.observation.observer import Looks
+from stead.controller.observation.observer import ProviderObserver
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.store import Store
-from stead.store.commit import Written
+from stead.store.commit import CommitResult
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ LONG = 8.0
 """Seconds between two words to nobody, after which no further one is said."""
 
 
-class Door:
+class RequestFrontend:
     """Decides, writes, and sends what is ordered."""
 
     def __init__(
@@ -50,36 +50,36 @@ class Door:
         self.bus = bus
         self.pace = pace
         self.kinds = Kinds(kinds, store, pace)
-        self.mover = Mover(store, self.kinds, clock or store.clock)
-        carrier = Carrier(self.mover, bus)
-        self.grants = Grants(self.mover, carrier)
+        self.mover = TransitionExecutor(store, self.kinds, clock or store.clock)
+        carrier = OrderPublisher(self.mover, bus)
+        self.grants = SlotAllocator(self.mover, carrier)
         self.mover.follow(carrier)
         self.mover.follow(self.grants)
         self.admission = Admission(self.mover)
         self.queues = Queues(self.admission)
         self.mover.follow(self.queues)
-        self.looks = Looks(self.mover, bus, pace)
+        self.looks = ProviderObserver(self.mover, bus, pace)
 
 
-class Pokes:
+class ControllerNotifier:
     """Tells a controller that there is something to do."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
-        self.errands = Errands("what was let in")
+        self.errands = BackgroundTasks("what was let in")
         self._soon = False
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """After a commit: at once where somebody is to begin something, soon where it is only to be numbered."""
         if written.expanding or written.recount or written.steps or written.gone:
             self.errands.begin(
-                self._until_heard(Poke(written.expanding, written.recount, written.steps, written.gone))
+                self._until_heard(Wakeup(written.expanding, written.recount, written.steps, written.gone))
             )
         elif not self._soon:
             self._soon = True
             asyncio.get_running_loop().call_later(SOON, lambda: asyncio.ensure_future(self._number()))
 
-    async def _until_heard(self, poke: Poke) -> None:
+    async def _until_heard(self, poke: Wakeup) -> None:
         """Where no controller listens yet, one may in a moment; whoever comes later finds it by the timers."""
         pause = SOON
         while pause < LONG:
@@ -95,6 +95,6 @@ class Pokes:
     async def _number(self) -> None:
         self._soon = False
         try:
-            await self.bus.poke(Poke())
+            await self.bus.poke(Wakeup())
         except BusError as error:
             log.debug("nobody was told, and will find it: %s", error)

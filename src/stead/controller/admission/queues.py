@@ -9,8 +9,8 @@ an operation takes it out of its queue, so any number of controllers may try.
 from __future__ import annotations
 
 from stead.controller.admission.admission import Admission
-from stead.controller.execution.background_tasks import Errands
-from stead.store.commit import Written
+from stead.controller.execution.background_tasks import BackgroundTasks
+from stead.store.commit import CommitResult
 
 BATCH = 500
 """Queues that are tried in one go."""
@@ -22,9 +22,9 @@ class Queues:
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
         self.store = admission.mover.store
-        self.errands = Errands("a queue")
+        self.errands = BackgroundTasks("a queue")
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """What follows from a commit: try whoever waited for what has ended."""
         for queue in written.queues:
             self.errands.begin(self.advance(queue))

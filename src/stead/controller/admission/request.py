@@ -17,7 +17,7 @@ from stead.store import Row
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AdmissionRequest:
     """What a caller asks for."""
 
     kind: str
@@ -61,7 +61,7 @@ class Wish:
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
-def recorded(wish: Wish) -> dict[str, Any]:
+def recorded(wish: AdmissionRequest) -> dict[str, Any]:
     """What an operation's record keeps of the request, so that the same can be asked for again."""
     request, plain = wish.request, Request(wish.request.action)
     said = {name: getattr(request, name) for name in ("force", "hold", "on_failure", "on_partial", "on_conflict")}
@@ -79,7 +79,7 @@ def recorded(wish: Wish) -> dict[str, Any]:
     return said | {name: value for name, value in rest.items() if value}
 
 
-def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
+def again(record: Mapping[str, Any], actor: Actor, principal: str) -> AdmissionRequest:
     """The wish that a record was made of."""
     said = record["request"]
     request = Request(
@@ -96,4 +96,4 @@ def again(record: Mapping[str, Any], actor: Actor, principal: str) -> Wish:
     spec, lane = said.get("spec", {}), said.get("lane", "")
     if said.get("place"):  # what it was planned for was changed by itself
         spec = {name: value for name, value in spec.items() if name != "mark"}
-    return Wish(record["kind"], record["path"], request, principal, spec, lane, **rest)
+    return AdmissionRequest(record["kind"], record["path"], request, principal, spec, lane, **rest)

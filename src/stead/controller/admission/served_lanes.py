@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from stead.access.lane_use import SHOWN, named, uses
-from stead.controller.admission.request import Wish
-from stead.lifecycle.decision import Code, Reason, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.lifecycle.decision import Code, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import Actor
 from stead.store import Row, Store
@@ -25,7 +25,7 @@ class ServedLanes:
         self.kinds = kinds
         self._known: set[str] = set()
 
-    async def rejection(self, wish: Wish, row: Row | None) -> Refusal | None:
+    async def rejection(self, wish: AdmissionRequest, row: Row | None) -> Rejection | None:
         """A rejection that names each lane that no agent has served, and the nearest that the namespace may use.
 
         What is there already was accepted with its lanes: only those that are new to it are looked up. A site is made
@@ -53,7 +53,7 @@ class ServedLanes:
         if not unserved or await self.store.refused_lanes(used.written(wish.path)):
             return None  # a lane that the namespace may not use is rejected for that, and no name is suggested
         usable = await self.store.usable_lanes(wish.path.split("/")[1])
-        return Refusal(tuple(_reason(lane, usable) for lane in unserved[:SHOWN]), state or "")
+        return Rejection(tuple(_reason(lane, usable) for lane in unserved[:SHOWN]), state or "")
 
     def _at_site(self, lifecycle: Lifecycle) -> bool:
         return lifecycle.presence or any(

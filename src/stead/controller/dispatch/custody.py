@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from stead.batcher import Together
-from stead.controller.execution.executor import MOST, Answer, Moved, Mover, Told
+from stead.batcher import Batcher
+from stead.controller.execution.executor import MOST, Answer, Applied, TransitionExecutor, TransitionInput
 from stead.lifecycle.events import Take
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.snapshot import Fence
@@ -23,13 +23,13 @@ class SupersededRun(Exception):
     """A newer run of the agent has taken the place of the one that asks."""
 
 
-class Takes:
+class CustodyService:
     """Gives custody out and prolongs it."""
 
-    def __init__(self, mover: Mover, pace: Pace = DEFAULT) -> None:
+    def __init__(self, mover: TransitionExecutor, pace: Pace = DEFAULT) -> None:
         self.mover = mover
         self.pace = pace
-        self._together = Together(self._move, MOST, size=len)
+        self._together = Batcher(self._move, MOST, size=len)
 
     async def take(
         self, who: Custody, members: Mapping[str, Fence], lanes: frozenset[str] | None = None
@@ -38,9 +38,9 @@ class Takes:
 
         Raises `SupersededRun` where there is none to be had because a newer run of the agent has taken its place.
         """
-        asked = [Told(path, Take(fence), custody=who, lanes=lanes) for path, fence in members.items()]
+        asked = [TransitionInput(path, Take(fence), custody=who, lanes=lanes) for path, fence in members.items()]
         answers = await self._together(asked)
-        taken = {answer.brief.path: answer.fence for answer in answers if isinstance(answer, Moved)}
+        taken = {answer.brief.path: answer.fence for answer in answers if isinstance(answer, Applied)}
         asked_before = {path: fence.raised() for path, fence in members.items() if path not in taken}
         if asked_before:
             lost = await self.renew(who, asked_before)
@@ -49,7 +49,7 @@ class Takes:
                 raise SupersededRun
         return taken
 
-    async def _move(self, asked: Sequence[Sequence[Told]]) -> list[list[Answer]]:
+    async def _move(self, asked: Sequence[Sequence[TransitionInput]]) -> list[list[Answer]]:
         """What many agents ask for, in one go."""
         runs = {(told.custody.agent, told.custody.epoch) for each in asked for told in each if told.custody}
         newer = await self.mover.store.superseded(runs)
@@ -64,7 +64,7 @@ class Takes:
         return set(members) - kept
 
 
-def _as_of_now(told: Told, newer: Mapping[tuple[str, int], frozenset[str]]) -> Told:
+def _as_of_now(told: TransitionInput, newer: Mapping[tuple[str, int], frozenset[str]]) -> TransitionInput:
     """The same for a run that a newer one has superseded, without the newer one's lanes."""
     assert told.custody is not None
     return replace(told, superseded=newer.get((told.custody.agent, told.custody.epoch), frozenset()))

@@ -19,16 +19,16 @@ import msgspec
 from stead.bus import Bus, BusError, NotPublished, TooLarge
 from stead.bus.codec import encode
 from stead.bus.messages import Order, OrderMember
-from stead.controller.execution.executor import Moved, Mover, Told
+from stead.controller.execution.executor import Applied, TransitionExecutor, TransitionInput
 from stead.controller.execution.request_context import NOWHERE
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Awaits, Trigger
+from stead.lifecycle.rows import AwaitedParty, Trigger
 from stead.store import Row
-from stead.store.commit import Custody, Written
+from stead.store.commit import CommitResult, Custody
 from stead.telemetry import metrics, tracing
-from stead.telemetry.context import Trail
+from stead.telemetry.context import TraceContext
 
 log = logging.getLogger(__name__)
 
@@ -36,16 +36,16 @@ CONTROLLER = "controller"
 """Who takes an order that cannot be sent."""
 
 
-class Carrier:
+class OrderPublisher:
     """The relay of a running controller. Nobody waits for it: what comes while it publishes is published next."""
 
-    def __init__(self, mover: Mover, bus: Bus) -> None:
+    def __init__(self, mover: TransitionExecutor, bus: Bus) -> None:
         self.mover = mover
         self.bus = bus
         self._orders: list[Mapping[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """Publish the orders of changes that were committed."""
         self._orders.extend(written.orders)
         if self._orders and (self._task is None or self._task.done()):
@@ -60,7 +60,7 @@ class Carrier:
                 log.info("orders wait for the bus: %s", error)
 
 
-async def send(mover: Mover, bus: Bus, orders: Sequence[Mapping[str, Any]]) -> None:
+async def send(mover: TransitionExecutor, bus: Bus, orders: Sequence[Mapping[str, Any]]) -> None:
     """Put orders on their lanes, each with the request that it comes from.
 
     The bus rejects an order that is larger than its largest message. No agent has heard of it, so it is divided,
@@ -92,7 +92,7 @@ async def send(mover: Mover, bus: Bus, orders: Sequence[Mapping[str, Any]]) -> N
     metrics.PUBLISHED.inc(len(wire))
 
 
-async def _divide(mover: Mover, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
+async def _divide(mover: TransitionExecutor, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
     """Both halves of an order that is too large; none where it has a single member, which cannot be sent at all.
 
     The controller takes such an order itself, so that no agent gets it, and declines it with the reason.
@@ -102,10 +102,10 @@ async def _divide(mover: Mover, bus: Bus, order: Order) -> list[Mapping[str, Any
     (member,) = order.members
     says = too_large(order, bus.max_message())
     log.error("order.too_large order=%d lane=%s path=%s error=%r", order.id, order.lane, member.path, says)
-    (taken,) = await mover.move([Told(member.path, Take(member.fence), custody=Custody(CONTROLLER, 1))])
-    if isinstance(taken, Moved):
+    (taken,) = await mover.move([TransitionInput(member.path, Take(member.fence), custody=Custody(CONTROLLER, 1))])
+    if isinstance(taken, Applied):
         declined = Report(Trigger.DECLINED, taken.fence)
-        await mover.move([Told(member.path, declined, detail={"error": says})])
+        await mover.move([TransitionInput(member.path, declined, detail={"error": says})])
     return []
 
 
@@ -120,7 +120,7 @@ def too_large(order: Order, limit: int) -> str:
     )
 
 
-def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: Trail = NOWHERE) -> Order:
+def order_of(told: Mapping[str, Any], kinds: Mapping[str, Lifecycle], trail: TraceContext = NOWHERE) -> Order:
     """An order, as the store tells of it."""
     lifecycle = kinds.get(told["kind"])
     members = msgspec.convert(told["members"], list[OrderMember])
@@ -148,7 +148,7 @@ def _allowed(lifecycle: Lifecycle, verb: str) -> int:
     states = [
         lifecycle.state(name) for action in lifecycle.actions if verb in action.verbs for name in action.through
     ]
-    limits = [state.deadline for state in states if state.awaits is Awaits.AGENT and state.deadline]
+    limits = [state.deadline for state in states if state.awaits is AwaitedParty.AGENT and state.deadline]
     return min(limits, default=lifecycle.pace.undo)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from stead.controller.execution.executor import Follow, Mover
-from stead.store.commit import Written
+from stead.controller.execution.executor import Follow, TransitionExecutor
+from stead.store.commit import CommitResult
 
 log = logging.getLogger(__name__)
 
@@ -21,10 +21,10 @@ COLLECT_SECONDS = 0.2
 """How long freed slots are collected before an order is divided to fit them, so that provider calls stay batched."""
 
 
-class Grants:
+class SlotAllocator:
     """Asks for room, for all that wait on a lane together."""
 
-    def __init__(self, mover: Mover, send: Follow) -> None:
+    def __init__(self, mover: TransitionExecutor, send: Follow) -> None:
         self.mover = mover
         self.send = send
         self.wanted: set[str] = set()
@@ -32,7 +32,7 @@ class Grants:
         self.giving: asyncio.Task[None] | None = None
         self.dividing: asyncio.Task[None] | None = None
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """After a commit: grants free slots to orders that wait, and with them to those that arrive meanwhile."""
         self.wanted.update(written.waiting)
         if self.wanted and _ended(self.giving):
@@ -84,7 +84,7 @@ class Grants:
 
     async def _grant(self, lanes: list[str], *, split: bool) -> int:
         orders = await self.mover.store.grant(lanes, self.mover.clock(), split=split)
-        await self.send(Written({}, orders, []))
+        await self.send(CommitResult({}, orders, []))
         return len(orders)
 
     async def heal(self) -> int:

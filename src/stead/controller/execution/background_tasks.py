@@ -12,7 +12,7 @@ from stead.origin import nowhere
 log = logging.getLogger(__name__)
 
 
-class Errands:
+class BackgroundTasks:
     """Tasks under way."""
 
     def __init__(self, what: str) -> None:

@@ -15,23 +15,23 @@ from itertools import batched
 from typing import Any
 
 from stead.access.lane_use import not_allowed, used_by
-from stead.batcher import Together
+from stead.batcher import Batcher
 from stead.controller.execution import preconditions
 from stead.controller.execution.journal_notes import note_of
-from stead.controller.execution.request_context import Trails
-from stead.controller.execution.rounds import Taken
+from stead.controller.execution.request_context import RequestContexts
+from stead.controller.execution.rounds import BatchConflicts
 from stead.controller.kinds.kinds import live
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import asks_as, makes
-from stead.lifecycle.decision import Code, Decision, Reason, Refusal
+from stead.lifecycle.decision import Code, Decision, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Request, Take
+from stead.lifecycle.events import Cancel, Connected, Event, FullState, Report, Request, Take, TimerDue
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import FIRST, Fence, Holder, Snapshot
 from stead.origin import Origin
-from stead.store import Brief, Change, Conflict, Row, Store
-from stead.store.commit import LANE, Custody, Expansion, Written
-from stead.store.decision_template import Begin, Template, compiled
+from stead.store import Change, Conflict, ResourceSummary, Row, Store
+from stead.store.commit import LANE, CommitResult, Custody, Expansion
+from stead.store.decision_template import DecisionTemplate, OperationStart, compiled
 from stead.store.summary import snapshot_of
 from stead.telemetry import metrics
 
@@ -55,13 +55,13 @@ OLD = Fence(-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TransitionInput:
     """An event for a resource, with what is to be written beside the decision."""
 
     path: str
     event: Event
     principal: str = ""
-    begin: Begin | None = None
+    begin: OperationStart | None = None
     spec: Mapping[str, Any] | None = None
     facts: Mapping[str, Any] | None = None
     detail: Mapping[str, Any] | None = None
@@ -86,11 +86,11 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Applied:
     """What became of it: the resource as it was, and what was decided."""
 
-    brief: Brief
-    template: Template
+    brief: ResourceSummary
+    template: DecisionTemplate
     wrote: bool = True
     """False where all is as it was, and nothing had to be written."""
 
@@ -105,25 +105,25 @@ class Moved:
         return Fence(self.brief.fence.incarnation, self.brief.fence.counter + self.template.raises)
 
 
-Answer = Moved | Refusal | Conflict | None
+Answer = Applied | Rejection | Conflict | None
 """None: there is no such resource, or none that whoever spoke may speak for."""
 
-Follow = Callable[[Written], Awaitable[None]]
+Follow = Callable[[CommitResult], Awaitable[None]]
 """What comes after a commit: orders are sent, groups are counted. It never raises; what it leaves is found later."""
 
 
-class Mover:
+class TransitionExecutor:
     """Decides and writes, for any number of resources at once."""
 
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle], clock: Callable[[], float]) -> None:
         self.store = store
         self.kinds = live(kinds, store)
         self.clock = clock
-        self.trails = Trails(store)
+        self.trails = RequestContexts(store)
         self._follow: list[Follow] = []
-        self._known: dict[tuple[object, ...], Template | Refusal] = {}
+        self._known: dict[tuple[object, ...], DecisionTemplate | Rejection] = {}
         self._edition = self.kinds.edition
-        self.tell = Together(self.move, BATCH)
+        self.tell = Batcher(self.move, BATCH)
         """Bring an event to a resource, together with whoever else does at the same time."""
 
     def first(self, kind: str) -> Snapshot:
@@ -134,13 +134,13 @@ class Mover:
         """Do it after every commit."""
         self._follow.append(what)
 
-    async def after(self, written: Written) -> None:
+    async def after(self, written: CommitResult) -> None:
         """Do what follows from a commit."""
         for follow in self._follow:
             await follow(written)
 
     async def move(
-        self, told: Sequence[Told], expansion: Callable[[Sequence[Answer]], Expansion] | None = None
+        self, told: Sequence[TransitionInput], expansion: Callable[[Sequence[Answer]], Expansion] | None = None
     ) -> list[Answer]:
         """Bring events to resources, one event to each at a time; with an `expansion` all are written or none."""
         if expansion is None and len(told) > MOST:
@@ -148,7 +148,7 @@ class Mover:
         answers: list[Answer] = [None] * len(told)
         todo = list(range(len(told)))
         in_the_way: set[int] = set()
-        refused: dict[int, Refusal] = {}
+        refused: dict[int, Rejection] = {}
         # Those that share a resource, a key or a claim go one after the other, each in a round of its own.
         rounds = TRIES + (len(told) if expansion is None else 0)
         for attempt in range(rounds):
@@ -159,12 +159,12 @@ class Mover:
 
     async def _round(
         self,
-        told: Sequence[Told],
+        told: Sequence[TransitionInput],
         todo: list[int],
         answers: list[Answer],
         expansion: Callable[[Sequence[Answer]], Expansion] | None,
         in_the_way: set[int],
-        refused: dict[int, Refusal],
+        refused: dict[int, Rejection],
         first: bool,
     ) -> list[int]:
         """One round: whatever is still to be done afterwards came too late, or meets another that is in this round.
@@ -175,7 +175,7 @@ class Mover:
         briefs, rows = await self._read([told[i] for i in todo], first)
         places: list[int] = []
         changes: list[Change] = []
-        taken = Taken()
+        taken = BatchConflicts()
         for i in todo:
             said = told[i]
             brief = briefs.get(said.path)
@@ -191,14 +191,14 @@ class Mover:
                 continue
             row = rows.get(said.path)
             answer = self._judge(brief, row.snapshot if row else None, said)
-            if isinstance(answer, Refusal):
+            if isinstance(answer, Rejection):
                 answers[i] = answer
                 continue
             wrote = not _unchanged(brief, answer, said)
             if wrote and taken.meets(said, answer, row):
                 later.append(i)
                 continue
-            answers[i] = Moved(brief, answer, wrote)
+            answers[i] = Applied(brief, answer, wrote)
             if wrote:
                 places.append(i)
                 said = self._amended(brief, said, row)
@@ -228,7 +228,9 @@ class Mover:
             await self.after(written)
         return later
 
-    async def _read(self, told: Sequence[Told], first: bool) -> tuple[dict[str, Brief], dict[str, Row]]:
+    async def _read(
+        self, told: Sequence[TransitionInput], first: bool
+    ) -> tuple[dict[str, ResourceSummary], dict[str, Row]]:
         """What is there: in full for whoever asks for something, in brief for all that goes by itself."""
         rows = {said.path: said.read for said in told if said.read is not None} if first else {}
         new = {said.path: said.new for said in told if said.new is not None}
@@ -257,23 +259,25 @@ class Mover:
             rows |= {path: replace(row, snapshot=replace(row.snapshot, blocked=None)) for path, row in read.items()}
         return briefs, rows
 
-    def _amends(self, brief: Brief, said: Told) -> bool:
+    def _amends(self, brief: ResourceSummary, said: TransitionInput) -> bool:
         """Whether what it brings is laid over the spec that is there."""
         asked = said.event.action if isinstance(said.event, Request) else ""
         action = self.kinds[brief.kind].action(asked) if asked and brief.id and brief.kind in self.kinds else None
         return action is not None and action.amends
 
-    def _amended(self, brief: Brief, said: Told, row: Row | None) -> Told:
+    def _amended(self, brief: ResourceSummary, said: TransitionInput, row: Row | None) -> TransitionInput:
         """With what it brings laid over what is there, where that is how the action goes."""
         if row is None or not self._amends(brief, said):
             return said
         return replace(said, spec={**row.spec, **(said.spec or {})})
 
-    def _judge(self, brief: Brief, snapshot: Snapshot | None, said: Told) -> Template | Refusal:
+    def _judge(
+        self, brief: ResourceSummary, snapshot: Snapshot | None, said: TransitionInput
+    ) -> DecisionTemplate | Rejection:
         """What `decide` says; and a timer that another has armed anew meanwhile is not due."""
         event = said.event
-        if isinstance(event, Due) and brief.armed().get(event.timer, math.inf) > self.clock():
-            return Refusal((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), brief.state)
+        if isinstance(event, TimerDue) and brief.armed().get(event.timer, math.inf) > self.clock():
+            return Rejection((Reason(Code.NOT_DUE, f"the timer {event.timer} runs anew"),), brief.state)
         if (snapshot is not None and not _within(event)) or said.begin is not None:
             return self._decide(brief, snapshot or snapshot_of(brief.likeness), event, said.begin)
         if self._edition != self.kinds.edition:
@@ -290,19 +294,21 @@ class Mover:
             known = self._known[key] = self._decide(brief, snapshot_of(brief.likeness), alike, None)
         return known
 
-    def _decide(self, brief: Brief, snapshot: Snapshot, event: Event, begin: Begin | None) -> Template | Refusal:
+    def _decide(
+        self, brief: ResourceSummary, snapshot: Snapshot, event: Event, begin: OperationStart | None
+    ) -> DecisionTemplate | Rejection:
         lifecycle = self.kinds[brief.kind]
         answer = decide(lifecycle, snapshot, event)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             return answer
         if _within(event) and begin is None:  # its group's operation holds the claim
             answer = replace(answer, claims=())
-        new = event.operation if isinstance(event, Request | Due | Connected) else ""
+        new = event.operation if isinstance(event, Request | TimerDue | Connected) else ""
         asks = self._asks(lifecycle, answer, event, begin)
         return compiled(lifecycle, snapshot, answer, note_of(snapshot, event), begin, new, brief.id != 0, asks)
 
     def _asks(
-        self, lifecycle: Lifecycle, answer: Decision, event: Event, begin: Begin | None
+        self, lifecycle: Lifecycle, answer: Decision, event: Event, begin: OperationStart | None
     ) -> dict[str, Any] | None:
         """What is asked of the members, where they know it."""
         member = self.kinds.get(lifecycle.members)
@@ -323,7 +329,7 @@ class Mover:
         return asks | ({"of": of} if of else {}) | ({"from": least} if least is not None else {})
 
 
-def _apart(told: Sequence[Told], todo: Sequence[int]) -> tuple[list[int], list[int]]:
+def _apart(told: Sequence[TransitionInput], todo: Sequence[int]) -> tuple[list[int], list[int]]:
     """Those that can be decided on together, and those for later.
 
     What lies around a resource depends on what is asked of it, and is read once.
@@ -338,7 +344,7 @@ def _apart(told: Sequence[Told], todo: Sequence[int]) -> tuple[list[int], list[i
     return now, later
 
 
-def _count_ended(changes: Sequence[Change], written: Written) -> None:
+def _count_ended(changes: Sequence[Change], written: CommitResult) -> None:
     """Tell the metrics what has ended with a commit, and how."""
     for place, change in enumerate(changes):
         if change.template.decision.ended and place not in written.conflicts:
@@ -358,7 +364,7 @@ def _steps(changes: Sequence[Change]) -> list[tuple[str, Fence]]:
     return [(c.brief.path, Fence(c.brief.fence.incarnation, c.brief.fence.counter + c.template.raises)) for c in told]
 
 
-def _elsewhere(said: Told, brief: Brief) -> bool:
+def _elsewhere(said: TransitionInput, brief: ResourceSummary) -> bool:
     """Whether whoever says it may not speak for the resource, or means another."""
     not_its_own = said.lanes is not None and brief.lane not in said.lanes
     return not_its_own or brief.lane in said.superseded or said.kind not in ("", brief.kind)
@@ -368,7 +374,7 @@ def _within(event: Event) -> bool:
     return isinstance(event, Request) and event.within
 
 
-def _alike(event: Event, brief: Brief) -> Event:
+def _alike(event: Event, brief: ResourceSummary) -> Event:
     """The event as it is to every resource of the class: under the right fence, or under a wrong one."""
     if isinstance(event, Take):
         return _TAKES[event.fence == brief.fence]
@@ -386,7 +392,7 @@ _TAKES = {True: Take(FIRST), False: Take(OLD)}
 _report = lru_cache(1000)(Report)
 
 
-def _unchanged(brief: Brief, answer: Template, said: Told) -> bool:
+def _unchanged(brief: ResourceSummary, answer: DecisionTemplate, said: TransitionInput) -> bool:
     """Whether a decision leaves nothing to be written."""
     if not answer.idle:
         return False
@@ -394,7 +400,13 @@ def _unchanged(brief: Brief, answer: Template, said: Told) -> bool:
     return all(known.get(name) == value for name, value in (said.facts or {}).items())
 
 
-def _change(brief: Brief, template: Template, said: Told, row: Row | None, used: Mapping[str, Any] | None) -> Change:
+def _change(
+    brief: ResourceSummary,
+    template: DecisionTemplate,
+    said: TransitionInput,
+    row: Row | None,
+    used: Mapping[str, Any] | None,
+) -> Change:
     new = None
     if not brief.id and row is not None:
         spec = dict(said.spec or row.spec)

@@ -10,15 +10,15 @@ from stead.lifecycle.events import (
     Children,
     Connected,
     Disconnected,
-    Due,
     Event,
     FullState,
     Report,
     Request,
+    TimerDue,
 )
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Snapshot
-from stead.store.decision_template import Note
+from stead.store.decision_template import JournalNote
 
 CANCEL = "cancel"
 
@@ -31,26 +31,26 @@ def why(lifecycle: Lifecycle, request: Request) -> dict[str, Any] | None:
     return {"reason": request.reason} if action is not None and action.needs_reason else None
 
 
-def note_of(snapshot: Snapshot, event: Event) -> Note | None:
+def note_of(snapshot: Snapshot, event: Event) -> JournalNote | None:
     """What was said; None of what nobody will want to know."""
     op = snapshot.hidden or snapshot.operation
     action = op.action if op is not None else ""
     match event:
         case Request():
-            return Note(Trigger.REQUEST, event.action, event.actor)
+            return JournalNote(Trigger.REQUEST, event.action, event.actor)
         case Cancel():
             meant = next((o for o in (snapshot.operation, op) if o is not None and o.id == event.operation), None)
-            return Note(CANCEL, meant.action if meant else "", event.actor, event.operation)
+            return JournalNote(CANCEL, meant.action if meant else "", event.actor, event.operation)
         case Report():
-            return Note(event.kind, event.seen or action, event.actor)
+            return JournalNote(event.kind, event.seen or action, event.actor)
         case FullState():
-            return Note(Trigger.SEEN, event.seen, Actor.AGENT)
-        case Due():
-            return Note(Trigger.SILENT, action, Actor.CLOCK)
+            return JournalNote(Trigger.SEEN, event.seen, Actor.AGENT)
+        case TimerDue():
+            return JournalNote(Trigger.SILENT, action, Actor.CLOCK)
         case Children():
-            return Note(Trigger.CHILDREN, action, Actor.CONTROLLER)
+            return JournalNote(Trigger.CHILDREN, action, Actor.CONTROLLER)
         case Connected():
-            return Note(Trigger.CONNECTED, action, Actor.AGENT)
+            return JournalNote(Trigger.CONNECTED, action, Actor.AGENT)
         case Disconnected():
-            return Note(Trigger.DISCONNECTED, action, Actor.AGENT)
+            return JournalNote(Trigger.DISCONNECTED, action, Actor.AGENT)
     return None

@@ -15,8 +15,8 @@ from stead.controller.execution.placement import booked, namespace_of
 from stead.lifecycle.claims import ancestors, below
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Event, Request
-from stead.lifecycle.rows import Actor, Need
-from stead.store import Brief, Row, Store
+from stead.lifecycle.rows import Actor, AncestorCondition
+from stead.store import ResourceSummary, Row, Store
 
 PATH = re.compile("(/[^/]+)+")
 
@@ -107,7 +107,7 @@ async def _claim_too(store: Store, rows: dict[str, Row], path: str, also: str) -
     rows[path] = replace(row, snapshot=replace(row.snapshot, blocked=holder), around=around)
 
 
-class New(Protocol):
+class NewResources(Protocol):
     """An event that may be for something that is not there yet."""
 
     @property
@@ -132,7 +132,11 @@ class New(Protocol):
 
 
 async def succeed(
-    store: Store, kinds: Mapping[str, Lifecycle], rows: dict[str, Row], briefs: dict[str, Brief], told: Sequence[New]
+    store: Store,
+    kinds: Mapping[str, Lifecycle],
+    rows: dict[str, Row],
+    briefs: dict[str, ResourceSummary],
+    told: Sequence[NewResources],
 ) -> None:
     """A name is free when its object is gone for good: what is made there takes the place of the record.
 
@@ -147,7 +151,7 @@ async def succeed(
             briefs[said.path] = rows[said.path].brief
 
 
-async def is_free(store: Store, kinds: Mapping[str, Lifecycle], old: Brief) -> bool:
+async def is_free(store: Store, kinds: Mapping[str, Lifecycle], old: ResourceSummary) -> bool:
     """Whether what is on record is gone for good, and nothing refers to it: disks follow their machine first."""
     if old.operation is not None or old.kind not in kinds or not kinds[old.kind].frees(old.state):
         return False
@@ -159,7 +163,7 @@ def makes(kinds: Mapping[str, Lifecycle], kind: str, action: str) -> bool:
     return kind in kinds and _begins(kinds[kind], action)
 
 
-async def make_room(store: Store, rows: dict[str, Row], told: Iterable[New]) -> None:
+async def make_room(store: Store, rows: dict[str, Row], told: Iterable[NewResources]) -> None:
     """The quotas of what is made in the course of another operation, which has seen to all else."""
     for said in told:
         row = rows.get(said.path)
@@ -186,9 +190,11 @@ async def _find_room(store: Store, rows: dict[str, Row], path: str, spec: Spec) 
         rows[path] = replace(row, snapshot=replace(row.snapshot, over=over), around=around)
 
 
-def _places(lifecycle: Lifecycle, row: Row, request: Request, spec: Spec) -> list[tuple[Need, Sequence[str]]]:
+def _places(
+    lifecycle: Lifecycle, row: Row, request: Request, spec: Spec
+) -> list[tuple[AncestorCondition, Sequence[str]]]:
     """What is needed for a request, each with the paths at one of which it is."""
-    found: list[tuple[Need, Sequence[str]]] = []
+    found: list[tuple[AncestorCondition, Sequence[str]]] = []
     for need in lifecycle.needs:
         if need.only and request.action not in need.only:
             continue
@@ -200,7 +206,9 @@ def _places(lifecycle: Lifecycle, row: Row, request: Request, spec: Spec) -> lis
     return found
 
 
-def _in_place(row: Row, places: Sequence[tuple[Need, Sequence[str]]], states: Mapping[str, tuple[str, str]]) -> Row:
+def _in_place(
+    row: Row, places: Sequence[tuple[AncestorCondition, Sequence[str]]], states: Mapping[str, tuple[str, str]]
+) -> Row:
     above: list[tuple[str, str]] = []
     checks: dict[str, list[dict[str, Any]]] = {"above": [], "beside": []}
     for need, where in places:

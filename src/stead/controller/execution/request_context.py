@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable
 
 from stead.store import Store
-from stead.telemetry.context import Trail
+from stead.telemetry.context import TraceContext
 
 log = logging.getLogger(__name__)
 
@@ -18,23 +18,23 @@ KEPT = "origin"
 """Under which an operation's record has it."""
 
 REMEMBERED = 10_000
-NOWHERE = Trail()
+NOWHERE = TraceContext()
 
 
-class Trails:
+class RequestContexts:
     """Of the latest operations, and of others when they are asked for."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._known: dict[str, Trail] = {}
+        self._known: dict[str, TraceContext] = {}
 
-    def note(self, operation: str, trail: Trail) -> None:
+    def note(self, operation: str, trail: TraceContext) -> None:
         """It comes from there."""
         self._known[operation] = trail
         while len(self._known) > REMEMBERED:
             del self._known[next(iter(self._known))]
 
-    async def of(self, operations: Iterable[str]) -> dict[str, Trail]:
+    async def of(self, operations: Iterable[str]) -> dict[str, TraceContext]:
         """Where operations come from. Nobody waits for what cannot be found out: it only says less."""
         wanted = {id for id in operations if id}
         unknown = [id for id in wanted if id not in self._known]
@@ -46,5 +46,5 @@ class Trails:
                 found = {}
             for id in unknown:
                 said = found.get(id, {})
-                self.note(id, Trail(said.get("request_id", ""), said.get("traceparent", "")))
+                self.note(id, TraceContext(said.get("request_id", ""), said.get("traceparent", "")))
         return {id: self._known.get(id, NOWHERE) for id in wanted}

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from stead.lifecycle.claims import ancestors
 from stead.store import Row
 from stead.store.commit import claimed
-from stead.store.decision_template import Template
+from stead.store.decision_template import DecisionTemplate
 
 if TYPE_CHECKING:
-    from stead.controller.execution.executor import Told
+    from stead.controller.execution.executor import TransitionInput
 
 
-class Taken:
+class BatchConflicts:
     """What is being changed in one round: no two that would stand in each other's way are in the same."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Taken:
         """Whether nobody has changed it in this round."""
         return path not in self.paths
 
-    def meets(self, said: Told, answer: Template, row: Row | None) -> bool:
+    def meets(self, said: TransitionInput, answer: DecisionTemplate, row: Row | None) -> bool:
         """Whether it has to wait for another; otherwise it is counted in."""
         claims = answer.takes
         places = claimed(said.path, row.around if row is not None else None) if claims else []
@@ -48,7 +48,7 @@ class Taken:
         return False
 
 
-def _keys(said: Told, row: Row | None) -> set[tuple[str, str]]:
+def _keys(said: TransitionInput, row: Row | None) -> set[tuple[str, str]]:
     """What only one in a round may have: an idempotency key, a turn in a queue, and room where there is a quota."""
     begin = said.begin
     if row is not None and row.around is not None and "makes" in row.around:

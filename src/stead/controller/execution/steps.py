@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from stead.controller.execution.background_tasks import Errands
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.execution.background_tasks import BackgroundTasks
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.lifecycle.decision import Outcome
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence
 from stead.store import Row, Store
-from stead.store.commit import Written
+from stead.store.commit import CommitResult
 
 SOON, LATER = 0.1, 2.0
 """Seconds before another look at what is waited for: at first, and in the end."""
@@ -101,12 +101,12 @@ class Requested:
 class Steps:
     """Does what is to be done, by kind and state."""
 
-    def __init__(self, mover: Mover, works: Mapping[tuple[str, str], Callable[[], Work]]) -> None:
+    def __init__(self, mover: TransitionExecutor, works: Mapping[tuple[str, str], Callable[[], Work]]) -> None:
         self.mover = mover
         self.works = works
-        self.errands = Errands("a step")
+        self.errands = BackgroundTasks("a step")
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """After a commit: begin what it asks for."""
         for path, fence in written.steps:
             self.errands.begin(self._until_over(path, fence))
@@ -135,4 +135,4 @@ class Steps:
         detail = answer.detail if isinstance(answer, Done) else {"error": answer.says}
         events = answer.events if isinstance(answer, Done) else ()
         event = Report(KINDS[type(answer)], fence, actor=Actor.CONTROLLER, events=events)
-        await self.mover.move([Told(path, event, principal=CONTROLLER, detail=detail)])
+        await self.mover.move([TransitionInput(path, event, principal=CONTROLLER, detail=detail)])

@@ -11,10 +11,10 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from stead.catalog import tree
-from stead.catalog.tree import Change, There
-from stead.controller.execution.executor import Mover, Told
+from stead.catalog.tree import ExistingNode, TreeChange
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.snapshot import OnFailure
 from stead.store import Row, Store
@@ -22,10 +22,10 @@ from stead.store import Row, Store
 KIND = "system"
 
 
-async def planned(store: Store, system: Row, place: str, definition: Mapping[str, Any] | None) -> list[Change]:
+async def planned(store: Store, system: Row, place: str, definition: Mapping[str, Any] | None) -> list[TreeChange]:
     """What is to be done at a place of a system; without a definition, all there is goes."""
     wanted = tree.parts(definition, place, root=place == system.path) if definition is not None else {}
-    there = {r["path"]: There(r["kind"], r["state"], r["spec"], r["lane"]) for r in await store.tree(place)}
+    there = {r["path"]: ExistingNode(r["kind"], r["state"], r["spec"], r["lane"]) for r in await store.tree(place)}
     return tree.changes(wanted, there, system.spec.get("lanes", ()))
 
 
@@ -35,11 +35,11 @@ async def deployed(store: Store, system: Row | None, place: str, definition: Map
         return set()
     try:
         return lanes_in(await planned(store, system, place, definition))
-    except Wrong:
+    except InvalidDescription:
         return set()
 
 
-def lanes_in(changes: Sequence[Change]) -> set[str]:
+def lanes_in(changes: Sequence[TreeChange]) -> set[str]:
     """The lanes on which something is made or changed."""
     return {change.lane for change in changes if change.action != "delete"}
 
@@ -47,10 +47,12 @@ def lanes_in(changes: Sequence[Change]) -> set[str]:
 class Deploys:
     """Asks services and jobs."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: TransitionExecutor) -> None:
         self.mover = mover
 
-    async def some(self, operation: str, asking: Mapping[str, Any], limit: int) -> tuple[Sequence[Told], str, bool]:
+    async def some(
+        self, operation: str, asking: Mapping[str, Any], limit: int
+    ) -> tuple[Sequence[TransitionInput], str, bool]:
         """The next that are to be asked, the path of the last of them, and whether that is all.
 
         Raises `Wrong` where what is there has become such that it cannot be done.
@@ -66,7 +68,7 @@ class Deploys:
         told = [self._told(operation, asking, change) for change in some]
         return told, some[-1].path if some else after, len(left) <= limit
 
-    def _told(self, operation: str, asking: Mapping[str, Any], change: Change) -> Told:
+    def _told(self, operation: str, asking: Mapping[str, Any], change: TreeChange) -> TransitionInput:
         request = Request(
             change.action,
             Actor.CONTROLLER,
@@ -83,4 +85,4 @@ class Deploys:
             token = uuid5(UUID(operation), change.path)
             first = self.mover.first(change.kind)
             new = Row(change.path, change.kind, first, change.lane, token, change.spec)
-        return Told(change.path, request, asking["principal"], spec=change.spec, new=new)
+        return TransitionInput(change.path, request, asking["principal"], spec=change.spec, new=new)

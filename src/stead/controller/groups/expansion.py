@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stead.controller.execution.background_tasks import Errands
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.execution.background_tasks import BackgroundTasks
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.controller.execution.journal_notes import why
 from stead.controller.groups.counts import amounts
 from stead.controller.groups.deploys import KIND, Deploys
-from stead.controller.groups.members import Plans
+from stead.controller.groups.members import MemberPlans
 from stead.controller.steps import lease_book
 from stead.lifecycle.claims import ancestors
 from stead.lifecycle.decide.group import Participation, participation
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel, Children, OnConflict, Request
-from stead.lifecycle.files.decoded import Wrong
+from stead.lifecycle.files.decoded import InvalidDescription
 from stead.lifecycle.observation import OBSERVING
 from stead.lifecycle.rows import BACK, Actor, Fold
 from stead.lifecycle.snapshot import Holder
-from stead.store.commit import Expansion, Written
-from stead.store.summary import Brief
+from stead.store.commit import CommitResult, Expansion
+from stead.store.summary import ResourceSummary
 
 CHUNK = 2000
 """Members that are asked in one transaction."""
@@ -38,17 +38,17 @@ SKIPPED, UNCHANGED = "skipped", "unchanged"
 """What becomes of a member that does nothing: it could not, or did not have to."""
 
 
-class Groups:
+class GroupExpansion:
     """Asks members, and counts them."""
 
-    def __init__(self, mover: Mover, chunk: int = CHUNK) -> None:
+    def __init__(self, mover: TransitionExecutor, chunk: int = CHUNK) -> None:
         self.mover = mover
         self.chunk = chunk
-        self.plans = Plans(mover)
+        self.plans = MemberPlans(mover)
         self.deploys = Deploys(mover)
-        self.errands = Errands("a group")
+        self.errands = BackgroundTasks("a group")
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """What follows from a commit: begin to ask, or count."""
         for path in written.recount:
             self.errands.begin(self.recount(path))
@@ -85,13 +85,15 @@ class Groups:
         paths = await self._members(operation, asking)
         last, done = paths[-1] if paths else asking["after"], len(paths) < self.chunk
         if "cancels" in asking["request"]:
-            await self.mover.move([Told(path, Cancel(operation, Actor.ADMIN), asking["principal"]) for path in paths])
+            await self.mover.move(
+                [TransitionInput(path, Cancel(operation, Actor.ADMIN), asking["principal"]) for path in paths]
+            )
             await self.mover.move([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
             return not done
         request = _request(operation, asking)
         held = await self.mover.store.held_below(asking["path"], operation) if self._leaves_out(asking) else {}
         about = {"principal": asking["principal"], "detail": why(self.mover.kinds[asking["member"]], request)}
-        told = [Told(path, request, blocked=_above(held, path), **about) for path in paths]
+        told = [TransitionInput(path, request, blocked=_above(held, path), **about) for path in paths]
         await self._tell(operation, asking, told, last, done, held)
         return not done
 
@@ -113,7 +115,7 @@ class Groups:
         """Ask some services and jobs; where that cannot be, nobody is asked, and it has failed."""
         try:
             told, last, done = await self.deploys.some(operation, asking, self.chunk)
-        except Wrong as wrong:
+        except InvalidDescription as wrong:
             bad = [(str(problem.path[0]), SKIPPED, problem.says) for problem in wrong.problems]
             await self.mover.move([], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad))
             return False
@@ -129,7 +131,7 @@ class Groups:
             return False
         rows, total = await self.plans.some(operation, row, asking["wish"], member, after, self.chunk)
         request, after = _request(operation, asking), after + len(rows)
-        told = [Told(new.path, request, asking["principal"], spec=new.spec, new=new) for new in rows]
+        told = [TransitionInput(new.path, request, asking["principal"], spec=new.spec, new=new) for new in rows]
         await self._tell(operation, asking, told, f"{after:09}", after >= total)
         return after < total
 
@@ -137,7 +139,7 @@ class Groups:
         self,
         operation: str,
         asking: Mapping[str, Any],
-        told: Sequence[Told],
+        told: Sequence[TransitionInput],
         last: str,
         done: bool,
         held: Mapping[str, Holder] | None = None,
@@ -145,19 +147,19 @@ class Groups:
         """Ask members, and record how far that has come: both or neither. `held`: what others have claims on."""
 
         def widened(answers: Sequence[Answer]) -> Expansion:
-            moved = [(a.brief, participation(a.decision, operation)) for a in answers if isinstance(a, Moved)]
+            moved = [(a.brief, participation(a.decision, operation)) for a in answers if isinstance(a, Applied)]
             acting = sum(part is Participation.ACTS for _, part in moved)
             joined = [(b.id, b.operation) for b, part in moved if part is Participation.JOINS and b.operation]
             skipped = [
                 (told[i].path, self._left_out(asking, told[i], a), _says(a, told[i], held))
                 for i, a in enumerate(answers)
-                if isinstance(a, Refusal)
+                if isinstance(a, Rejection)
             ]
             return Expansion(operation, last, done, acting, asking["turn"], skipped, joined)
 
         await self.mover.move(told, widened)
 
-    def _left_out(self, asking: Mapping[str, Any], told: Told, answer: Refusal) -> str:
+    def _left_out(self, asking: Mapping[str, Any], told: TransitionInput, answer: Rejection) -> str:
         """Whether a member was skipped since it could not act, or is unchanged since nothing had to be done with it.
 
         The latter is where the action leads already. An action that leaves its group in its state, such as refine, is
@@ -192,9 +194,9 @@ class Groups:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
         detail = {"error": why} if (why := await self._failure(kind, brief, event)) else None
-        await self.mover.move([Told(path, event, principal="controller", detail=detail)])
+        await self.mover.move([TransitionInput(path, event, principal="controller", detail=detail)])
 
-    async def _failure(self, kind: Lifecycle, brief: Brief, event: Children) -> str:
+    async def _failure(self, kind: Lifecycle, brief: ResourceSummary, event: Children) -> str:
         """Why a lease fails with its members: the error of the first of them. Empty where it does not fail."""
         if kind.fold is not Fold.EVENTS or brief.operation is None or event.remaining or not event.failed:
             return ""
@@ -208,7 +210,7 @@ def _above(held: Mapping[str, Holder], path: str) -> Holder | None:
     return next((held[above] for above in ancestors(path) if above in held), None)
 
 
-def _says(refusal: Refusal, told: Told, held: Mapping[str, Holder] | None) -> str:
+def _says(refusal: Rejection, told: TransitionInput, held: Mapping[str, Holder] | None) -> str:
     """Why a member was skipped; where another operation is in progress on it, which one and whose."""
     holder = (held or {}).get(told.path) or told.blocked
     if holder is None or refusal.holder is None:

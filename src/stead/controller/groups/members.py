@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from stead.catalog import infrastructure
-from stead.controller.execution.executor import Mover
+from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.definition import Lifecycle
 from stead.store import Row
 
@@ -47,10 +47,10 @@ def _segment(path: str, spec: Mapping[str, Any], first: int, count: int) -> Segm
     return Segment(path, first, count, f"{spec['provider']}.{spec['region']}", spec)
 
 
-class Plans:
+class MemberPlans:
     """Makes the rows of members that are not there yet."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: TransitionExecutor) -> None:
         self.mover = mover
 
     async def some(

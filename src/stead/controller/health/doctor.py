@@ -55,7 +55,7 @@ class Finding(Model):
 
 
 @dataclass(frozen=True)
-class Examination(Model):
+class HealthReport(Model):
     """How a cell is."""
 
     at: datetime

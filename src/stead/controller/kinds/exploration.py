@@ -26,7 +26,7 @@ POLITE = 10
 """By how much others go first."""
 
 
-class Explored(msgspec.Struct, frozen=True):
+class ExplorationResult(msgspec.Struct, frozen=True):
     """What a search found."""
 
     worlds: int
@@ -42,7 +42,7 @@ class TooLarge(Exception):
     """It was not done in time."""
 
 
-async def explored(document: str, patience: float = PATIENCE) -> Explored:
+async def explored(document: str, patience: float = PATIENCE) -> ExplorationResult:
     """Explore what a document says. Raises `TooLarge`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -62,14 +62,14 @@ async def explored(document: str, patience: float = PATIENCE) -> Explored:
             await process.wait()
     if process.returncode:
         raise RuntimeError(f"the explorer ended with {process.returncode}")
-    return msgspec.json.decode(said, type=Explored)
+    return msgspec.json.decode(said, type=ExplorationResult)
 
 
-def search(document: str) -> Explored:
+def search(document: str) -> ExplorationResult:
     """Explore it here and now."""
     found = explore(load(document), BOUNDS, most=MOST)
     story = found.violation.story() if found.violation is not None else ""
-    return Explored(found.visited, found.steps, found.complete, asdict(BOUNDS), story)
+    return ExplorationResult(found.visited, found.steps, found.complete, asdict(BOUNDS), story)
 
 
 if __name__ == "__main__":

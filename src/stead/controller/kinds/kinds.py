@@ -145,7 +145,7 @@ def live(kinds: Mapping[str, Lifecycle], store: Store | None = None) -> Kinds:
     return kinds if isinstance(kinds, Kinds) else Kinds(kinds, store)
 
 
-class Made[T]:
+class CompiledKind[T]:
     """Something that follows from all kinds."""
 
     def __init__(self, kinds: Kinds, make: Callable[[Mapping[str, Lifecycle]], T]) -> None:

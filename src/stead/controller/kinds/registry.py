@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stead.access.policies import CELL, NAMESPACE, OWN_ACTIONS
-from stead.controller.kinds.exploration import MOST, Explored, TooLarge, explored
+from stead.controller.kinds.exploration import MOST, ExplorationResult, TooLarge, explored
 from stead.controller.kinds.kinds import Kinds, RegisteredLifecycle
 from stead.lifecycle.decide.group import makes
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.document import DocumentError, load
 from stead.lifecycle.lint import lint
-from stead.lifecycle.rows import Awaits, Fold, StateClass
+from stead.lifecycle.rows import AwaitedParty, Fold, StateClass
 from stead.lifecycle.table import observations
 from stead.store import Store
-from stead.store.lifecycles import LeftOut
+from stead.store.lifecycles import UncoveredResources
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ NAME = re.compile("[A-Za-z][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class InvalidDocument:
     """Why a document is not put in force, or a kind not let go."""
 
     code: str
@@ -51,12 +51,14 @@ class Registry:
         self._one = asyncio.Lock()
         """A search keeps a processor busy: one at a time."""
 
-    async def register(self, kind: str, document: str, who: str) -> RegisteredLifecycle | Rejected:
+    async def register(self, kind: str, document: str, who: str) -> RegisteredLifecycle | InvalidDocument:
         """Put a document in force. One that is in force already stays as it is."""
         try:
             lifecycle = load(document)
         except DocumentError as error:
-            return Rejected("not-a-lifecycle", "; ".join(error.messages), [("document", m) for m in error.messages])
+            return InvalidDocument(
+                "not-a-lifecycle", "; ".join(error.messages), [("document", m) for m in error.messages]
+            )
         await self.kinds.fresh()
         rejected = self._unfit(kind, lifecycle)
         if rejected is not None:
@@ -66,13 +68,13 @@ class Registry:
             return before
         findings = [(f.where, f"{f.says}; {f.mend} [{f.rule}]") for f in lint(lifecycle)]
         if findings:
-            return Rejected("not-sound", _told(findings), findings)
+            return InvalidDocument("not-sound", _told(findings), findings)
         was, same = self.kinds.versions.get(kind, 0), self._same(lifecycle)
         left = await self.store.left_out(lifecycle, same)  # or somebody would wait for the explorer in vain
         if left:
             return _lacking(left)
         found = await self._explored(document)
-        if isinstance(found, Rejected):
+        if isinstance(found, InvalidDocument):
             return found
         seen = {"worlds": found.worlds, "steps": found.steps, "bounds": found.bounds}
         left = await self.store.register(lifecycle, was, document, same, seen, who)
@@ -83,43 +85,43 @@ class Registry:
         log.info("%s registered the lifecycle %s, version %d", who, kind, now.version)
         return now
 
-    async def _explored(self, document: str) -> Explored | Rejected:
+    async def _explored(self, document: str) -> ExplorationResult | InvalidDocument:
         async with self._one:
             try:
                 found = await explored(document)
             except TooLarge as error:
-                return Rejected("not-explored", str(error))
+                return InvalidDocument("not-explored", str(error))
         if found.story:
             says = "there is a way to what must not be, the shortest of which is this"
-            return Rejected("not-safe", f"{says}:\n{found.story}")
+            return InvalidDocument("not-safe", f"{says}:\n{found.story}")
         if not found.complete:
-            return Rejected("not-explored", f"it has more than {MOST:,} worlds, and not all of them were seen")
+            return InvalidDocument("not-explored", f"it has more than {MOST:,} worlds, and not all of them were seen")
         return found
 
-    async def unregister(self, kind: str, who: str) -> Rejected | None:
+    async def unregister(self, kind: str, who: str) -> InvalidDocument | None:
         """Let there be no such kind any more."""
         await self.kinds.fresh()
         if self.kinds.built_in(kind):
-            return Rejected("built-in", f"{kind} is built in")
+            return InvalidDocument("built-in", f"{kind} is built in")
         if kind not in self.kinds:
-            return Rejected("not-found", f"there is no lifecycle {kind}")
+            return InvalidDocument("not-found", f"there is no lifecycle {kind}")
         named = sorted(other.kind for other in self.kinds.values() if other.kind != kind and kind in _named(other))
         if named:
-            return Rejected("kind-in-use", f"{', '.join(named)} is about {kind}")
+            return InvalidDocument("kind-in-use", f"{', '.join(named)} is about {kind}")
         left = await self.store.unregister(kind, who)
         if left:
-            return Rejected("kind-in-use", f"there are some: {_in_use(left)}")
+            return InvalidDocument("kind-in-use", f"there are some: {_in_use(left)}")
         await self.kinds.fresh()
         log.info("%s unregistered the lifecycle %s", who, kind)
         return None
 
-    def _unfit(self, kind: str, lifecycle: Lifecycle) -> Rejected | None:
+    def _unfit(self, kind: str, lifecycle: Lifecycle) -> InvalidDocument | None:
         if lifecycle.kind != kind:
-            return Rejected("invalid", f"the document is about {lifecycle.kind}, and the address about {kind}")
+            return InvalidDocument("invalid", f"the document is about {lifecycle.kind}, and the address about {kind}")
         if self.kinds.built_in(kind):
-            return Rejected("built-in", f"{kind} is built in, and stays as it is")
+            return InvalidDocument("built-in", f"{kind} is built in, and stays as it is")
         wrong = [*_names(lifecycle), *_others({**self.kinds, kind: lifecycle}, lifecycle), *_beyond(lifecycle)]
-        return Rejected("not-sound", _told(wrong), wrong) if wrong else None
+        return InvalidDocument("not-sound", _told(wrong), wrong) if wrong else None
 
     def _same(self, lifecycle: Lifecycle) -> list[str]:
         """The actions that a document leaves as they are: whatever is in the middle of one goes on as it began."""
@@ -143,13 +145,13 @@ def _told(wrong: Sequence[tuple[str, str]]) -> str:
     return "; ".join(f"{where}: {says}" for where, says in wrong)
 
 
-def _lacking(left: Sequence[LeftOut]) -> Rejected:
+def _lacking(left: Sequence[UncoveredResources]) -> InvalidDocument:
     if left[0].what == "version":
-        return Rejected("kind-in-use", "somebody else has registered it meanwhile: see what, and ask again")
-    return Rejected("kind-in-use", f"the document lacks or changes what is in use: {_in_use(left)}")
+        return InvalidDocument("kind-in-use", "somebody else has registered it meanwhile: see what, and ask again")
+    return InvalidDocument("kind-in-use", f"the document lacks or changes what is in use: {_in_use(left)}")
 
 
-def _in_use(left: Sequence[LeftOut]) -> str:
+def _in_use(left: Sequence[UncoveredResources]) -> str:
     return ", ".join(f"{one.things:,} {'in' if one.what == 'state' else 'with'} {one.name}" for one in left)
 
 
@@ -211,7 +213,7 @@ def _beyond(lifecycle: Lifecycle) -> Iterator[tuple[str, str]]:
         if action.beside:
             yield f"action {action.name}", "only deploys of systems run beside others"
     for state in lifecycle.states:
-        if state.awaits is Awaits.STEP:
+        if state.awaits is AwaitedParty.STEP:
             yield f"state {state.name}", "a step is work of the controller's own: let an agent or nobody be awaited"
     orders = any(action.verbs for action in lifecycle.actions)
     if orders and not observations(lifecycle):

@@ -17,12 +17,12 @@ from typing import Any
 from stead.bus.errors import BadMessage
 from stead.bus.messages import IdentityReply, RenewIdentity
 from stead.bus.permissions import agent_may
-from stead.bus.server_admin import System
+from stead.bus.server_admin import ServerAdmin
 from stead.bus.subjects import to_token
 from stead.catalog.edge import is_site
 from stead.pki.claims import Permissions, decode
 from stead.pki.identity import Identity
-from stead.pki.issuer import SYSTEM, Issued, Issuer, proven
+from stead.pki.issuer import SYSTEM, CredentialIssuer, IssuedCredentials, proven
 from stead.pki.nkeys import Role, raw
 from stead.schema import Model
 from stead.store import Store
@@ -41,11 +41,11 @@ MOST_LANES = 200
 TRIES = 5
 
 
-class NotInvited(Exception):
+class InvitationRejected(Exception):
     """The token does not hold: it is none, was used, is over, or is for another."""
 
 
-class Taken(Exception):
+class NameInUse(Exception):
     """There is an agent of that name already."""
 
 
@@ -79,24 +79,24 @@ class Agent(Model):
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedAgent:
     """What an agent is given that was let in."""
 
     name: str
     cell: str
     lanes: tuple[str, ...]
     bus: tuple[str, ...]
-    issued: Issued
+    issued: IssuedCredentials
 
 
-class Identities:
+class AgentIdentities:
     """Gives identities out, and takes them back."""
 
     def __init__(self, store: Store, identity: Identity, lifetime: float = LIFETIME, *, leaves: bool = False) -> None:
         """With `leaves`, agents of sites may be behind leaf nodes."""
         self.store = store
         self.identity = identity
-        self.issuer = Issuer(identity)
+        self.issuer = CredentialIssuer(identity)
         self.lifetime = lifetime
         self.leaves = leaves
 
@@ -113,11 +113,11 @@ class Identities:
         token = f"{TOKEN}{secrets.token_urlsafe(32)}"
         expires_at = await self.store.invite_agent(digest(token), name, sorted(set(lanes)), by, seconds)
         if expires_at is None:
-            raise Taken(f"there is an agent {name}; revoke it first")
+            raise NameInUse(f"there is an agent {name}; revoke it first")
         log.info("%s invites the agent %s for %s", by, name, ", ".join(lanes))
         return Invitation(name, tuple(sorted(set(lanes))), token, expires_at)
 
-    async def join(self, token: str, name: str, user_key: str, request: str, proof: str) -> Joined:
+    async def join(self, token: str, name: str, user_key: str, request: str, proof: str) -> JoinedAgent:
         """Let an agent in: it has shown a token, and that it has the keys that it names."""
         raw(user_key, Role.USER)
         if not proven(user_key, request, proof):
@@ -126,11 +126,11 @@ class Identities:
         self.issuer.issue("nobody", user_key, request, Permissions((), ()), 1, self.store.clock())
         row = await self.store.join_agent(digest(token), name, user_key, self.lifetime)
         if row is None:
-            raise NotInvited("the token is none, was used, is over, or is for another name")
+            raise InvitationRejected("the token is none, was used, is over, or is for another name")
         log.info("the agent %s has joined, for %s", row["name"], ", ".join(row["lanes"]))
         about = self.identity.description
         issued = self._issue(row["name"], row["lanes"], user_key, request)
-        return Joined(row["name"], about.cell, tuple(row["lanes"]), tuple(about.bus), issued)
+        return JoinedAgent(row["name"], about.cell, tuple(row["lanes"]), tuple(about.bus), issued)
 
     async def renew(self, asked: RenewIdentity) -> IdentityReply:
         """What an agent connects with, anew; its key stays the same, so that whatever is revoked stays so."""
@@ -173,10 +173,10 @@ class Identities:
         await self.push()
         return 1
 
-    def _system(self) -> System:
-        return System(self.identity.description.bus, self.identity.options(SYSTEM))
+    def _system(self) -> ServerAdmin:
+        return ServerAdmin(self.identity.description.bus, self.identity.options(SYSTEM))
 
-    def _issue(self, name: str, lanes: list[str], user_key: str, request: str) -> Issued:
+    def _issue(self, name: str, lanes: list[str], user_key: str, request: str) -> IssuedCredentials:
         leaf = self.leaves and all(map(is_site, lanes))
         may = agent_may(self.identity.description.cell, name, lanes, leaf=leaf)
         allowed, now = Permissions(*may, answers=1), self.store.clock()

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stead.batcher import Together
-from stead.bus.messages import Roster, RosterReply
+from stead.batcher import Batcher
+from stead.bus.messages import InventoryReply, InventoryRequest
 from stead.controller.dispatch.publisher import member_of
-from stead.controller.execution.executor import Mover
-from stead.controller.kinds.kinds import Made
-from stead.controller.observation.trust import Trust
+from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.kinds.kinds import CompiledKind
+from stead.controller.observation.trust import ReportTrust
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.rows import ABSENT
 from stead.lifecycle.table import observations
@@ -26,24 +26,24 @@ TOGETHER = 50
 """Lanes that are read by one statement."""
 
 
-class Rosters:
+class ExpectedInventory:
     """Answers agents."""
 
-    def __init__(self, mover: Mover, trust: Trust) -> None:
+    def __init__(self, mover: TransitionExecutor, trust: ReportTrust) -> None:
         self.mover = mover
         self.trust = trust
-        self._read = Together(self._pages, TOGETHER, at_once=2)
-        self._seen = Made(mover.kinds, _visible)
+        self._read = Batcher(self._pages, TOGETHER, at_once=2)
+        self._seen = CompiledKind(mover.kinds, _visible)
         """Kinds that can be looked at."""
 
-    async def __call__(self, roster: Roster) -> RosterReply:
+    async def __call__(self, roster: InventoryRequest) -> InventoryReply:
         """What there may be on a lane: all but what is settled and gone."""
         await self.trust.check(roster.agent, [roster.lane])
         now = self.mover.clock()
         page = await self._read((roster.lane, roster.after))
         there = [row for row in page if self._may_be(row)]
         taken = [row.path for row in there if row.snapshot.taken]
-        return RosterReply(list(map(member_of, there)), page[-1].path if len(page) == PAGE else "", now, taken)
+        return InventoryReply(list(map(member_of, there)), page[-1].path if len(page) == PAGE else "", now, taken)
 
     async def _pages(self, asked: Sequence[tuple[str, str]]) -> list[list[Row]]:
         return await self.mover.store.rosters(asked, PAGE)

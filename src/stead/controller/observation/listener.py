@@ -12,13 +12,13 @@ from contextlib import ExitStack
 
 from stead.bus import Bus, BusError, Delivery
 from stead.bus.messages import FromAgent, FullState, Hello, Report, ReportResult
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.controller.execution.faults import at_fault
-from stead.controller.observation.observer import Looks
-from stead.controller.observation.orphans import Orphans
-from stead.controller.observation.presence import Presences
+from stead.controller.observation.observer import ProviderObserver
+from stead.controller.observation.orphans import OrphanDetector
+from stead.controller.observation.presence import AgentPresence
 from stead.lifecycle import events
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.rows import Trigger
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import about
@@ -32,7 +32,14 @@ PAUSE = 0.5
 class Listener:
     """One controller's ear."""
 
-    def __init__(self, mover: Mover, bus: Bus, looks: Looks, orphans: Orphans, presences: Presences) -> None:
+    def __init__(
+        self,
+        mover: TransitionExecutor,
+        bus: Bus,
+        looks: ProviderObserver,
+        orphans: OrphanDetector,
+        presences: AgentPresence,
+    ) -> None:
         self.mover = mover
         self.bus = bus
         self.looks = looks
@@ -114,29 +121,29 @@ def _tell(reports: Sequence[Report]) -> None:
 
 def _result(answer: Answer) -> str:
     """What became of a word about one resource."""
-    if isinstance(answer, Moved):
+    if isinstance(answer, Applied):
         return "applied" if answer.wrote else "nothing-new"
-    return "stale" if isinstance(answer, Refusal) and answer.code is Code.STALE else "ignored"
+    return "stale" if isinstance(answer, Rejection) and answer.code is Code.STALE else "ignored"
 
 
 def _about(message: FromAgent) -> str:
     return f"what {message.agent[:100]} said"
 
 
-def words(reports: Sequence[Report]) -> list[Told]:
+def words(reports: Sequence[Report]) -> list[TransitionInput]:
     """What reports say, member by member. Each speaks for its lane alone."""
     return [_word(result, frozenset((report.lane,))) for report in reports for result in report.results]
 
 
-def _word(result: ReportResult, lanes: frozenset[str]) -> Told:
+def _word(result: ReportResult, lanes: frozenset[str]) -> TransitionInput:
     event = events.Report(Trigger(result.kind), result.fence, seen=result.seen, revision=result.revision)
     detail = {"error": result.error} if result.error else None
-    return Told(result.path, event, facts=result.facts or None, detail=detail, lanes=lanes)
+    return TransitionInput(result.path, event, facts=result.facts or None, detail=detail, lanes=lanes)
 
 
-def _lines(message: FullState) -> list[Told]:
+def _lines(message: FullState) -> list[TransitionInput]:
     return [
-        Told(
+        TransitionInput(
             line.path,
             events.FullState(line.fence, line.seen, line.revision, line.working, message.end),
             facts=line.facts or None,

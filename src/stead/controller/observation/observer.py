@@ -12,9 +12,9 @@ from enum import StrEnum
 from itertools import batched
 
 from stead.bus import Bus, BusError, NoAnswer
-from stead.bus.messages import Logs, LogsReply, Look, LookReply, StateLine, Survey
+from stead.bus.messages import LogsReply, LogsRequest, ProbeReply, ProbeRequest, StateLine, StateSyncRequest
 from stead.controller.dispatch.publisher import member_of
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import State, StateClass, Trigger
@@ -34,7 +34,7 @@ PAGE = 1000
 """Members that are looked at together, when somebody wants to know what is there now."""
 
 
-class Unsure(StrEnum):
+class UnknownReason(StrEnum):
     """Why it is unknown whether a resource is as recorded, in one word."""
 
     MOVING = "moving"
@@ -54,11 +54,11 @@ class Unsure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StandingUnobserved(Model):
+class UnobservedGroupStatus(Model):
     """Members in one state that a refresh has not observed, and why."""
 
     state: str
-    why: Unsure
+    why: UnknownReason
     """`still`: it changes seldom, and was observed not long ago. `final`: it cannot change by itself. `moving`: an
     operation is under way on it. `no-agent`: no agent answered. `no-provider`: the provider did not. `unasked`: it is
     on no lane."""
@@ -68,7 +68,7 @@ class StandingUnobserved(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class StandingObserved(Model):
+class ObservedGroupStatus(Model):
     """What a refresh has observed, and what it has not."""
 
     members: int
@@ -77,7 +77,7 @@ class StandingObserved(Model):
     """Calls to providers."""
     saved: int
     """Calls that were not needed."""
-    left: tuple[StandingUnobserved, ...]
+    left: tuple[UnobservedGroupStatus, ...]
     """Members that were not observed, by state and reason."""
 
 
@@ -86,14 +86,14 @@ class _Refresh:
     """How far a refresh has come."""
 
     seen: list[str] = field(default_factory=list)
-    unseen: dict[str, Unsure] = field(default_factory=dict)
+    unseen: dict[str, UnknownReason] = field(default_factory=dict)
     calls: int = 0
 
 
-class Looks:
+class ProviderObserver:
     """Looks at resources, and applies what was seen."""
 
-    def __init__(self, mover: Mover, bus: Bus, pace: Pace = DEFAULT) -> None:
+    def __init__(self, mover: TransitionExecutor, bus: Bus, pace: Pace = DEFAULT) -> None:
         self.mover = mover
         self.bus = bus
         self.pace = pace
@@ -107,20 +107,22 @@ class Looks:
         seen = await self.look(row for row in rows if not row.snapshot.taken)
         return [line for line in seen.values() if isinstance(line, StateLine)]
 
-    async def look(self, rows: Iterable[Row], patience: float = PATIENCE) -> dict[str, StateLine | Unsure]:
+    async def look(self, rows: Iterable[Row], patience: float = PATIENCE) -> dict[str, StateLine | UnknownReason]:
         """What there is of each, or why nobody can say: one question for each lane and so many members."""
         lanes: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
             lanes[row.lane].append(row)
-        seen: dict[str, StateLine | Unsure] = {row.path: Unsure.UNASKED for row in lanes.pop("", [])}
+        seen: dict[str, StateLine | UnknownReason] = {row.path: UnknownReason.UNASKED for row in lanes.pop("", [])}
         questions = [
-            Look(lane, [member_of(r) for r in part]) for lane, r in lanes.items() for part in batched(r, AT_ONCE)
+            ProbeRequest(lane, [member_of(r) for r in part])
+            for lane, r in lanes.items()
+            for part in batched(r, AT_ONCE)
         ]
         for answer in await asyncio.gather(*(self._ask(question, patience) for question in questions)):
             seen |= answer
         return seen
 
-    async def _ask(self, question: Look, patience: float) -> dict[str, StateLine | Unsure]:
+    async def _ask(self, question: ProbeRequest, patience: float) -> dict[str, StateLine | UnknownReason]:
         paths = [member.path for member in question.members]
         try:
             reply = await self.bus.look(question, patience)
@@ -128,30 +130,30 @@ class Looks:
                 raise NoAnswer(f"{reply.agent} is superseded")
         except BusError as error:
             log.debug("nobody looks: %s", error)
-            return dict.fromkeys(paths, Unsure.NO_AGENT)
-        missing = Unsure.NO_PROVIDER if reply.why else Unsure.MOVING
+            return dict.fromkeys(paths, UnknownReason.NO_AGENT)
+        missing = UnknownReason.NO_PROVIDER if reply.why else UnknownReason.MOVING
         lines = {line.path: line for line in reply.objects}
         return {path: lines.get(path, missing) for path in paths}
 
-    async def _superseded(self, reply: LookReply, lane: str) -> bool:
+    async def _superseded(self, reply: ProbeReply, lane: str) -> bool:
         """Whether a newer run of the agent that answered serves the lane."""
         newer = await self.mover.store.superseded([(reply.agent, reply.epoch)])
         return any(lane in lanes for lanes in newer.values())
 
-    async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | Unsure:
+    async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | UnknownReason:
         """What a resource wrote, where it is; or why nobody can say."""
         if not row.lane:
-            return Unsure.UNASKED
+            return UnknownReason.UNASKED
         try:
-            return await self.bus.logs(Logs(row.lane, member_of(row), lines, since), patience)
+            return await self.bus.logs(LogsRequest(row.lane, member_of(row), lines, since), patience)
         except BusError as error:
             log.debug("nobody tells logs: %s", error)
-            return Unsure.NO_AGENT
+            return UnknownReason.NO_AGENT
 
     async def survey(self, lane: str) -> bool:
         """Have whoever serves a lane tell all that it has, in its own time; whether somebody will."""
         try:
-            await self.bus.survey(Survey(lane))
+            await self.bus.survey(StateSyncRequest(lane))
         except BusError as error:
             log.debug("%s is not surveyed: %s", lane, error)
             return False
@@ -161,18 +163,20 @@ class Looks:
         """Look at all below a path that may have changed by itself since it was last seen; how many were seen."""
         return len((await self._refresh(below)).seen)
 
-    async def observed(self, below: str, kind: str) -> StandingObserved:
+    async def observed(self, below: str, kind: str) -> ObservedGroupStatus:
         """The same, with what was not observed of a kind and why."""
         done = await self._refresh(below)
         store, lifecycle = self.mover.store, self.mover.kinds[kind]
         found = await store.unobserved(kind, below, done.seen, done.unseen)
         left = tuple(
-            StandingUnobserved(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
+            UnobservedGroupStatus(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
             for r in found
         )
-        members = sum(each.members for each in left if each.why in (Unsure.STILL, Unsure.FINAL)) + len(done.seen)
+        members = sum(each.members for each in left if each.why in (UnknownReason.STILL, UnknownReason.FINAL)) + len(
+            done.seen
+        )
         await store.note_observations(done.calls, members)
-        return StandingObserved(len(done.seen), done.calls, members - done.calls, left)
+        return ObservedGroupStatus(len(done.seen), done.calls, members - done.calls, left)
 
     async def _refresh(self, below: str) -> _Refresh:
         done, after = _Refresh(), ""
@@ -185,18 +189,18 @@ class Looks:
             lines = [line for line in seen.values() if isinstance(line, StateLine)]
             await self.apply(told_of(lines))
             done.seen += [line.path for line in lines]
-            done.unseen |= {path: line for path, line in seen.items() if isinstance(line, Unsure)}
+            done.unseen |= {path: line for path, line in seen.items() if isinstance(line, UnknownReason)}
             done.calls += calls_for(row for row in free if isinstance(seen[row.path], StateLine))
             if len(paths) < PAGE:
                 return done
             after = paths[-1]
 
-    async def apply(self, told: Sequence[Told]) -> list[Answer]:
+    async def apply(self, told: Sequence[TransitionInput]) -> list[Answer]:
         """Bring what was seen to what is believed."""
         answers = await self.mover.move(told)
         as_believed: defaultdict[int, list[str]] = defaultdict(list)
         for answer in answers:
-            if isinstance(answer, Moved) and not answer.wrote:
+            if isinstance(answer, Applied) and not answer.wrote:
                 brief = answer.brief
                 as_believed[look_after(self.mover.kinds[brief.kind], brief.state)].append(brief.path)
         for pause, paths in as_believed.items():
@@ -210,21 +214,21 @@ def calls_for(rows: Iterable[Row]) -> int:
     return sum(-(-members // AT_ONCE) for members in lanes.values())
 
 
-def _why(state: State, told: str | None) -> Unsure:
+def _why(state: State, told: str | None) -> UnknownReason:
     """Why something in a state was not observed: as a look told, or since it was not looked at."""
     if told:
-        return Unsure(told)
+        return UnknownReason(told)
     if state.cls is StateClass.MOVING:
-        return Unsure.MOVING
+        return UnknownReason.MOVING
     if state.cls is StateClass.FINAL:
-        return Unsure.FINAL
-    return Unsure.STILL if state.still else Unsure.UNASKED
+        return UnknownReason.FINAL
+    return UnknownReason.STILL if state.still else UnknownReason.UNASKED
 
 
-def told_of(seen: Iterable[StateLine]) -> list[Told]:
+def told_of(seen: Iterable[StateLine]) -> list[TransitionInput]:
     """What was seen of resources at rest, to be brought to what is believed."""
     return [
-        Told(
+        TransitionInput(
             line.path,
             Report(Trigger.SEEN, line.fence, seen=line.seen, revision=line.revision),
             facts=line.facts or None,

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from stead.bus import Bus, BusError
-from stead.bus.messages import FullState, StateLine, Survey
-from stead.controller.execution.executor import Mover
+from stead.bus.messages import FullState, StateLine, StateSyncRequest
+from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import ABSENT
 from stead.store import Row
@@ -22,10 +22,10 @@ from stead.store import Row
 log = logging.getLogger(__name__)
 
 
-class Orphans:
+class OrphanDetector:
     """Has lanes surveyed, and keeps the list of what was found."""
 
-    def __init__(self, mover: Mover, bus: Bus, pace: Pace = DEFAULT) -> None:
+    def __init__(self, mover: TransitionExecutor, bus: Bus, pace: Pace = DEFAULT) -> None:
         self.mover = mover
         self.bus = bus
         self.pace = pace
@@ -36,7 +36,7 @@ class Orphans:
         if lane is None:
             return 0
         try:
-            await self.bus.survey(Survey(lane))
+            await self.bus.survey(StateSyncRequest(lane))
         except BusError as error:
             log.debug("%s is not surveyed: %s", lane, error)
         return 1

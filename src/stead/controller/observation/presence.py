@@ -15,20 +15,20 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from stead.batcher import Together
+from stead.batcher import Batcher
 from stead.bus import Bus, BusError, BusState
-from stead.bus.invalid_messages import Seldom
-from stead.bus.messages import Greet, GreetReply, Hello, Presence, Report, ReportResult, SiteKnown, Superseded
+from stead.bus.invalid_messages import LogThrottle
+from stead.bus.messages import Hello, KnownSite, Presence, Report, ReportResult, SiteReply, SiteRequest, Superseded
 from stead.catalog.edge import LANE
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
-from stead.controller.observation.trust import Trust
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
+from stead.controller.observation.trust import ReportTrust
 from stead.lifecycle import events
 from stead.lifecycle.events import Connected, Disconnected
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Conflict
-from stead.store.decision_template import Begin
-from stead.store.sites import There
+from stead.store.decision_template import OperationStart
+from stead.store.sites import PresentAgent
 from stead.telemetry import metrics
 
 log = logging.getLogger(__name__)
@@ -55,23 +55,23 @@ CONNECTED = "connected"
 """The fact of a site that says whether its agent is there."""
 
 
-class Presences:
+class AgentPresence:
     """Hears agents, and tells their sites."""
 
-    def __init__(self, mover: Mover, bus: Bus, trust: Trust, pace: Pace = DEFAULT) -> None:
+    def __init__(self, mover: TransitionExecutor, bus: Bus, trust: ReportTrust, pace: Pace = DEFAULT) -> None:
         self.mover = mover
         self.trust = trust
         self.away = float(pace.away)
         self.bus = bus
-        self._heard: dict[tuple[str, int], There] = {}
+        self._heard: dict[tuple[str, int], PresentAgent] = {}
         self._answers: dict[tuple[str, int], str] = {}
         """Where runs of agents want to hear that they are superseded."""
         self._throttled: Counter[str] = Counter()
-        self._last = Together(mover.store.last_epochs, TOGETHER, at_once=2)
+        self._last = Batcher(mover.store.last_epochs, TOGETHER, at_once=2)
         self._since = time.monotonic()
         """Since when whoever is there could be heard."""
-        self._unheard = Seldom()
-        self._skew = metrics.Worst(metrics.SKEW)
+        self._unheard = LogThrottle()
+        self._skew = metrics.WorstGauge(metrics.SKEW)
         bus.on_state(self._on_state)
 
     def _on_state(self, state: BusState) -> None:
@@ -105,20 +105,22 @@ class Presences:
             await self.mover.store.met(believed, SITES)
             await self._tell()
 
-    async def greet(self, asked: Greet) -> GreetReply:
+    async def greet(self, asked: SiteRequest) -> SiteReply:
         """After which epoch a new one has to be."""
         await self.trust.check(asked.agent, asked.lanes)
         lanes = [lane for lane in asked.lanes if lane.startswith(SITES)]
         after, sites, forgotten = await self._last((asked.agent, lanes))
-        known = [SiteKnown(*site) for site in sites]
+        known = [KnownSite(*site) for site in sites]
         now, every = self.mover.clock(), self.away / WORDS
-        return GreetReply(after=after, every=every, sites=known, forgotten=forgotten, now=now)
+        return SiteReply(after=after, every=every, sites=known, forgotten=forgotten, now=now)
 
-    async def successors(self, reports: Sequence[Report]) -> list[Told]:
+    async def successors(self, reports: Sequence[Report]) -> list[TransitionInput]:
         """What new agents say of upgrades, each under the notify-id that its site knows it by."""
         ids = await self.mover.store.notify_ids([(r.lane, r.epoch) for r in reports]) if reports else {}
         return [
-            Told(result.path, event, f"agent:{report.agent}", facts=result.facts, lanes=frozenset((report.lane,)))
+            TransitionInput(
+                result.path, event, f"agent:{report.agent}", facts=result.facts, lanes=frozenset((report.lane,))
+            )
             for report in reports
             for result in report.results
             for event in (_taken_over(result, ids.get((report.lane, report.epoch), 0)),)
@@ -173,7 +175,13 @@ class Presences:
             operation, principal = uuid4(), f"agent:{each['agent']}"
             event = Connected(each["notify"], successor=each["successor"], operation=str(operation))
             told.append(
-                Told(each["path"], event, principal, Begin(operation, "connect", principal), facts=_facts(each))
+                TransitionInput(
+                    each["path"],
+                    event,
+                    principal,
+                    OperationStart(operation, "connect", principal),
+                    facts=_facts(each),
+                )
             )
         answers = await self.mover.move(told)
         heard = [each for each, answer in zip(come, answers, strict=True) if _heard(each, answer)]
@@ -187,7 +195,9 @@ class Presences:
         store = self.mover.store
         missed = await store.missed(self.away, MOST)
         met = [m for m in missed if m["path"] is not None and m["notify"] is not None]
-        told = [Told(m["path"], Disconnected(m["notify"]), CONTROLLER, facts={CONNECTED: False}) for m in met]
+        told = [
+            TransitionInput(m["path"], Disconnected(m["notify"]), CONTROLLER, facts={CONNECTED: False}) for m in met
+        ]
         for each in missed:
             log.info("%s was not heard of for %g s on %s", each["agent"], self.away, each["lane"])
         answers = await self.mover.move(told)
@@ -208,13 +218,13 @@ def _facts(come: Mapping[str, Any]) -> dict[str, object] | None:
 
 def _heard(come: Mapping[str, Any], answer: Answer) -> bool:
     """Whether a site has heard of an agent. A successor that it does not expect may be an agent like others soon."""
-    return not isinstance(answer, Conflict) and (isinstance(answer, Moved) or not come["successor"])
+    return not isinstance(answer, Conflict) and (isinstance(answer, Applied) or not come["successor"])
 
 
 def _taken_over(result: ReportResult, notify: int) -> events.Report:
     return events.Report(Trigger(result.kind), result.fence, actor=Actor.SUCCESSOR, notify=notify)
 
 
-def _there(said: Hello | Presence) -> There:
+def _there(said: Hello | Presence) -> PresentAgent:
     rejected = said.rejected if isinstance(said, Presence) else {}
-    return There(said.agent, said.epoch, said.lanes, said.version, said.successor, rejected)
+    return PresentAgent(said.agent, said.epoch, said.lanes, said.version, said.successor, rejected)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from stead.bus.errors import BadMessage
-from stead.bus.invalid_messages import Garbage
+from stead.bus.invalid_messages import InvalidMessages
 from stead.bus.messages import Hello, Presence
 from stead.store import Store
 
@@ -24,10 +24,10 @@ AHEAD = 86_400
 """Seconds by which the clock of an agent may be ahead. Its epoch is the time at which it began."""
 
 
-class Trust:
+class ReportTrust:
     """What agents are believed."""
 
-    def __init__(self, store: Store, garbage: Garbage, clock: Callable[[], float], *, known: bool) -> None:
+    def __init__(self, store: Store, garbage: InvalidMessages, clock: Callable[[], float], *, known: bool) -> None:
         self.store = store
         self.garbage = garbage
         self.clock = clock

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from stead.bus.invalid_messages import Seldom
+from stead.bus.invalid_messages import LogThrottle
 from stead.telemetry import metrics
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ MAX_KINDS, MAX_ERROR = 100, 300
 
 
 @dataclass
-class Healer:
+class Reconciler:
     """One loop: what it does, and how often."""
 
     name: str
@@ -64,14 +64,14 @@ class FailureLog:
 
     def __init__(self, every: float = SELDOM) -> None:
         self.every = every
-        self._seldom: dict[str, Seldom] = {}
+        self._seldom: dict[str, LogThrottle] = {}
 
     def __call__(self, healer: str, error: Exception) -> None:
         """Log a failure, unless the same was logged shortly before."""
         says = f"{type(error).__name__}: {error}"[:MAX_ERROR]
         if says not in self._seldom and len(self._seldom) >= MAX_KINDS:
             self._seldom.clear()
-        times = self._seldom.setdefault(says, Seldom(self.every))()
+        times = self._seldom.setdefault(says, LogThrottle(self.every))()
         if times > 1:
             log.warning("reconciler.failed name=%s error=%r times=%d", healer, says, times)
         elif times:

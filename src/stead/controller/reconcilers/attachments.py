@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.lifecycle.decide.group import asks_as
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor
 
@@ -59,7 +59,7 @@ def asks_of(state: str | None, choice: str) -> Mapping[str, str]:
     return {}
 
 
-class Attachments:
+class AttachmentReconciler:
     """Looks at machines that have moved, and asks their disks."""
 
     def __init__(self, admission: Admission) -> None:
@@ -89,7 +89,9 @@ class Attachments:
     async def _ask(self, disk: Mapping[str, Any], action: str, reason: str) -> None:
         actor = asks_as(self.admission.mover.kinds["disk"], action, Actor.USER)
         request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
-        answer = await self.admission.ask(Wish("disk", disk["path"], request, CONTROLLER, {}, disk["lane"]))
+        answer = await self.admission.ask(
+            AdmissionRequest("disk", disk["path"], request, CONTROLLER, {}, disk["lane"])
+        )
         if not isinstance(answer, Accepted):
-            says = answer.reasons[0].says if isinstance(answer, Refusal) else answer.what
+            says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.what
             log.info("%s of %s waits: %s", action, disk["path"], says)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stead.controller.observation.observer import Looks, calls_for, told_of
+from stead.controller.observation.observer import ProviderObserver, calls_for, told_of
 from stead.store import Row
 from stead.store.decision_template import look_after
 
@@ -12,10 +12,10 @@ PATIENCE = 60.0
 """Seconds after which what nobody could look at comes up again."""
 
 
-class Drift:
+class DriftReconciler:
     """Finds what is due for a look; several controllers share the work."""
 
-    def __init__(self, looks: Looks) -> None:
+    def __init__(self, looks: ProviderObserver) -> None:
         self.looks = looks
 
     async def __call__(self) -> int:

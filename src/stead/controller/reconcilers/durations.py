@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stead.controller.kinds.kinds import Made, live
+from stead.controller.kinds.kinds import CompiledKind, live
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.durations import well
 from stead.lifecycle.rows import DAY
@@ -22,12 +22,12 @@ SELDOM = 1000
 """After so many times, what is too old is forgotten."""
 
 
-class Learning:
+class DurationLearner:
     """Reads on, and remembers."""
 
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle]) -> None:
         self.store = store
-        self.well = Made(live(kinds), _well)
+        self.well = CompiledKind(live(kinds), _well)
         self._times = 0
 
     async def __call__(self) -> int:

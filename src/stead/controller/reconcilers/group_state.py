@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.groups.counts import amounts
-from stead.controller.kinds.kinds import Made
+from stead.controller.kinds.kinds import CompiledKind
 from stead.lifecycle.claims import ROOT, ancestors
 from stead.lifecycle.decide.children import followed
 from stead.lifecycle.definition import Lifecycle
@@ -19,12 +19,12 @@ from stead.lifecycle.rows import Fold
 FOLLOWS = (Fold.DOMINANT, Fold.WORST)
 
 
-class Following:
+class GroupStateReconciler:
     """Brings groups to where their members are."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: TransitionExecutor) -> None:
         self.mover = mover
-        self.groups = Made(mover.kinds, _follow)
+        self.groups = CompiledKind(mover.kinds, _follow)
 
     async def __call__(self, parents: Sequence[str]) -> int:
         """Groups at these paths, and those that they are in; how many were brought somewhere."""
@@ -34,7 +34,7 @@ class Following:
         for record in await self.mover.store.resting_groups(sorted(paths), self.groups()):
             event = amounts(kinds[record["kind"]], record["counts"])
             if followed(kinds[record["kind"]], record["state"], event) != record["state"]:
-                told.append(Told(record["path"], event, principal="controller"))
+                told.append(TransitionInput(record["path"], event, principal="controller"))
         await self.mover.move(told)
         return len(told)
 

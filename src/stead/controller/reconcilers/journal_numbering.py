@@ -8,7 +8,7 @@ from stead.store import Store
 from stead.telemetry import metrics
 
 
-class Numbering:
+class JournalNumbering:
     """The numberer."""
 
     def __init__(self, store: Store, tell: Callable[[Sequence[str]], Awaitable[object]]) -> None:

@@ -15,10 +15,10 @@ from urllib.parse import unquote, urlsplit
 import httpx
 
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.execution.steps import CONTROLLER
-from stead.lifecycle.decision import Refusal
+from stead.lifecycle.decision import Rejection
 from stead.lifecycle.events import Cancel, OnConflict, Request
 from stead.lifecycle.rows import HOUR, Actor
 
@@ -38,7 +38,7 @@ TRIES = 20
 ACTIONS = {"start_lease": "start", "end_lease": "terminate"}
 
 
-class Events:
+class LeaseEvents:
     """Starts leases, ends them, and tells of their end before it comes."""
 
     def __init__(self, admission: Admission) -> None:
@@ -63,7 +63,10 @@ class Events:
         """Cancel what hands hosts over after the end of their lease, which fails; its end takes them back."""
         expired = await self.mover.store.expired(now, BATCH)
         await self.mover.move(
-            [Told(path, Cancel(str(operation), Actor.ADMIN), principal=Actor.CLOCK) for path, operation in expired]
+            [
+                TransitionInput(path, Cancel(str(operation), Actor.ADMIN), principal=Actor.CLOCK)
+                for path, operation in expired
+            ]
         )
         return len(expired)
 
@@ -71,7 +74,7 @@ class Events:
         await self.mover.store.tell_end(lease, now)
 
 
-class Retakes:
+class LeaseRetakes:
     """Ends leases once more whose hosts could not be taken back: others may wait for them."""
 
     def __init__(self, admission: Admission) -> None:
@@ -86,7 +89,7 @@ class Retakes:
         return len(due)
 
 
-class Hosts:
+class HostFailures:
     """Finds other hosts for leases whose hosts failed."""
 
     def __init__(self, admission: Admission) -> None:
@@ -103,10 +106,10 @@ class Hosts:
         return len(flagged) + len(leases)
 
 
-class Notices:
+class LeaseNotices:
     """Brings what is to be told of leases to where it is to go, and nowhere else."""
 
-    def __init__(self, mover: Mover, allowed: Sequence[str]) -> None:
+    def __init__(self, mover: TransitionExecutor, allowed: Sequence[str]) -> None:
         """`allowed`: beginnings of addresses. Owners of leases say where to, and must not reach just anything."""
         self.mover = mover
         self.allowed = tuple(allowed)
@@ -151,7 +154,9 @@ class Notices:
 
 async def _ask(admission: Admission, lease: str, action: str, actor: Actor, reason: str) -> None:
     request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
-    answer = await admission.ask(Wish("lease", lease, request, CONTROLLER if actor is Actor.CONTROLLER else actor))
+    answer = await admission.ask(
+        AdmissionRequest("lease", lease, request, CONTROLLER if actor is Actor.CONTROLLER else actor)
+    )
     if not isinstance(answer, Accepted):
-        says = answer.reasons[0].says if isinstance(answer, Refusal) else answer.what
+        says = answer.reasons[0].says if isinstance(answer, Rejection) else answer.what
         log.info("%s of %s waits: %s", action, lease, says)

@@ -22,7 +22,7 @@ MOST = 10_000
 """Keys that are forgotten in one go."""
 
 
-class Partitions:
+class PartitionReconciler:
     """Makes partitions for the days to come, and drops those of operations that are over."""
 
     def __init__(self, store: Store, kept: float = KEPT) -> None:

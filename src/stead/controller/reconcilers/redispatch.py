@@ -12,17 +12,17 @@ import logging
 
 from stead.bus import Bus, BusError, BusState
 from stead.controller.dispatch.publisher import send
-from stead.controller.execution.executor import Mover
+from stead.controller.execution.executor import TransitionExecutor
 
 log = logging.getLogger(__name__)
 
 BATCH = 500
 
 
-class Redispatch:
+class RedispatchReconciler:
     """Notices that the bus has changed or was away, or that the cell has a new incarnation."""
 
-    def __init__(self, mover: Mover, bus: Bus) -> None:
+    def __init__(self, mover: TransitionExecutor, bus: Bus) -> None:
         self.mover = mover
         self.store = mover.store
         self.bus = bus

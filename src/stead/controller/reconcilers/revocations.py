@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 
 from stead.bus import Bus, BusError
-from stead.controller.observation.agent_identities import Identities
+from stead.controller.observation.agent_identities import AgentIdentities
 
 log = logging.getLogger(__name__)
 
 
-class Revocations:
+class RevocationReconciler:
     """Looks at what the servers know, and mends it."""
 
-    def __init__(self, identities: Identities, bus: Bus) -> None:
+    def __init__(self, identities: AgentIdentities, bus: Bus) -> None:
         self.identities = identities
         self.bus = bus
 

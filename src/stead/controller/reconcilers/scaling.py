@@ -14,16 +14,16 @@ from dataclasses import replace
 from typing import Any
 
 from stead.access.access import Access
-from stead.access.authorization import Permission
+from stead.access.authorization import Authorization
 from stead.access.caller import Caller
-from stead.access.policies import Thing, labels_of
+from stead.access.policies import PolicyResource, labels_of
 from stead.catalog import scaling
-from stead.catalog.demand import HELD_BACK, Act, Code, Figure, Instance, Standing, Verdict, judge
+from stead.catalog.demand import HELD_BACK, Act, Code, DemandState, Figure, Instance, Verdict, judge
 from stead.catalog.edge import APPINST, CLOUDLET, CLUSTERINST, lane_of
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.kinds.kinds import Made, actions_of
-from stead.lifecycle.decision import Outcome, Refusal
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.kinds.kinds import CompiledKind, actions_of
+from stead.lifecycle.decision import Outcome, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store.scaling import Scaling as Kept
@@ -42,15 +42,15 @@ WELL = (Outcome.DONE, Outcome.DISPLACED)
 """How an operation ends that is no reason to leave a place alone for a while."""
 
 
-class Scaling:
+class ScalingReconciler:
     """Looks at policies that something has happened to."""
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
         self.store = admission.mover.store
         kinds = admission.mover.kinds
-        self.access = Access(self.store, Made(kinds, actions_of))
-        self.permission = Permission(self.access, kinds, self.store)
+        self.access = Access(self.store, CompiledKind(kinds, actions_of))
+        self.permission = Authorization(self.access, kinds, self.store)
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
@@ -113,7 +113,7 @@ class Scaling:
         kind = deed.get("kind", APPINST.kind)
         request = Request("create" if deed["more"] else "delete", Actor.USER, reason=deed["says"])
         spec: dict[str, Any] = deed.get("spec") or {}
-        wish = Wish(kind, path, request, maker, spec, deed.get("lane", ""), deed["key"])
+        wish = AdmissionRequest(kind, path, request, maker, spec, deed.get("lane", ""), deed["key"])
         known = await self.admission.answered(wish)
         if isinstance(known, Accepted):
             return known
@@ -124,20 +124,20 @@ class Scaling:
             if kind == CLUSTERINST.kind and await self.store.paths(APPINST.kind, f"{path}/", "", 1):
                 return ""  # an app has come meanwhile
             spec = dict(row.spec)
-        thing = Thing(path, kind, labels_of(spec), (lane_of(path),))
+        thing = PolicyResource(path, kind, labels_of(spec), (lane_of(path),))
         refusal = await self._forbidden(kept, request.action, thing)
         answer = refusal or await self.admission.ask(wish)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             return "; ".join(reason.says for reason in answer.reasons)
         return "" if isinstance(answer, NotFound) else answer
 
-    async def _forbidden(self, kept: Kept, action: str, thing: Thing) -> Refusal | None:
+    async def _forbidden(self, kept: Kept, action: str, thing: PolicyResource) -> Rejection | None:
         """Why it may not: it is somebody who operates its namespace and no more, and all policies hold for it."""
         await self.access.fresh()
         maker = scaling.principal(kept.namespace, kept.name)
         caller = Caller(maker, roles=frozenset({("operator", kept.namespace)}))
         may = self.permission.acting(caller, action, thing)
-        if not isinstance(may, Refusal):
+        if not isinstance(may, Rejection):
             return None
         await self.admission.note({"path": thing.path, "kind": thing.kind}, maker, action, Actor.USER, may)
         return may
@@ -151,7 +151,7 @@ class Scaling:
         await self.store.refuse(f"/{kept.namespace}", "scaling", maker, "scale", Actor.CONTROLLER, "", reasons)
 
 
-def _standing(policy: scaling.Policy, kept: Kept, rows: Sequence[Mapping[str, Any]]) -> Standing:
+def _standing(policy: scaling.Policy, kept: Kept, rows: Sequence[Mapping[str, Any]]) -> DemandState:
     """What there is, as the rows say it."""
     maker = scaling.principal(kept.namespace, kept.name)
     instances = []
@@ -163,7 +163,7 @@ def _standing(policy: scaling.Policy, kept: Kept, rows: Sequence[Mapping[str, An
     closed = {place: why for place in policy.places if (why := _closed(policy, place, states))}
     figures = {place: Figure(said["value"], float(said["at"])) for place, said in kept.demand.items()}
     acts = [Act(a["place"], a["more"], a["at"], a["ended"], a["failed"]) for a in kept.acts]
-    return Standing(figures, instances, acts, closed)
+    return DemandState(figures, instances, acts, closed)
 
 
 def _closed(policy: scaling.Policy, place: str, states: Mapping[str, str]) -> str:

@@ -14,13 +14,13 @@ import logging
 from collections.abc import Sequence
 from uuid import uuid4
 
-from stead.controller.execution.executor import Answer, Moved, Mover, Told
+from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.controller.execution.faults import at_fault
-from stead.lifecycle.events import Cancel, Due
+from stead.lifecycle.events import Cancel, TimerDue
 from stead.lifecycle.rows import Actor
 from stead.lifecycle.timers import pending
-from stead.store import Brief, Conflict
-from stead.store.decision_template import WAITING, Begin
+from stead.store import Conflict, ResourceSummary
+from stead.store.decision_template import WAITING, OperationStart
 from stead.store.summary import snapshot_of
 
 log = logging.getLogger(__name__)
@@ -33,22 +33,24 @@ CLOCK = "clock"
 """The principal that a timer acts as."""
 
 
-class Clock:
+class TimerService:
     """Finds what is due."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: TransitionExecutor) -> None:
         self.mover = mover
 
-    def told(self, brief: Brief, timer: str) -> Told:
+    def told(self, brief: ResourceSummary, timer: str) -> TransitionInput:
         """A timer that is due, with the operation that it begins, if it is the kind that begins one."""
         if timer == WAITING:  # there was no room for its order in all that time
-            return Told(brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK)
+            return TransitionInput(
+                brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK
+            )
         expires = self.mover.kinds[brief.kind].state(brief.state).expires
         if timer != "expiry" or expires is None:
-            return Told(brief.path, Due(timer), principal=CLOCK)
+            return TransitionInput(brief.path, TimerDue(timer), principal=CLOCK)
         operation = uuid4()
-        begin = Begin(operation, expires.action, CLOCK)
-        return Told(brief.path, Due(timer, str(operation)), principal=CLOCK, begin=begin)
+        begin = OperationStart(operation, expires.action, CLOCK)
+        return TransitionInput(brief.path, TimerDue(timer, str(operation)), principal=CLOCK, begin=begin)
 
     async def tick(self) -> int:
         """Fire what is due now; how many timers changed something."""
@@ -62,9 +64,9 @@ class Clock:
         idle = [timer for timer, answer in zip(timers, answers, strict=True) if _changed_nothing(answer)]
         if idle:
             await self.mover.store.set_timers([(brief, self._repaired(brief, name, now)) for brief, name in idle])
-        return sum(isinstance(answer, Moved) and answer.wrote for answer in answers)
+        return sum(isinstance(answer, Applied) and answer.wrote for answer in answers)
 
-    async def _fire(self, timers: Sequence[tuple[Brief, str]]) -> list[Answer]:
+    async def _fire(self, timers: Sequence[tuple[ResourceSummary, str]]) -> list[Answer]:
         """What became of timers. One whose change cannot be applied is logged, and holds up no other."""
         try:
             return await self.mover.move([self.told(brief, name) for brief, name in timers])
@@ -78,7 +80,7 @@ class Clock:
             log.exception("timer.failed path=%s kind=%s state=%s timer=%s", brief.path, brief.kind, brief.state, name)
             return [None]
 
-    def _repaired(self, brief: Brief, name: str, now: float) -> dict[str, float]:
+    def _repaired(self, brief: ResourceSummary, name: str, now: float) -> dict[str, float]:
         """The timers that a resource is to have, after one of them changed nothing."""
         timers = brief.armed()
         lifecycle = self.mover.kinds.get(brief.kind)
@@ -90,4 +92,4 @@ class Clock:
 
 
 def _changed_nothing(answer: Answer) -> bool:
-    return not isinstance(answer, Conflict) and not (isinstance(answer, Moved) and answer.wrote)
+    return not isinstance(answer, Conflict) and not (isinstance(answer, Applied) and answer.wrote)

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from stead.catalog.edge import APPINST, CLUSTERINST
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.steps import Answer, Done, Failed, Requested, Waits
 from stead.lifecycle.decide.group import asks_as
 from stead.lifecycle.definition import Lifecycle
@@ -33,7 +33,7 @@ IN_THE_WAY = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CascadePlan:
     """What is asked of parts: one kind after the other, each by its state."""
 
     asks: Mapping[str, Mapping[str, str]]
@@ -48,36 +48,38 @@ def _present(kind: Lifecycle) -> dict[str, str]:
     return {state.name: "forget" for state in kind.states if state.cls is not StateClass.ABSENT}
 
 
-PLANS: Mapping[tuple[str, str], Plan] = {
-    ("cloudspace", "DISABLING"): Plan({"machine": dict.fromkeys(("RUNNING", "PAUSED"), "stop")}),
-    ("cloudspace", "WAKING"): Plan({"machine": {"HALTED": "start"}}, back=True),
-    ("cloudspace", "DELETING"): Plan(
+PLANS: Mapping[tuple[str, str], CascadePlan] = {
+    ("cloudspace", "DISABLING"): CascadePlan({"machine": dict.fromkeys(("RUNNING", "PAUSED"), "stop")}),
+    ("cloudspace", "WAKING"): CascadePlan({"machine": {"HALTED": "start"}}, back=True),
+    ("cloudspace", "DELETING"): CascadePlan(
         {
             "machine": dict.fromkeys(("RUNNING", "PAUSED", "HALTED", "ERROR"), "delete"),
             "disk": {"CREATED": "delete", "ERROR": "delete", "ASSIGNED": "delete-with-machine"},
         }
     ),
-    ("cloudspace", "REFILLING"): Plan(
+    ("cloudspace", "REFILLING"): CascadePlan(
         {
             "machine": {"DELETED": "restore"},
             "disk": {"DELETED": "restore", "TOBEDELETED": "restore-with-machine"},
         },
         back=True,
     ),
-    ("cloudspace", "DESTROYING"): Plan(
+    ("cloudspace", "DESTROYING"): CascadePlan(
         {
             "machine": dict.fromkeys(("RUNNING", "PAUSED", "HALTED", "DELETED", "ERROR"), "destroy"),
             "disk": dict.fromkeys(("CREATED", "ASSIGNED", "DELETED", "TOBEDELETED", "ERROR"), "destroy"),
         }
     ),
-    ("cloudlet", "Forgetting"): Plan({kind.kind: _present(kind) for kind in (APPINST, CLUSTERINST)}, forgets=True),
-    ("account", "DISABLING"): Plan({"cloudspace": {"DEPLOYED": "disable"}}),
-    ("account", "ENABLING"): Plan({"cloudspace": {"DISABLED": "enable"}}, back=True),
-    ("account", "DELETING"): Plan(
+    ("cloudlet", "Forgetting"): CascadePlan(
+        {kind.kind: _present(kind) for kind in (APPINST, CLUSTERINST)}, forgets=True
+    ),
+    ("account", "DISABLING"): CascadePlan({"cloudspace": {"DEPLOYED": "disable"}}),
+    ("account", "ENABLING"): CascadePlan({"cloudspace": {"DISABLED": "enable"}}, back=True),
+    ("account", "DELETING"): CascadePlan(
         {"cloudspace": {**dict.fromkeys(("DEPLOYED", "DISABLED", "ERROR"), "delete"), "PAUSED": IN_THE_WAY}}
     ),
-    ("account", "RESTORING"): Plan({"cloudspace": {"DELETED": "restore"}}, back=True),
-    ("account", "DESTROYING"): Plan(
+    ("account", "RESTORING"): CascadePlan({"cloudspace": {"DELETED": "restore"}}, back=True),
+    ("account", "DESTROYING"): CascadePlan(
         {
             "cloudspace": {
                 **dict.fromkeys(("DEPLOYED", "DISABLED", "ERROR"), "delete"),
@@ -89,7 +91,7 @@ PLANS: Mapping[tuple[str, str], Plan] = {
 }
 
 
-class Cascading:
+class Cascade:
     """The step of one resource and state. Whoever takes it up makes a new one."""
 
     def __init__(self, admission: Admission) -> None:
@@ -146,7 +148,7 @@ class Cascading:
                 on_conflict=OnConflict.REFUSE,
                 within=True,
             )
-            wish = Wish(kind, part["path"], request, record["principal"], lane=part["lane"], under=under)
+            wish = AdmissionRequest(kind, part["path"], request, record["principal"], lane=part["lane"], under=under)
             answer = await self.admission.ask(wish)
             if isinstance(answer, Accepted):
                 self.asked.add(part["path"], answer.operation)

@@ -15,15 +15,15 @@ from uuid import UUID
 
 from stead.access.lane_use import advice
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.execution.steps import CONTROLLER, Answer, Declined, Done, Failed, Requested, Waits
 from stead.controller.steps import lease_spec as terms_of
-from stead.controller.steps.lease_spec import Terms, WrongTerms, said
+from stead.controller.steps.lease_spec import InvalidLeaseSpec, LeaseSpec, said
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.rows import Actor
 from stead.store import Row
-from stead.store.leases import NoRoom
+from stead.store.leases import HostsUnavailable
 
 LATE = 300.0
 """Seconds that a lease may have begun before it was asked for."""
@@ -31,10 +31,10 @@ LATE = 300.0
 NOBODY_WAITS = Waits("nobody waits for it any more")
 
 
-class Booking:
+class LeaseBooking:
     """Finds hosts for a new lease."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: TransitionExecutor) -> None:
         self.mover = mover
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
@@ -42,19 +42,19 @@ class Booking:
         now = self.mover.clock()
         try:
             terms = terms_of.read(row.spec)
-        except WrongTerms as wrong:
+        except InvalidLeaseSpec as wrong:
             return Declined(wrong.says)
         if terms.end.timestamp() <= now:
             return Declined(f"it would end at {said(terms.end)}, and that has passed")
         if terms.start.timestamp() < now - LATE:
             return Declined(f"it would begin at {said(terms.start)}, and that has passed")
         booked = await self.mover.store.book(row.path, row.snapshot.fence.counter, terms.booked(), now)
-        if isinstance(booked, NoRoom):
+        if isinstance(booked, HostsUnavailable):
             return Declined(no_room(booked, terms, row.path))
         return Done() if booked else NOBODY_WAITS
 
 
-class Rebooking:
+class LeaseRebooking:
     """Brings a lease to its new terms. Whoever takes it up makes a new one."""
 
     def __init__(self, admission: Admission) -> None:
@@ -72,7 +72,7 @@ class Rebooking:
         start = events.get("start_lease")
         try:
             terms = terms_of.read(row.next_spec or row.spec)
-        except WrongTerms as wrong:
+        except InvalidLeaseSpec as wrong:
             return Declined(wrong.says)
         begun = start is not None and (
             start["status"] == "DONE" or (start["status"] == "ERROR" and terms.start.timestamp() <= now)
@@ -85,7 +85,7 @@ class Rebooking:
                 return Declined(no)
             fence = row.snapshot.fence.counter
             booked = await self.store.rebook(row.path, fence, terms.booked(), now, heals=heals)
-            if isinstance(booked, NoRoom):
+            if isinstance(booked, HostsUnavailable):
                 return Declined(no_room(booked, terms, row.path))
             if not booked:
                 return NOBODY_WAITS
@@ -100,7 +100,7 @@ class Rebooking:
         return Done(events=tuple((event["kind"], event["status"]) for event in settled))
 
     async def _follow(
-        self, row: Row, operation: UUID, terms: Terms, parts: Sequence[Mapping[str, Any]], *, begun: bool
+        self, row: Row, operation: UUID, terms: LeaseSpec, parts: Sequence[Mapping[str, Any]], *, begun: bool
     ) -> Waits | Failed | None:
         """Ask of each reservation what it lacks; None where none lacks anything."""
         bad = await self.asked.bad()
@@ -125,14 +125,14 @@ class Rebooking:
         request = Request(
             action, Actor.CONTROLLER, reason=f"update of {row.path}", on_conflict=OnConflict.REFUSE, within=True
         )
-        wish = Wish("reservation", path, request, CONTROLLER, spec, part["lane"], under=(str(operation),))
+        wish = AdmissionRequest("reservation", path, request, CONTROLLER, spec, part["lane"], under=(str(operation),))
         answer = await self.admission.ask(wish)
         if isinstance(answer, Accepted) and answer.operation:
             self.asked.add(path, answer.operation)
             await self.store.found_lost([path])
 
 
-async def rejection_of_start(mover: Mover, asking: Mapping[str, Any]) -> str:
+async def rejection_of_start(mover: TransitionExecutor, asking: Mapping[str, Any]) -> str:
     """Why the hosts of a lease are not to be handed over any more; empty where they are, or where it is no start."""
     if asking["kind"] != "lease" or asking["request"].get("action") != "start":
         return ""
@@ -143,7 +143,7 @@ async def rejection_of_start(mover: Mover, asking: Mapping[str, Any]) -> str:
     return f"the lease ended at {said(ends)}, before its hosts could be handed over"
 
 
-def no_room(answer: NoRoom, terms: Terms, path: str) -> str:
+def no_room(answer: HostsUnavailable, terms: LeaseSpec, path: str) -> str:
     """Why there is no room, and when there is; hosts of lanes that the namespace may not use do not count."""
     space = path.split("/")[1]
     if answer.quota:
@@ -154,7 +154,7 @@ def no_room(answer: NoRoom, terms: Terms, path: str) -> str:
     return _no_room(answer, terms) + others
 
 
-def _over(answer: NoRoom, space: str) -> str:
+def _over(answer: HostsUnavailable, space: str) -> str:
     """Which quota of a namespace a lease would exceed."""
     if answer.quota == "hosts":
         hosts = f"{answer.most} host{'s' if answer.most != 1 else ''}"
@@ -162,7 +162,7 @@ def _over(answer: NoRoom, space: str) -> str:
     return f"a lease of {space} may last {answer.most} s, and this one would last {answer.count} s"
 
 
-def _no_room(answer: NoRoom, terms: Terms) -> str:
+def _no_room(answer: HostsUnavailable, terms: LeaseSpec) -> str:
     if answer.host:
         return f"{answer.host}, which {answer.reservation} has, is somebody else's before {said(terms.end)}"
     when = f"from {said(terms.start)} to {said(terms.end)}"
@@ -174,7 +174,7 @@ def _no_room(answer: NoRoom, terms: Terms) -> str:
     return f"{answer.reservation} wants {hosts} {when}, and there {are} not: the next time there {are} is {free}"
 
 
-def _forbidden(row: Row, terms: Terms, parts: Sequence[Mapping[str, Any]], now: float, *, begun: bool) -> str:
+def _forbidden(row: Row, terms: LeaseSpec, parts: Sequence[Mapping[str, Any]], now: float, *, begun: bool) -> str:
     """Why a lease cannot come to such terms, whatever is free; nothing, where it can."""
     origin = row.snapshot.operation.origin if row.snapshot.operation is not None else ""
     if origin == "TERMINATED" or any(part["state"] == "deleted" for part in parts):
@@ -190,7 +190,7 @@ def _forbidden(row: Row, terms: Terms, parts: Sequence[Mapping[str, Any]], now: 
     return f"{left_out[0]} cannot be left out: delete the lease, or book less of it" if left_out else ""
 
 
-def _booked(terms: Terms, parts: Sequence[Mapping[str, Any]], events: Mapping[str, Mapping[str, Any]]) -> bool:
+def _booked(terms: LeaseSpec, parts: Sequence[Mapping[str, Any]], events: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether it is booked on these terms already: whoever did it died before the rest, and nothing can be declined
     any more."""
     wanted = {one.name: one.count for one in terms.reservations}

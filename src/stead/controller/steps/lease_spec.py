@@ -23,7 +23,7 @@ _WISH = re.compile(r"\s*(<=|>=|!=|<|>|=)\s*(.+)", re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
 
 
-class Reserved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReservationSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Some hosts that are alike."""
 
     name: Name
@@ -41,12 +41,12 @@ class Reserved(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return {"name": self.name, "count": self.count, "wants": wants(self.properties), **least}
 
 
-class Terms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LeaseSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The spec of a lease."""
 
     start: Time
     end: Time
-    reservations: Annotated[list[Reserved], Meta(min_length=1, max_length=MOST_RESERVATIONS)]
+    reservations: Annotated[list[ReservationSpec], Meta(min_length=1, max_length=MOST_RESERVATIONS)]
     before_end: Annotated[int, Meta(ge=0, le=366 * 24 * HOUR)] = HOUR
     """Seconds before the end at which that is told; 0: it is not."""
     webhook: Annotated[str, Meta(pattern="^(https?://[!-~]+)?$", max_length=2000)] = ""
@@ -68,7 +68,7 @@ class Terms(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         }
 
 
-class WrongTerms(ValueError):
+class InvalidLeaseSpec(ValueError):
     """They cannot be, whatever is free."""
 
     def __init__(self, field: str, says: str) -> None:
@@ -77,22 +77,24 @@ class WrongTerms(ValueError):
         self.says = says
 
 
-def read(spec: Mapping[str, Any]) -> Terms:
+def read(spec: Mapping[str, Any]) -> LeaseSpec:
     """The terms in a spec."""
     try:
-        terms = msgspec.convert(dict(spec), Terms, strict=False)
+        terms = msgspec.convert(dict(spec), LeaseSpec, strict=False)
     except msgspec.ValidationError as error:
         says, _, where = str(error).partition(" - at `$")
-        raise WrongTerms(f"spec{where.rstrip('`')}", says) from error
+        raise InvalidLeaseSpec(f"spec{where.rstrip('`')}", says) from error
     if terms.end <= terms.start:
-        raise WrongTerms("spec.end", f"it ends at {said(terms.end)}, not after its start at {said(terms.start)}")
+        raise InvalidLeaseSpec(
+            "spec.end", f"it ends at {said(terms.end)}, not after its start at {said(terms.start)}"
+        )
     names = [one.name for one in terms.reservations]
     if len(set(names)) < len(names):
-        raise WrongTerms("spec.reservations", "two of them have the same name")
+        raise InvalidLeaseSpec("spec.reservations", "two of them have the same name")
     for place, one in enumerate(terms.reservations):
         if one.min is not None and one.min > one.count:
             says = f"{one.min} is more than count, which is {one.count}"
-            raise WrongTerms(f"spec.reservations[{place}].min", says)
+            raise InvalidLeaseSpec(f"spec.reservations[{place}].min", says)
     terms.booked()
     return terms
 
@@ -128,7 +130,7 @@ def _want(name: str, value: Value) -> str:
         same = " || ".join(f"{has} == {json.dumps(one)}" for one in _readings(given))
         return f"({same})" if operator == "=" else f"!({same})"
     if isinstance(given, str) and not _NUMBER.fullmatch(given):
-        raise WrongTerms(
+        raise InvalidLeaseSpec(
             f"spec.reservations.properties.{name}", f"{operator} compares numbers, and {given!r} is none"
         )
     return f"{has} {operator} {given}"
@@ -149,4 +151,4 @@ def _time(field: str, value: Any, now: float) -> str:
     try:
         return said(msgspec.convert(value, Time))
     except (msgspec.ValidationError, OverflowError) as error:
-        raise WrongTerms(field, f"{value!r} is no time with its zone, such as 2030-01-31T12:00:00Z") from error
+        raise InvalidLeaseSpec(field, f"{value!r} is no time with its zone, such as 2030-01-31T12:00:00Z") from error

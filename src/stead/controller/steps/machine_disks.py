@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.preconditions import is_free
 from stead.controller.execution.steps import Answer, Done, Failed, Requested, Waits
 from stead.lifecycle.decision import Code
@@ -106,7 +106,7 @@ class MachineDisks:
         if action in ("assign", "attach"):
             brings = {**spec_of_disk(spec), MACHINE: row.path}
         lane = disk.lane if disk is not None else row.lane
-        wish = Wish(DISK, path, request, record["principal"], brings, lane, under=(str(operation),))
+        wish = AdmissionRequest(DISK, path, request, record["principal"], brings, lane, under=(str(operation),))
         answer = await self.admission.ask(wish)
         if isinstance(answer, Accepted):
             self.asked.add(path, answer.operation)

@@ -18,19 +18,19 @@ import msgspec
 
 from stead.access.lane_use import LaneUse, named, not_allowed
 from stead.bus import Bus, BusError
-from stead.bus.messages import Offers, OffersReply, Want
+from stead.bus.messages import OffersReply, OffersRequest, WantedOffer
 from stead.catalog import infrastructure
-from stead.catalog.infrastructure import Infrastructure, Part, Shared
+from stead.catalog.infrastructure import Infrastructure, PlannedMember, SharedResource
 from stead.catalog.multicloud import MCI
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
-from stead.controller.execution.executor import Mover, Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.executor import TransitionExecutor, TransitionInput
 from stead.controller.execution.steps import CONTROLLER, Answer, Done, Failed, Waits
-from stead.lifecycle.decision import Code, Refusal
+from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Row
-from stead.store.references import Gone, Uses
+from stead.store.references import OperationGone, References
 
 AVAILABLE, FAILED = "Available", "Failed"
 
@@ -38,7 +38,7 @@ FIRST = ("network", "sshkey")
 """What needs nothing else to be there."""
 
 
-class Stop(Exception):
+class PreparationFailed(Exception):
     """There is nothing more to be done now."""
 
     def __init__(self, answer: Failed | Waits) -> None:
@@ -46,14 +46,14 @@ class Stop(Exception):
         self.answer = answer
 
 
-class Preparing:
+class MciPrepare:
     """The step between the request for an infrastructure and its VMs. Whoever takes it up makes a new one."""
 
     def __init__(self, admission: Admission, bus: Bus) -> None:
         self.admission = admission
-        self.mover: Mover = admission.mover
+        self.mover: TransitionExecutor = admission.mover
         self.bus = bus
-        self.uses = Uses(self.mover.store)
+        self.uses = References(self.mover.store)
         self.asked: dict[str, str] = {}
         """By path what was asked for, and by which operation it is made."""
         self.kinds: dict[str, frozenset[str]] = {}
@@ -70,9 +70,9 @@ class Preparing:
             await self._share(row, operation, [need for need in needs if need.kind in self.kinds[need.lane]])
             if row.kind == MCI.kind:
                 await self._hold_subgroups(row, operation, wanted)
-        except Stop as stop:
+        except PreparationFailed as stop:
             return stop.answer
-        except Gone:
+        except OperationGone:
             return Waits("nobody waits for it any more")
         return Done()
 
@@ -82,7 +82,7 @@ class Preparing:
         above, _, name = row.path.rpartition("/")
         parent = await self.mover.store.read(above)
         if parent is None:
-            raise Stop(Failed(f"there is no infrastructure {above} any more"))
+            raise PreparationFailed(Failed(f"there is no infrastructure {above} any more"))
         return infrastructure.with_subgroup(parent.spec, name, row.spec)
 
     async def _allowed(self, row: Row) -> None:
@@ -90,44 +90,44 @@ class Preparing:
         used = LaneUse(frozenset(named(row.kind, row.spec))).written(row.path)
         refused = await self.mover.store.refused_lanes(used)
         if refused is not None:
-            raise Stop(Failed(not_allowed(refused).reasons[0].says))
+            raise PreparationFailed(Failed(not_allowed(refused).reasons[0].says))
 
     # What is named is there
 
-    async def _check(self, parts: Sequence[Part]) -> dict[str, frozenset[str]]:
+    async def _check(self, parts: Sequence[PlannedMember]) -> dict[str, frozenset[str]]:
         """By lane, the kinds that can be made there; stops where a place lacks what is named."""
-        wants: defaultdict[str, dict[Want, None]] = defaultdict(dict)
+        wants: defaultdict[str, dict[WantedOffer, None]] = defaultdict(dict)
         for part in parts:
-            wants[part.lane] |= {Want("spec", part.spec): None, Want("image", part.image): None}
+            wants[part.lane] |= {WantedOffer("spec", part.spec): None, WantedOffer("image", part.image): None}
         replies = await asyncio.gather(*(self._offers(lane, list(asked)) for lane, asked in wants.items()))
         lacks = [_lacking(lane, reply) for lane, reply in zip(wants, replies, strict=True)]
         missing = [says for said in lacks for says in said]
         if missing:
-            raise Stop(Failed("; ".join(missing)))
+            raise PreparationFailed(Failed("; ".join(missing)))
         return {lane: frozenset(reply.kinds) for lane, reply in zip(wants, replies, strict=True)}
 
-    async def _offers(self, lane: str, wants: list[Want]) -> OffersReply:
+    async def _offers(self, lane: str, wants: list[WantedOffer]) -> OffersReply:
         try:
-            reply = await self.bus.offers(Offers(lane, wants))
+            reply = await self.bus.offers(OffersRequest(lane, wants))
         except BusError as error:
-            raise Stop(Waits(f"nobody serves the lane {lane}: run an agent for it")) from error
+            raise PreparationFailed(Waits(f"nobody serves the lane {lane}: run an agent for it")) from error
         if reply.why:
-            raise Stop(Waits(f"{lane} cannot be asked what it has: {reply.why}"))
+            raise PreparationFailed(Waits(f"{lane} cannot be asked what it has: {reply.why}"))
         return reply
 
     # What VMs share
 
-    async def _share(self, row: Row, operation: UUID, needs: Sequence[Shared]) -> None:
+    async def _share(self, row: Row, operation: UUID, needs: Sequence[SharedResource]) -> None:
         """See to it that all is there, and is not taken away again."""
         await self._have(row.path, [need for need in needs if need.kind in FIRST])
         await self._have(row.path, await self._in_networks(row, needs))
         if needs:
             holder = await self.uses.use(row.path, operation, [need.path for need in needs])
             if holder is not None:
-                raise Stop(Waits(f"{holder.action} of {holder.path} has to end first"))
+                raise PreparationFailed(Waits(f"{holder.action} of {holder.path} has to end first"))
         await self._there(needs)  # nobody can take them away any more
 
-    async def _in_networks(self, row: Row, needs: Iterable[Shared]) -> list[Shared]:
+    async def _in_networks(self, row: Row, needs: Iterable[SharedResource]) -> list[SharedResource]:
         """Security groups, each with what the provider said of its network."""
         rows = await self.mover.store.read_many([need.path for need in needs if need.kind == "network"])
         found = []
@@ -139,15 +139,15 @@ class Preparing:
             found.append(msgspec.structs.replace(need, spec={**need.spec, **shared}))
         return found
 
-    async def _have(self, path: str, needs: Sequence[Shared]) -> None:
+    async def _have(self, path: str, needs: Sequence[SharedResource]) -> None:
         """Ask for what is not there, and wait for what is being made."""
         rows = await self.mover.store.read_many([need.path for need in needs])
         waits = [await self._ask(path, need, rows.get(need.path)) for need in needs]
         waiting = [says for says in waits if says]
         if waiting:
-            raise Stop(Waits("; ".join(waiting)))
+            raise PreparationFailed(Waits("; ".join(waiting)))
 
-    async def _ask(self, path: str, need: Shared, row: Row | None) -> str:
+    async def _ask(self, path: str, need: SharedResource, row: Row | None) -> str:
         """What is waited for; nothing, where it is there."""
         if row is not None and row.snapshot.state == AVAILABLE and row.snapshot.operation is None:
             _fits(need, row)
@@ -155,29 +155,31 @@ class Preparing:
         if row is not None and row.snapshot.state == FAILED and need.path in self.asked:
             record = await self.mover.store.operation(UUID(self.asked[need.path]))
             why = record["says"] if record is not None else ""
-            raise Stop(Failed(f"{need.kind} {need.path} could not be made{': ' if why else ''}{why}"))
+            raise PreparationFailed(Failed(f"{need.kind} {need.path} could not be made{': ' if why else ''}{why}"))
         if row is None and need.kind == "sshkey" and not need.spec.get("publicKey"):
-            raise Stop(Failed(f"there is no key {need.path}, and none is said under sshKeys"))
+            raise PreparationFailed(Failed(f"there is no key {need.path}, and none is said under sshKeys"))
         spec = {**need.spec, "madeFor": path}
-        wish = Wish(need.kind, need.path, Request("create", Actor.CONTROLLER), CONTROLLER, spec, need.lane)
+        wish = AdmissionRequest(
+            need.kind, need.path, Request("create", Actor.CONTROLLER), CONTROLLER, spec, need.lane
+        )
         answer = await self.admission.ask(wish)
         match answer:
             case Accepted():
                 self.asked[need.path] = answer.operation
                 return f"{need.kind} {need.path} is being made"
-            case Refusal() if answer.code is Code.LANE_NOT_ALLOWED:
-                raise Stop(Failed(f"{need.kind} {need.path}: {answer.reasons[0].says}"))
-            case Refusal():
+            case Rejection() if answer.code is Code.LANE_NOT_ALLOWED:
+                raise PreparationFailed(Failed(f"{need.kind} {need.path}: {answer.reasons[0].says}"))
+            case Rejection():
                 return f"{need.kind} {need.path}: {answer.reasons[0].says}"
             case NotFound():
-                raise Stop(Failed(answer.what))
+                raise PreparationFailed(Failed(answer.what))
 
-    async def _there(self, needs: Sequence[Shared]) -> None:
+    async def _there(self, needs: Sequence[SharedResource]) -> None:
         rows = await self.mover.store.read_many([need.path for need in needs])
         for need in needs:
             row = rows.get(need.path)
             if row is None or row.snapshot.state != AVAILABLE:
-                raise Stop(Waits(f"{need.kind} {need.path} was taken away again"))
+                raise PreparationFailed(Waits(f"{need.kind} {need.path} was taken away again"))
 
     # Subgroups
 
@@ -188,12 +190,12 @@ class Preparing:
         there = await store.read_many(await store.paths("subgroup", f"{row.path}/", "", len(parts) + 1000))
         asked = Request("create", Actor.CONTROLLER, within=True, operation=str(operation), by=CONTROLLER)
         stale = [path for path, found in there.items() if path not in parts or found.spec != parts[path].written()]
-        await self.mover.move([Told(path, replace(asked, action="remove"), CONTROLLER) for path in stale])
+        await self.mover.move([TransitionInput(path, replace(asked, action="remove"), CONTROLLER) for path in stale])
         told = []
         for path, part in parts.items():
             if path not in there or path in stale:
                 new = Row(path, "subgroup", self.mover.first("subgroup"), "", uuid4(), part.written())
-                told.append(Told(path, asked, CONTROLLER, spec=part.written(), new=new))
+                told.append(TransitionInput(path, asked, CONTROLLER, spec=part.written(), new=new))
         await self.mover.move(told)
 
 
@@ -206,11 +208,11 @@ def _lacking(lane: str, reply: OffersReply) -> list[str]:
     return said
 
 
-def _fits(need: Shared, row: Row) -> None:
+def _fits(need: SharedResource, row: Row) -> None:
     """What is there already may differ from what is said of it here."""
     for name, value in need.spec.items():
         if name not in ("shared", "name") and row.spec.get(name, value) != value:
             says = (
                 f"{need.kind} {need.path} is there with {name} {row.spec[name]}, not {value}: give yours another name"
             )
-            raise Stop(Failed(says))
+            raise PreparationFailed(Failed(says))

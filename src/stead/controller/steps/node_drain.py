@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from stead.controller.admission.admission import Accepted, Admission, NotFound
-from stead.controller.admission.request import Wish
+from stead.controller.admission.request import AdmissionRequest
 from stead.controller.execution.placement import namespace_of, others, starts
 from stead.controller.execution.steps import CONTROLLER, Answer, Done, Failed, Requested, Waits
 from stead.lifecycle.events import Request
@@ -32,7 +32,7 @@ STAYS = ("DELETED",)
 """What lies in the recycle bin does not run, and stays."""
 
 
-class Draining:
+class NodeDrain:
     """The step between the request for maintenance and its beginning. Whoever takes it up makes a new one."""
 
     def __init__(self, admission: Admission) -> None:
@@ -83,7 +83,7 @@ class Draining:
         request = Request("migrate", Actor.CONTROLLER, reason="maintenance of its node")
         spec = {**machine["spec"], "node": node}
         answer = await self.admission.ask(
-            Wish("machine", machine["path"], request, CONTROLLER, spec, machine["lane"])
+            AdmissionRequest("machine", machine["path"], request, CONTROLLER, spec, machine["lane"])
         )
         match answer:
             case Accepted():

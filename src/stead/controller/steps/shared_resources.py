@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 
 from stead.catalog.infrastructure import groups_in, network_of
 from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.request import Wish
-from stead.controller.execution.background_tasks import Errands
-from stead.controller.execution.executor import Told
+from stead.controller.admission.request import AdmissionRequest
+from stead.controller.execution.background_tasks import BackgroundTasks
+from stead.controller.execution.executor import TransitionInput
 from stead.controller.execution.steps import CONTROLLER
-from stead.controller.kinds.kinds import Made
+from stead.controller.kinds.kinds import CompiledKind
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT, Actor, StateClass
 from stead.store import Row
-from stead.store.commit import Written
-from stead.store.references import Uses
+from stead.store.commit import CommitResult
+from stead.store.references import References
 
 KINDS = ("network", "securitygroup", "sshkey")
 RESTING = {"Available": 10.0, "Undefined": 10.0, "Failed": 300.0}
@@ -28,19 +28,19 @@ RESTING = {"Available": 10.0, "Undefined": 10.0, "Failed": 300.0}
 SOME = 100
 
 
-class Sharing:
+class SharedResourceCleanup:
     """Ends uses, and removes what nobody uses."""
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
         self.store = admission.mover.store
-        self.uses = Uses(self.store)
-        self.nothing = Made(admission.mover.kinds, _nothing)
+        self.uses = References(self.store)
+        self.nothing = CompiledKind(admission.mover.kinds, _nothing)
         """States in which there is nothing at the provider."""
-        self.ended = Made(admission.mover.kinds, _ended)
-        self.errands = Errands("what nobody uses")
+        self.ended = CompiledKind(admission.mover.kinds, _ended)
+        self.errands = BackgroundTasks("what nobody uses")
 
-    async def __call__(self, written: Written) -> None:
+    async def __call__(self, written: CommitResult) -> None:
         """After a commit: whoever has come to an end may be done with what it used."""
         users = [path for path in written.gone if path.count("/") <= 3]
         if users:
@@ -60,7 +60,7 @@ class Sharing:
     async def _forget(self, subgroups: Sequence[str]) -> None:
         """Their VMs are gone, and what they were part of, too."""
         request = Request("remove", Actor.CONTROLLER, within=True, by=CONTROLLER)
-        await self.admission.mover.move([Told(path, request, principal=CONTROLLER) for path in subgroups])
+        await self.admission.mover.move([TransitionInput(path, request, principal=CONTROLLER) for path in subgroups])
 
     async def _remove(self, paths: Sequence[str]) -> int:
         removed = 0
@@ -68,7 +68,7 @@ class Sharing:
             row = await self.store.read(path)
             if row is not None and row.snapshot.state in RESTING and "madeFor" in row.spec and await self._idle(row):
                 request = Request("delete", Actor.CONTROLLER, reason="nobody uses it any more")
-                answer = await self.admission.ask(Wish(row.kind, path, request, CONTROLLER, read=row))
+                answer = await self.admission.ask(AdmissionRequest(row.kind, path, request, CONTROLLER, read=row))
                 removed += isinstance(answer, Accepted)
         return removed
 

@@ -8,7 +8,7 @@ from stead.controller.execution.steps import Answer, Done, Failed
 from stead.store import Row, Store
 
 
-class Founding:
+class SystemValidation:
     """The step of one new system."""
 
     def __init__(self, store: Store) -> None:

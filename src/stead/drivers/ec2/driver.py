@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError
 from msgspec import Meta, Struct
 
 from stead.drivers import settings
-from stead.drivers.base import PROBE, VM, Found, Member, Result, Seen, check_batch
+from stead.drivers.base import PROBE, VM, FoundObject, Member, ObservedObject, Result, check_batch
 from stead.drivers.ec2.calls import Calls
 from stead.drivers.ec2.instances import Instances
 from stead.drivers.ec2.keys import Keys
@@ -32,10 +32,10 @@ class Kind(Protocol):
     async def perform(self, verb: str, members: Sequence[Member], order: str) -> list[Result]:
         """As the driver's own, for members of this kind, of which there is one at least."""
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """As the driver's own, for members of this kind, of which there is one at least."""
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Everything of this kind that carries our tag."""
 
 
@@ -127,12 +127,12 @@ class Ec2Driver:
             raise ValueError("a probe is answered by describe")
         return await self._kinds[members[0].kind].perform(verb, members, token) if members else []
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """As the module of their kind does it."""
         check_batch(self, PROBE, members)
         return await self._kinds[members[0].kind].describe(members) if members else []
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """One kind after the other. What is part of a network is not listed for itself."""
         return [found for kind in self._kinds.values() for found in await kind.inventory()]
 

@@ -16,7 +16,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import PROBE, Error, Found, Member, Permanent, Result, Seen, Throttled, TryAgain
+from stead.drivers.base import (
+    PROBE,
+    Error,
+    FoundObject,
+    Member,
+    ObservedObject,
+    Permanent,
+    Result,
+    Throttled,
+    TryAgain,
+)
 from stead.drivers.ec2 import rules
 from stead.drivers.ec2.calls import Calls, Task
 from stead.drivers.ec2.errors import MISMATCH, REMOVED, SOME, Refused
@@ -72,16 +82,16 @@ class Instances:
             return await self._create(task, members)
         return await self._act(task, rules.VERBS[verb], members)
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """One call for those whose id is known, and one by tag for those who have none or are not there by it."""
         there = await self._look(self._calls.task(), members)
         return [_seen(member, instance) for member, instance in zip(members, there, strict=True)]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Page by page. What comes or goes meanwhile may be listed or not; what stays is listed."""
         states = [state for state, word in WORDS.items() if word != ABSENT]
         ours = [having(f"tag:{OWNER_TAG}", [self._owner]), having("instance-state-name", states)]
-        found: list[Found] = []
+        found: list[FoundObject] = []
         after: str | None = ""
         while after is not None:
             instances, after = await self._page(self._calls.task(), ours, after)
@@ -266,15 +276,15 @@ def _removed(member: Member) -> Result:
     return rules.refused(member, "", rules.GONE)
 
 
-def _seen(member: Member, instance: Instance | None) -> Seen:
+def _seen(member: Member, instance: Instance | None) -> ObservedObject:
     if instance is None:
-        return Seen(path=member.path, state=ABSENT)
+        return ObservedObject(path=member.path, state=ABSENT)
     state = WORDS.get(instance.state.name, BROKEN)
-    return Seen(path=member.path, state=state, facts={"id": instance.instance_id})
+    return ObservedObject(path=member.path, state=state, facts={"id": instance.instance_id})
 
 
-def _found(instance: Instance) -> Found:
-    return Found(
+def _found(instance: Instance) -> FoundObject:
+    return FoundObject(
         id=instance.instance_id,
         token=told_by(instance),
         state=WORDS.get(instance.state.name, BROKEN),

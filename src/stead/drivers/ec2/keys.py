@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stead.drivers.base import Found, Member, Result, Seen, TryAgain
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result, TryAgain
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
 from stead.drivers.ec2.errors import Refused
@@ -27,18 +27,18 @@ class Keys(shared.Shared):
 
     kind = "sshkey"
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """By name."""
         names = {self._name(member) for member in members}
         there = {key.key_name for key in await self._keys(self._calls.task(), "key-name", *sorted(names))}
         return [
-            Seen(path=m.path, state=AVAILABLE, facts=_facts(self._name(m)))
+            ObservedObject(path=m.path, state=AVAILABLE, facts=_facts(self._name(m)))
             if self._name(m) in there
-            else Seen(path=m.path, state=ABSENT)
+            else ObservedObject(path=m.path, state=ABSENT)
             for m in members
         ]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """By tag."""
         ours = await self._keys(None, f"tag:{OWNER_TAG}", self._owner)
         return [self._found(key, AVAILABLE, _facts(key.key_name)) for key in ours]

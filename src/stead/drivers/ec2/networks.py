@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from stead.drivers.base import MOVING, Found, Member, Result, Seen, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Result, TryAgain
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
 from stead.drivers.ec2.errors import Refused
@@ -133,15 +133,17 @@ class Networks(shared.Shared):
 
     kind = "network"
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """By id and, for those that are not found so, by token; then all that belongs to them at once."""
         there = await self._look(self._calls.task(), members)
         return [
-            Seen(path=m.path, state=found[0].word, facts=found[0].facts) if found else Seen(path=m.path, state=ABSENT)
+            ObservedObject(path=m.path, state=found[0].word, facts=found[0].facts)
+            if found
+            else ObservedObject(path=m.path, state=ABSENT)
             for m, found in zip(members, there, strict=True)
         ]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """By the tag of the VPC, which is the first that is made and the last that is removed."""
         vpcs = await self._vpcs(None, f"tag:{OWNER_TAG}", [self._owner])
         there = [network for some in shared.hundreds(vpcs) for network in await self._whole(None, some)]

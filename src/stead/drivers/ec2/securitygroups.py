@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stead.drivers.base import Found, Member, Result, Seen, TryAgain
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result, TryAgain
 from stead.drivers.ec2 import shared
 from stead.drivers.ec2.calls import Task
 from stead.drivers.ec2.errors import Refused
@@ -56,17 +56,17 @@ class SecurityGroups(shared.Shared):
 
     kind = "securitygroup"
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """By id and, for those that are not found so, by token."""
         there = await self._look(self._calls.task(), members)
         return [
-            Seen(path=m.path, state=_word(m.spec, found[0]), facts={"id": found[0].group_id})
+            ObservedObject(path=m.path, state=_word(m.spec, found[0]), facts={"id": found[0].group_id})
             if found
-            else Seen(path=m.path, state=ABSENT)
+            else ObservedObject(path=m.path, state=ABSENT)
             for m, found in zip(members, there, strict=True)
         ]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """By tag. What rules a group was to have is not known here."""
         ours = await self._groups(None, having(f"tag:{OWNER_TAG}", [self._owner]))
         return [self._found(group, AVAILABLE, {"id": group.group_id}) for group in ours]

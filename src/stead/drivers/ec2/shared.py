@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from stead.drivers.base import PROBE, Found, Member, Result, TryAgain
+from stead.drivers.base import PROBE, FoundObject, Member, Result, TryAgain
 from stead.drivers.ec2.calls import Calls, Task
 from stead.drivers.ec2.errors import DEPENDENT, Refused
 from stead.drivers.ec2.wire import PATH_TAG, TOKEN_TAG, Tagged
@@ -61,9 +61,9 @@ class Shared:
             if not error.absent and error.code != LOOSE:
                 raise
 
-    def _found(self, thing: Tagged, state: str, facts: Mapping[str, Any]) -> Found:
+    def _found(self, thing: Tagged, state: str, facts: Mapping[str, Any]) -> FoundObject:
         token, path = thing.tag(TOKEN_TAG), thing.tag(PATH_TAG)
-        return Found(id=facts["id"], token=token, state=state, path=path, facts=facts, kind=self.kind)
+        return FoundObject(id=facts["id"], token=token, state=state, path=path, facts=facts, kind=self.kind)
 
     @staticmethod
     def _failed(member: Member, facts: Mapping[str, Any], error: str, *, permanent: bool = True) -> Result:

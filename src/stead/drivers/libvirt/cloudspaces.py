@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.libvirt import definitions, marks, spec
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.marks import Mark
@@ -57,7 +57,7 @@ class Cloudspaces:
                 self._everywhere(call, lambda node: _lead(node, name, mark, anew, call))
         return Result(path=member.path, ok=True, facts={"id": name})
 
-    def look(self, member: Member, call: Call) -> Seen:
+    def look(self, member: Member, call: Call) -> ObservedObject:
         """How one cloudspace is, by the nodes that have it."""
         name = name_of(member)
         try:
@@ -66,16 +66,16 @@ class Cloudspaces:
         except NoAnswer:
             raise
         except TryAgain:
-            return Seen(path=member.path, state=MOVING)  # somebody is at it
+            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
         if not found:
             if silence is not None:
                 raise silence
-            return Seen(path=member.path, state=ABSENT)
+            return ObservedObject(path=member.path, state=ABSENT)
         state, error = _fold(found)
         mark = next(iter(found.values()))[1]
-        return Seen(path=member.path, state=state, facts={"id": name}, revision=mark.revision, error=error)
+        return ObservedObject(path=member.path, state=state, facts={"id": name}, revision=mark.revision, error=error)
 
-    def all(self, call: Call) -> list[Found]:
+    def all(self, call: Call) -> list[FoundObject]:
         """What carries our mark, on any node."""
         there: dict[str, dict[str, tuple[bool, Mark]]] = {}
         for node in self._in_use():
@@ -86,7 +86,7 @@ class Cloudspaces:
         for name, sights in there.items():
             mark = next(iter(sights.values()))[1]
             state, facts = _fold(sights)[0], {"id": name}
-            found.append(Found(id=name, token=mark.token, state=state, path=mark.path, facts=facts, kind=KIND))
+            found.append(FoundObject(id=name, token=mark.token, state=state, path=mark.path, facts=facts, kind=KIND))
         return found
 
     def _meant(self, verb: str, name: str, member: Member, order: str, call: Call) -> Mark:

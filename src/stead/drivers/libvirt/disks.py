@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.libvirt import machines, spec, volumes
 from stead.drivers.libvirt.attaching import Attaching
 from stead.drivers.libvirt.domains import Domain
@@ -64,22 +64,24 @@ class Disks:
             machine = self._lead(verb, name, note, member, call)
         return Result(path=member.path, ok=True, facts=_facts(name, machine))
 
-    def look(self, member: Member, call: Call) -> Seen:
+    def look(self, member: Member, call: Call) -> ObservedObject:
         """How one disk is."""
         name = name_of(member)
         try:
             with self._pool.hold(KIND, name, 0, shared=True):
                 note = self._pool.note(NOTES, name)
                 if note is None:
-                    return Seen(path=member.path, state=ABSENT)
+                    return ObservedObject(path=member.path, state=ABSENT)
                 state, machine, error = self._word(name, note, call)
         except NoAnswer:
             raise
         except TryAgain:
-            return Seen(path=member.path, state=MOVING)  # somebody is at it
-        return Seen(path=member.path, state=state, facts=_facts(name, machine), revision=note.revision, error=error)
+            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
+        return ObservedObject(
+            path=member.path, state=state, facts=_facts(name, machine), revision=note.revision, error=error
+        )
 
-    def all(self, call: Call) -> list[Found]:
+    def all(self, call: Call) -> list[FoundObject]:
         """What lies in the pool."""
         found = []
         for name in self._pool.names(NOTES):
@@ -93,7 +95,9 @@ class Disks:
             except TryAgain:
                 state, machine = MOVING, ""
             found.append(
-                Found(id=name, token=note.token, state=state, path=note.path, facts=_facts(name, machine), kind=KIND)
+                FoundObject(
+                    id=name, token=note.token, state=state, path=note.path, facts=_facts(name, machine), kind=KIND
+                )
             )
         return found
 

@@ -18,11 +18,11 @@ from stead.drivers.base import (
     MOVING,
     PROBE,
     VM,
-    Found,
+    FoundObject,
     Member,
+    ObservedObject,
     Permanent,
     Result,
-    Seen,
     TryAgain,
     check_batch,
 )
@@ -51,10 +51,10 @@ class Keeper(Protocol):
     def do(self, verb: str, member: Member, order: str, call: Call) -> Result:
         """Do it to one member."""
 
-    def look(self, member: Member, call: Call) -> Seen:
+    def look(self, member: Member, call: Call) -> ObservedObject:
         """How one member is."""
 
-    def all(self, call: Call) -> list[Found]:
+    def all(self, call: Call) -> list[FoundObject]:
         """What is there."""
 
 
@@ -117,7 +117,7 @@ class LibvirtDriver:
         except Permanent as error:
             return [Result(path=member.path, ok=False, error=error.message)]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """Each member on its own node. Of those whose node does not answer nothing is known; where that is so of all
         of them, the look has no answer."""
         if not members:
@@ -125,7 +125,7 @@ class LibvirtDriver:
         check_batch(self, PROBE, members)
         return await self._off_loop(lambda call: self._look(members, call))
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """On all nodes, and in the pool."""
         return await self._off_loop(
             lambda call: [found for each in self._keepers.values() for found in each.all(call)]
@@ -140,9 +140,9 @@ class LibvirtDriver:
         self._threads.shutdown(wait=False)
         await asyncio.to_thread(self._nodes.close)
 
-    def _look(self, members: Sequence[Member], call: Call) -> list[Seen]:
+    def _look(self, members: Sequence[Member], call: Call) -> list[ObservedObject]:
         keeper = self._keepers[members[0].kind]
-        seen: list[Seen] = []
+        seen: list[ObservedObject] = []
         silence: NoAnswer | None = None
         silent = 0
         for member in members:
@@ -150,7 +150,7 @@ class LibvirtDriver:
                 seen.append(keeper.look(member, call))
             except NoAnswer as error:
                 silence, silent = error, silent + 1
-                seen.append(Seen(path=member.path, state=MOVING))
+                seen.append(ObservedObject(path=member.path, state=MOVING))
         if silence is not None and silent == len(members):
             raise silence
         return seen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stead.drivers.base import Found, Member, Permanent, Result, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, Result
 from stead.drivers.libvirt import machines
 from stead.drivers.libvirt.nodes import Call, Node, Nodes
 from stead.drivers.libvirt.pool import Note, Pool
@@ -44,14 +44,14 @@ class Hosts:
             self._pool.write(NOTES, node.name, note)
             return Result(path=member.path, ok=True, facts={"id": node.name})
 
-    def look(self, member: Member, call: Call) -> Seen:
+    def look(self, member: Member, call: Call) -> ObservedObject:
         """Whether it answers."""
         node = self._nodes.get(_named(member))
         if node is None or self._pool.is_out(node.name):
-            return Seen(path=member.path, state=ABSENT)
-        return Seen(path=member.path, state=ENABLED, facts=_facts(node, call))
+            return ObservedObject(path=member.path, state=ABSENT)
+        return ObservedObject(path=member.path, state=ENABLED, facts=_facts(node, call))
 
-    def all(self, call: Call) -> list[Found]:
+    def all(self, call: Call) -> list[FoundObject]:
         """Nothing."""
         return []
 

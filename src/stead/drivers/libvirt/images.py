@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.libvirt import spec, volumes
 from stead.drivers.libvirt.errors import NoAnswer
 from stead.drivers.libvirt.nodes import Call
@@ -55,7 +55,7 @@ class Images:
                 self._pool.write(NOTES, name, msgspec.structs.replace(note, mark=mark))
         return Result(path=member.path, ok=True, facts={"id": name})
 
-    def look(self, member: Member, call: Call) -> Seen:
+    def look(self, member: Member, call: Call) -> ObservedObject:
         """How one image is."""
         name = name_of(member)
         try:
@@ -64,17 +64,19 @@ class Images:
         except NoAnswer:
             raise
         except TryAgain:
-            return Seen(path=member.path, state=MOVING)  # somebody is at it
+            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
         if note is None:
-            return Seen(path=member.path, state=ABSENT)
+            return ObservedObject(path=member.path, state=ABSENT)
         state, error = self._word(name, note)
-        return Seen(path=member.path, state=state, facts={"id": name}, revision=note.revision, error=error)
+        return ObservedObject(path=member.path, state=state, facts={"id": name}, revision=note.revision, error=error)
 
-    def all(self, call: Call) -> list[Found]:
+    def all(self, call: Call) -> list[FoundObject]:
         """What lies in the pool."""
         notes = [(name, self._pool.readable(NOTES, name)) for name in self._pool.names(NOTES)]
         return [
-            Found(id=name, token=n.token, state=self._word(name, n)[0], path=n.path, facts={"id": name}, kind=KIND)
+            FoundObject(
+                id=name, token=n.token, state=self._word(name, n)[0], path=n.path, facts={"id": name}, kind=KIND
+            )
             for name, n in notes
             if n is not None
         ]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.libvirt import definitions, domains, spec, volumes
 from stead.drivers.libvirt.domains import DELETED, HALTED, PAUSED, RUNNING, Domain
 from stead.drivers.libvirt.errors import NoAnswer
@@ -77,7 +77,7 @@ class Machines:
             pending = self._deeds[verb](domain, member, call)
             return Result(path=member.path, ok=True, pending=pending, facts=facts(name, domain))
 
-    def look(self, member: Member, call: Call) -> Seen:
+    def look(self, member: Member, call: Call) -> ObservedObject:
         """How one machine is."""
         name = name_of(member)
         note = self._pool.note(NOTES, name)
@@ -86,13 +86,13 @@ class Machines:
             with self._pool.hold(KIND, name, 0, shared=not stuck):
                 domain = self.find(name, call, settle=stuck)
                 if domain is None:
-                    return Seen(path=member.path, state=ABSENT)
+                    return ObservedObject(path=member.path, state=ABSENT)
                 state, error = self._word(domain, call)
         except NoAnswer:
             raise
         except TryAgain:
-            return Seen(path=member.path, state=MOVING)  # somebody is at it
-        return Seen(
+            return ObservedObject(path=member.path, state=MOVING)  # somebody is at it
+        return ObservedObject(
             path=member.path,
             state=state,
             facts=facts(name, domain),
@@ -100,7 +100,7 @@ class Machines:
             error=error,
         )
 
-    def all(self, call: Call) -> list[Found]:
+    def all(self, call: Call) -> list[FoundObject]:
         """What carries our mark, on any node. Where one does not answer, nobody knows."""
         found = []
         for node in (node for node in self._nodes if not self._pool.is_out(node.name)):
@@ -111,7 +111,9 @@ class Machines:
                 state = MOVING if note is not None and note.to else self._word(domain, call)[0]
                 if state != ABSENT:
                     mark, told = domain.mark, facts(name, domain)
-                    found.append(Found(id=name, token=mark.token, state=state, path=mark.path, facts=told, kind=KIND))
+                    found.append(
+                        FoundObject(id=name, token=mark.token, state=state, path=mark.path, facts=told, kind=KIND)
+                    )
         return found
 
     def find(self, name: str, call: Call, *, settle: bool = True) -> Domain | None:

@@ -19,11 +19,11 @@ from stead.drivers.base import (
     PROBE,
     VM,
     Error,
-    Found,
+    FoundObject,
     Member,
+    ObservedObject,
     Permanent,
     Result,
-    Seen,
     TryAgain,
     check_batch,
     nearest,
@@ -100,7 +100,7 @@ class LxdDriver:
                 # Something was done before LXD said no: what was made must be found again.
                 return [_failed(member, self._name(member), error.message)]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """By name: the one that was told, or the one that follows from the token. A wrong one does no harm."""
         check_batch(self, PROBE, members)
         if not members:
@@ -117,14 +117,14 @@ class LxdDriver:
                 there = {instance.name: instance for instance in await call.instances()}
             return [self._seen(call, member, there, moves) for member in members]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """From the project's list, which is always complete."""
         async with self._call() as call:
             await self._check_project(call)
             moves = await call.under_way()
             ours = [i for i in await call.instances() if i.config.get(OWNER) == self._config.owner]
             return [
-                Found(
+                FoundObject(
                     id=instance.name,
                     token=instance.config.get(TOKEN, ""),
                     state=word(instance, instance.name in moves, call.now, self.longest_call),
@@ -220,13 +220,13 @@ class LxdDriver:
 
     def _seen(
         self, call: Call, member: Member, there: Mapping[str, Instance], moves: Mapping[str, Operation]
-    ) -> Seen:
+    ) -> ObservedObject:
         names = self._names(member)
         name = next((name for name in names if name in there or name in moves), None)
         if name is None:
-            return Seen(path=member.path, state=word(None, False, call.now, self.longest_call))
+            return ObservedObject(path=member.path, state=word(None, False, call.now, self.longest_call))
         state = word(there.get(name), name in moves, call.now, self.longest_call)
-        return Seen(path=member.path, state=state, facts={"id": name})
+        return ObservedObject(path=member.path, state=state, facts={"id": name})
 
 
 def _failed(member: Member, name: str, error: str) -> Result:

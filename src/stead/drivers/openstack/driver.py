@@ -16,7 +16,7 @@ from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
 from stead.drivers import settings
-from stead.drivers.base import PROBE, VM, Found, Member, Permanent, Result, Seen, check_batch
+from stead.drivers.base import PROBE, VM, FoundObject, Member, ObservedObject, Permanent, Result, check_batch
 from stead.drivers.openstack import groups, keys, networks, rules
 from stead.drivers.openstack.calls import Calls, Task
 from stead.drivers.openstack.names import Names
@@ -76,7 +76,7 @@ class OpenStackDriver:
             raise ValueError("a probe is answered by describe")
         return [await self._do(verb, member, token) for member in members]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """A list of all that are asked for, or of all that are ours where there are but few."""
         check_batch(self, PROBE, members)
         if not members:
@@ -84,7 +84,7 @@ class OpenStackDriver:
         task, kind = self._calls.task(), members[0].kind
         return await (self._servers if kind == VM else self._shared[kind]).look(task, members)
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Kind by kind, and page by page."""
         found = await self._servers.found(self._calls.task())
         for shared in self._shared.values():

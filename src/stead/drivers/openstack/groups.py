@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stead.drivers.base import Found, Member, Permanent, Result, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, Result
 from stead.drivers.openstack import neutron
 from stead.drivers.openstack.calls import NETWORK, Calls, Task
 from stead.drivers.openstack.errors import Refused
@@ -67,13 +67,13 @@ class Groups:
             )
         return Result(path=member.path, ok=True)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[Seen]:
+    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each."""
         groups = await self._things.ours(task, "security_groups")
         there = [(member, neutron.pick(member, groups)) for member in members]
         return [neutron.seen(member, group, {"id": group.id} if group else {}) for member, group in there]
 
-    async def found(self, task: Task) -> list[Found]:
+    async def found(self, task: Task) -> list[FoundObject]:
         """All that is ours."""
         groups = await self._things.ours(task, "security_groups")
         return [neutron.found(KIND, group, {"id": group.id}) for group in groups]

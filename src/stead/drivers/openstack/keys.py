@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from stead.drivers.base import Found, Member, Result, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject, Result
 from stead.drivers.openstack.calls import COMPUTE, Calls, Task
 from stead.drivers.openstack.errors import Refused
 from stead.drivers.openstack.wire import AVAILABLE, Link, next_page
@@ -77,26 +77,26 @@ class Keys:
                 return Result(path=member.path, ok=False, facts=_facts(name), error=error.message)
         return Result(path=member.path, ok=True)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[Seen]:
+    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each."""
         there = {pair.name for pair in await self._list(task)}
         return [self._seen(member, there) for member in members]
 
-    async def found(self, task: Task) -> list[Found]:
+    async def found(self, task: Task) -> list[FoundObject]:
         """All that is ours."""
         named = [(pair.name, token_of(self._owner, pair.name)) for pair in await self._list(task)]
         return [
-            Found(id=name, token=token, state=AVAILABLE, facts=_facts(name), kind=KIND)
+            FoundObject(id=name, token=token, state=AVAILABLE, facts=_facts(name), kind=KIND)
             for name, token in named
             if token
         ]
 
-    def _seen(self, member: Member, there: set[str]) -> Seen:
+    def _seen(self, member: Member, there: set[str]) -> ObservedObject:
         names = (str(member.facts.get("id", "")), key_name(self._owner, member.token))
         name = next((name for name in names if name in there), None)
         if name is None:
-            return Seen(path=member.path, state=ABSENT)
-        return Seen(path=member.path, state=AVAILABLE, facts=_facts(name))
+            return ObservedObject(path=member.path, state=ABSENT)
+        return ObservedObject(path=member.path, state=AVAILABLE, facts=_facts(name))
 
     async def _get(self, task: Task, name: str) -> Pair | None:
         return next((pair for pair in await self._list(task) if pair.name == name), None)

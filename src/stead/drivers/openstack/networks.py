@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from stead.drivers.base import Found, Member, Permanent, Result, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, Result
 from stead.drivers.openstack import neutron
 from stead.drivers.openstack.calls import NETWORK, Calls, Task
 from stead.drivers.openstack.errors import Refused
@@ -72,19 +72,19 @@ class Networks:
             return Result(path=member.path, ok=False, facts=facts, error=error.message, permanent=error.status != 409)
         return Result(path=member.path, ok=True)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[Seen]:
+    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each. Without a subnet it is half made."""
         networks = await self._things.ours(task, "networks")
         subnets = await self._things.ours(task, "subnets")
-        seen: list[Seen] = []
+        seen: list[ObservedObject] = []
         for member in members:
             network = neutron.pick(member, networks)
             seen.append(neutron.seen(member, network, _facts(network, subnets)))
             if network is not None and "subnet" not in seen[-1].facts:
-                seen[-1] = Seen(path=member.path, state=BROKEN, facts=seen[-1].facts)
+                seen[-1] = ObservedObject(path=member.path, state=BROKEN, facts=seen[-1].facts)
         return seen
 
-    async def found(self, task: Task) -> list[Found]:
+    async def found(self, task: Task) -> list[FoundObject]:
         """All that is ours."""
         networks = await self._things.ours(task, "networks")
         subnets = await self._things.ours(task, "subnets")

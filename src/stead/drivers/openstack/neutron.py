@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stead.drivers.base import Found, Member, Seen
+from stead.drivers.base import FoundObject, Member, ObservedObject
 from stead.drivers.openstack.calls import NETWORK, Calls, Task
 from stead.drivers.openstack.errors import Refused
 from stead.drivers.openstack.wire import AVAILABLE, marked, next_page
@@ -103,16 +103,16 @@ def pick(member: Member, things: Iterable[Thing]) -> Thing | None:
     return next(by_id, None) or next(by_token, None)
 
 
-def seen(member: Member, thing: Thing | None, facts: dict[str, Any]) -> Seen:
+def seen(member: Member, thing: Thing | None, facts: dict[str, Any]) -> ObservedObject:
     """What a look says of it."""
     if thing is None:
-        return Seen(path=member.path, state=ABSENT)
-    return Seen(path=member.path, state=thing.word, facts=facts)
+        return ObservedObject(path=member.path, state=ABSENT)
+    return ObservedObject(path=member.path, state=thing.word, facts=facts)
 
 
-def found(kind: str, thing: Thing, facts: dict[str, Any]) -> Found:
+def found(kind: str, thing: Thing, facts: dict[str, Any]) -> FoundObject:
     """What the inventory says of it."""
-    return Found(id=thing.id, token=thing.token, state=thing.word, path=thing.path, facts=facts, kind=kind)
+    return FoundObject(id=thing.id, token=thing.token, state=thing.word, path=thing.path, facts=facts, kind=kind)
 
 
 def _thing(content: dict[str, Any]) -> Thing:

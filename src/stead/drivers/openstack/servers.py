@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stead.drivers.base import Error, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import Error, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.openstack import rules
 from stead.drivers.openstack.calls import COMPUTE, Calls, Task
 from stead.drivers.openstack.errors import Refused
@@ -112,16 +112,16 @@ class Servers:
                     return rules.failed(member, server.id, error.message, permanent=error.status != 409)
         return rules.accepted(member, server.id, ABSENT)
 
-    async def look(self, task: Task, members: Sequence[Member]) -> list[Seen]:
+    async def look(self, task: Task, members: Sequence[Member]) -> list[ObservedObject]:
         """What is there of each."""
         there = await self._look(task, members)
         return [_seen(member, server) for member, server in zip(members, there, strict=True)]
 
-    async def found(self, task: Task) -> list[Found]:
+    async def found(self, task: Task) -> list[FoundObject]:
         """All that is ours."""
         ours = await self._list(task, tags=owner_tag(self._owner))
         return [
-            Found(
+            FoundObject(
                 id=server.id,
                 token=server.metadata.get(TOKEN, ""),
                 state=server.word,
@@ -203,10 +203,10 @@ class Servers:
         return servers
 
 
-def _seen(member: Member, server: Server | None) -> Seen:
+def _seen(member: Member, server: Server | None) -> ObservedObject:
     if server is None or server.word == ABSENT:
-        return Seen(path=member.path, state=ABSENT)
-    return Seen(path=member.path, state=server.word, facts={"id": server.id})
+        return ObservedObject(path=member.path, state=ABSENT)
+    return ObservedObject(path=member.path, state=server.word, facts={"id": server.id})
 
 
 def _fact(shared: Mapping[str, Any], kind: str, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, Tail, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, Tail, TryAgain
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, App, Cluster, Wanted, identity, is_it
 from stead.drivers.process.leading import Leader
@@ -75,16 +75,16 @@ class Apps:
                     return Result(path=member.path, ok=True, pending=ABSENT, facts=facts)
                 time.sleep(self._runner.pause)
 
-    def look(self, member: Member, view: object = None) -> Seen:
+    def look(self, member: Member, view: object = None) -> ObservedObject:
         """How it is, seen anew or in a view of all."""
         place = self._root.app(member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            return Seen(path=member.path, state=ABSENT)
+            return ObservedObject(path=member.path, state=ABSENT)
         sight = self._sight(place, there, view)
         if sight.state == ABSENT:
-            return Seen(path=member.path, state=ABSENT)
-        return Seen(
+            return ObservedObject(path=member.path, state=ABSENT)
+        return ObservedObject(
             path=member.path,
             state=sight.state,
             facts={"id": identity(place, there.token)},
@@ -92,7 +92,7 @@ class Apps:
             error=sight.error,
         )
 
-    def all(self) -> list[Found]:
+    def all(self) -> list[FoundObject]:
         """What is there."""
         found = []
         view = self._runner.view()
@@ -103,7 +103,7 @@ class Apps:
                 continue
             id = identity(place, there.token)
             found.append(
-                Found(id=id, token=there.token, state=sight.state, path=there.path, facts={"id": id}, kind=KIND)
+                FoundObject(id=id, token=there.token, state=sight.state, path=there.path, facts={"id": id}, kind=KIND)
             )
         return found
 

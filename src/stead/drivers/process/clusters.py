@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from stead.drivers.base import Error, Found, Member, Permanent, Result, Seen, TryAgain
+from stead.drivers.base import Error, FoundObject, Member, ObservedObject, Permanent, Result, TryAgain
 from stead.drivers.process import spec
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, Cluster, Wanted, identity, is_it
 from stead.drivers.process.keeper import isolation
@@ -77,14 +77,14 @@ class Clusters:
             self._root.remove(place)
             return Result(path=member.path, ok=True, facts=facts)
 
-    def look(self, member: Member, view: object = None) -> Seen:
+    def look(self, member: Member, view: object = None) -> ObservedObject:
         """Whether it is whole."""
         place = self._root.cluster(member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            return Seen(path=member.path, state=ABSENT)
+            return ObservedObject(path=member.path, state=ABSENT)
         why = self._missing(place, there)
-        return Seen(
+        return ObservedObject(
             path=member.path,
             state=BROKEN if why else READY,
             facts=_facts(place, there.token),
@@ -92,11 +92,11 @@ class Clusters:
             error=why,
         )
 
-    def all(self) -> list[Found]:
+    def all(self) -> list[FoundObject]:
         """What is there."""
         wanted = [(place, there) for place in self._root.clusters() if (there := place.readable()) is not None]
         return [
-            Found(
+            FoundObject(
                 id=identity(place, there.token),
                 token=there.token,
                 state=BROKEN if self._missing(place, there) else READY,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, Tail, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, Tail, TryAgain
 from stead.drivers.process import spec
 from stead.drivers.process.folders import JOBS, OTHER_SPEC, REMOVED, App, Group, Wanted, identity, is_it
 from stead.drivers.process.leading import UNHEARD, Leader
@@ -68,16 +68,16 @@ class Jobs:
                 time.sleep(self._runner.pause)
         return Result(path=member.path, ok=True, facts=facts)
 
-    def look(self, member: Member, view: object = None) -> Seen:
+    def look(self, member: Member, view: object = None) -> ObservedObject:
         """What became of the last run, seen anew or in a view of all."""
         group, place = self._places(member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            return Seen(path=member.path, state=ABSENT)
+            return ObservedObject(path=member.path, state=ABSENT)
         sight = self._sight(group, place, there, view)
         if sight.state == ABSENT:
-            return Seen(path=member.path, state=ABSENT)
-        return Seen(
+            return ObservedObject(path=member.path, state=ABSENT)
+        return ObservedObject(
             path=member.path,
             state=_state(sight),
             facts={"id": identity(place, there.token)},
@@ -85,7 +85,7 @@ class Jobs:
             error=sight.error,
         )
 
-    def all(self) -> list[Found]:
+    def all(self) -> list[FoundObject]:
         """What is there."""
         view = self._runner.view()
         found = []
@@ -97,7 +97,9 @@ class Jobs:
                 continue
             id = identity(place, there.token)
             found.append(
-                Found(id=id, token=there.token, state=_state(sight), path=there.path, facts={"id": id}, kind=KIND)
+                FoundObject(
+                    id=id, token=there.token, state=_state(sight), path=there.path, facts={"id": id}, kind=KIND
+                )
             )
         return found
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stead.drivers.base import MOVING, Found, Member, Permanent, Result, Seen, Tail, TryAgain
+from stead.drivers.base import MOVING, FoundObject, Member, ObservedObject, Permanent, Result, Tail, TryAgain
 from stead.drivers.process import spec
 from stead.drivers.process.copies import Copies, Copy
 from stead.drivers.process.folders import OTHER_SPEC, REMOVED, SERVICES, Group, Wanted, identity, is_it
@@ -72,21 +72,21 @@ class Services:
                 time.sleep(self._runner.pause)
         return Result(path=member.path, ok=True, facts=facts)
 
-    def look(self, member: Member, view: object = None) -> Seen:
+    def look(self, member: Member, view: object = None) -> ObservedObject:
         """How it is, seen anew or in a view of all."""
         place = self._root.group(SERVICES, member.path)
         there = place.wanted()
         if there is None or not is_it(place, there, member):
-            return Seen(path=member.path, state=ABSENT)
+            return ObservedObject(path=member.path, state=ABSENT)
         return self._seen(place, there, view)
 
-    def all(self) -> list[Found]:
+    def all(self) -> list[FoundObject]:
         """What is there."""
         view = self._runner.view()
         wanted = [(place, there) for place in self._root.groups(SERVICES) if (there := place.readable()) is not None]
         looked = [(place, there, self._seen(place, there, view)) for place, there in wanted]
         return [
-            Found(
+            FoundObject(
                 id=identity(place, there.token),
                 token=there.token,
                 state=seen.state,
@@ -142,7 +142,7 @@ class Services:
         place.furnish()
         return wanted
 
-    def _seen(self, place: Group, there: Wanted, view: object) -> Seen:
+    def _seen(self, place: Group, there: Wanted, view: object) -> ObservedObject:
         """How it is. Nobody may be at it where something is wrong; a deletion is finished, where all has ended."""
         seen = self._told(place, there, view)
         if seen.state not in (ABSENT, BROKEN):
@@ -151,7 +151,7 @@ class Services:
             with self._root.alone(KIND, there.path, 0):
                 now = place.wanted()
                 if now is None or now.token != there.token:
-                    return Seen(path=there.path, state=ABSENT)
+                    return ObservedObject(path=there.path, state=ABSENT)
                 seen = self._told(place, now, None)
                 if seen.state == ABSENT and not self._finish(place, now, 0):
                     return msgspec.structs.replace(seen, state=MOVING)
@@ -159,7 +159,7 @@ class Services:
         except TryAgain:
             return msgspec.structs.replace(seen, state=MOVING, error="")
 
-    def _told(self, place: Group, there: Wanted, view: object) -> Seen:
+    def _told(self, place: Group, there: Wanted, view: object) -> ObservedObject:
         """How it is, from what its copies are."""
         copies = self._copies(place, there)
         every = copies.seen(view)
@@ -177,15 +177,15 @@ class Services:
         else:
             state = STABLE
         facts = {"id": identity(place, there.token), "copies": copies.count, "up": states.count(READY)}
-        return Seen(path=there.path, state=state, facts=facts, revision=there.revision, error=error)
+        return ObservedObject(path=there.path, state=state, facts=facts, revision=there.revision, error=error)
 
-    def _leaving(self, place: Group, there: Wanted, copies: Copies, every: Sequence[Copy]) -> Seen:
+    def _leaving(self, place: Group, there: Wanted, copies: Copies, every: Sequence[Copy]) -> ObservedObject:
         """How one is that is being deleted."""
         left = [copy for copy in every if copy.there is not None and copy.sight.state != ABSENT]
         state, error = MOVING if left else ABSENT, ""
         if copies.wrong(left) or not all(copy.leaves for copy in left):
             state, error = BROKEN, "it was being deleted, and nobody is at it"
-        return Seen(path=there.path, state=state, facts={"id": identity(place, there.token)}, error=error)
+        return ObservedObject(path=there.path, state=state, facts={"id": identity(place, there.token)}, error=error)
 
     def _finish(self, place: Group, there: Wanted, until: float) -> bool:
         """Take down what is left of it; whether nothing is."""

@@ -14,7 +14,19 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from stead.drivers.base import PROBE, VM, Error, Found, Member, Permanent, Result, Seen, Tail, TryAgain, check_batch
+from stead.drivers.base import (
+    PROBE,
+    VM,
+    Error,
+    FoundObject,
+    Member,
+    ObservedObject,
+    Permanent,
+    Result,
+    Tail,
+    TryAgain,
+    check_batch,
+)
 from stead.drivers.process.apps import Apps
 from stead.drivers.process.clusters import Clusters
 from stead.drivers.process.folders import App
@@ -89,14 +101,14 @@ class SiteDriver:
         until = time.monotonic() + self._timeout - MARGIN
         return await asyncio.gather(*(self._off_loop(self._one, verb, m, token, until) for m in members))
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """From what stands in the folders."""
         if not members:
             return []
         check_batch(self, PROBE, members)
         return await self._off_loop(self._look, self._keep[members[0].kind], members)
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """All folders there are."""
         return await self._off_loop(lambda: [found for keeps in self._keep.values() for found in keeps.all()])
 
@@ -148,7 +160,7 @@ class SiteDriver:
                 raise
             return Result(path=member.path, ok=False, error=f"the machine says: {error}")
 
-    def _look(self, keeps: Clusters | Apps | Services | Jobs, members: Sequence[Member]) -> list[Seen]:
+    def _look(self, keeps: Clusters | Apps | Services | Jobs, members: Sequence[Member]) -> list[ObservedObject]:
         view = keeps.view()
         return [keeps.look(member, view) for member in members]
 

@@ -36,7 +36,18 @@ import msgspec
 from msgspec import Meta, Struct
 
 from stead.drivers import settings
-from stead.drivers.base import MOVING, PROBE, VM, Found, Member, Permanent, Result, Seen, TryAgain, check_batch
+from stead.drivers.base import (
+    MOVING,
+    PROBE,
+    VM,
+    FoundObject,
+    Member,
+    ObservedObject,
+    Permanent,
+    Result,
+    TryAgain,
+    check_batch,
+)
 from stead.lifecycle.rows import ABSENT, BROKEN
 
 log = logging.getLogger(__name__)
@@ -152,7 +163,7 @@ class ProgramDriver:
         pending = ENDS[verb] if member.kind == RESERVATION else str(facts.pop(PENDING, ""))
         return [Result(path=member.path, ok=True, pending=pending, facts=facts)]
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """What it says of each; what it does not mention is not there."""
         if not members:
             return []
@@ -160,10 +171,10 @@ class ProgramDriver:
         sights = {sight.token: sight for sight in await self._sights("look", [_told(member) for member in members])}
         return [_seen(member, sights.get(member.token)) for member in members]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """All that there is."""
         return [
-            Found(
+            FoundObject(
                 id=sight.token,
                 token=sight.token,
                 state=sight.state,
@@ -255,9 +266,9 @@ def _in_words(said: Mapping[str, Any]) -> dict[str, str]:
     return {f"RESOURCE_{name.upper()}": str(value) for name, value in said.items() if isinstance(value, str | int)}
 
 
-def _seen(member: Member, sight: Sight | None) -> Seen:
+def _seen(member: Member, sight: Sight | None) -> ObservedObject:
     if sight is None:
-        return Seen(path=member.path, state=ABSENT)
-    return Seen(
+        return ObservedObject(path=member.path, state=ABSENT)
+    return ObservedObject(
         path=member.path, state=sight.state, revision=sight.revision, error=sight.error, facts=dict(sight.facts)
     )

@@ -23,11 +23,11 @@ from stead.drivers.base import (
     MOVING,
     PROBE,
     VM,
-    Found,
+    FoundObject,
     Member,
+    ObservedObject,
     Permanent,
     Result,
-    Seen,
     Throttled,
     TryAgain,
     Unreachable,
@@ -201,7 +201,7 @@ class SimDriver:
             return Pick(id, member.token)
         return Pick(id, member.token, dict(member.spec), member.revision, self._tags(member))
 
-    async def describe(self, members: Sequence[Member]) -> list[Seen]:
+    async def describe(self, members: Sequence[Member]) -> list[ObservedObject]:
         """One call, which asks for ids and tokens together: an id that is wrong or lost does no harm."""
         if not members:
             return []
@@ -215,9 +215,9 @@ class SimDriver:
         by_token = {instance.token: instance for instance in there}
         return [_seen(m, by_id.get(m.facts.get("id", "")) or by_token.get(m.token)) for m in members]
 
-    async def inventory(self) -> list[Found]:
+    async def inventory(self) -> list[FoundObject]:
         """Page by page. What comes or goes meanwhile may be listed or not; what stays is listed."""
-        found: list[Found] = []
+        found: list[FoundObject] = []
         for kind, place in PLACES.items():
             after = "0" if kind in self.kinds else ""
             while after:
@@ -308,10 +308,10 @@ def verbs_of(kind: str) -> Mapping[str, str]:
     return MACHINES if kind == VM else INSTALLED if kind in SITE else SHARED
 
 
-def _seen(member: Member, instance: Instance | None) -> Seen:
+def _seen(member: Member, instance: Instance | None) -> ObservedObject:
     if instance is None:
-        return Seen(path=member.path, state=ABSENT)
-    return Seen(
+        return ObservedObject(path=member.path, state=ABSENT)
+    return ObservedObject(
         path=member.path,
         state=word(member.kind, instance.state),
         facts={"id": instance.id},
@@ -325,8 +325,8 @@ def _said(spec: Mapping[str, Any]) -> str:
     return str(spec.get(BREAKS, ""))
 
 
-def _found(kind: str, instance: Instance) -> Found:
-    return Found(
+def _found(kind: str, instance: Instance) -> FoundObject:
+    return FoundObject(
         id=instance.id,
         token=instance.tags.get(TOKEN_TAG, instance.token),
         state=word(kind, instance.state),

@@ -17,19 +17,19 @@ from stead.lifecycle.decide.observe import on_full_state
 from stead.lifecycle.decide.presence import on_connected, on_disconnected
 from stead.lifecycle.decide.report import on_report, on_take
 from stead.lifecycle.decide.request import on_request
-from stead.lifecycle.decision import Decision, Refusal
+from stead.lifecycle.decision import Decision, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import (
     Cancel,
     Children,
     Connected,
     Disconnected,
-    Due,
     Event,
     FullState,
     Report,
     Request,
     Take,
+    TimerDue,
 )
 from stead.lifecycle.snapshot import Snapshot
 
@@ -37,12 +37,12 @@ __all__ = ["Group", "GroupDecision", "decide"]
 
 
 @overload
-def decide(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Refusal: ...
+def decide(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection: ...
 @overload
-def decide(lifecycle: Lifecycle, snapshot: Group, event: Request) -> GroupDecision | Refusal: ...
+def decide(lifecycle: Lifecycle, snapshot: Group, event: Request) -> GroupDecision | Rejection: ...
 
 
-def decide(lifecycle: Lifecycle, snapshot: Snapshot | Group, event: Event) -> Decision | GroupDecision | Refusal:
+def decide(lifecycle: Lifecycle, snapshot: Snapshot | Group, event: Event) -> Decision | GroupDecision | Rejection:
     """What an event does to a resource, or to a group by the classes of its members."""
     match snapshot, event:
         case Group(), Request():
@@ -57,7 +57,7 @@ def decide(lifecycle: Lifecycle, snapshot: Snapshot | Group, event: Event) -> De
             return on_report(lifecycle, snapshot, event)
         case Snapshot(), FullState():
             return on_full_state(lifecycle, snapshot, event)
-        case Snapshot(), Due():
+        case Snapshot(), TimerDue():
             return on_due(lifecycle, snapshot, event)
         case Snapshot(), Children():
             return on_children(lifecycle, snapshot, event)

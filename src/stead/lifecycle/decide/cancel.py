@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stead.lifecycle.decide.draft import Draft, NoRow, acts_as, awaited, refuse
+from stead.lifecycle.decide.draft import DecisionDraft, NoRow, acts_as, awaited, refuse
 from stead.lifecycle.decide.due import deadline
-from stead.lifecycle.decision import Code, Decision, Refusal
+from stead.lifecycle.decision import Code, Decision, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Cancel
-from stead.lifecycle.rows import Action, Actor, Awaits, Fold
+from stead.lifecycle.rows import Action, Actor, AwaitedParty, Fold
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 
 
-def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Refusal:
+def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Rejection:
     """What the wish to end an operation does."""
     op = next((o for o in (snap.operation, snap.hidden) if o is not None and o.id == cancel.operation), None)
     action = lc.action(op.action) if op is not None else None
@@ -32,8 +32,8 @@ def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Refus
         return Decision(after=snap, joined=True)
     if op.undoes:
         return refuse(snap, Code.NOT_CANCELLABLE, f"{op.action} is being undone already")
-    draft = Draft(lc, snap)
-    if awaited(lc, action, snap.state) is Awaits.CHILDREN:
+    draft = DecisionDraft(lc, snap)
+    if awaited(lc, action, snap.state) is AwaitedParty.CHILDREN:
         return _with_members(draft, op)
     if op.phase is Phase.WAITING:  # what it waits for goes on; then nothing is begun
         draft.set(operation=replace(op, cancelled=True))
@@ -45,7 +45,7 @@ def on_cancel(lc: Lifecycle, snap: Snapshot, cancel: Cancel) -> Decision | Refus
     return draft.decision()
 
 
-def _with_members(draft: Draft, op: Operation) -> Decision | Refusal:
+def _with_members(draft: DecisionDraft, op: Operation) -> Decision | Rejection:
     """No further member is asked, and those at work are cancelled; when the last has come to rest, so has it."""
     _, last = draft.follows()
     if not last or draft.lc.fold is not Fold.DOMINANT:
@@ -60,7 +60,7 @@ def _may(action: Action, actor: Actor) -> bool:
     return actor is Actor.ADMIN or (actor is Actor.USER and any(acts_as(actor, by) for by in action.by))
 
 
-def _end_early(draft: Draft, op: Operation) -> None:
+def _end_early(draft: DecisionDraft, op: Operation) -> None:
     draft.set_op(cancelled=True)
     if op.phase is Phase.HELD:
         draft.undo()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stead.lifecycle.aggregate import dominant, worst
-from stead.lifecycle.decide.draft import Draft, NoRow, refuse
-from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.decide.draft import DecisionDraft, NoRow, refuse
+from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children
-from stead.lifecycle.rows import Actor, Awaits, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Actor, AwaitedParty, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import OnPartial, Phase, Snapshot
 from stead.lifecycle.table import settled_of
 
@@ -18,9 +18,9 @@ REMOVE = "remove"
 """What is asked of members that are too many: of these a group may be left with none."""
 
 
-def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Refusal:
+def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Rejection:
     """What a new count of the children does."""
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.set(children=sum(n for _, n in event.counts))
     try:
         if snap.operation is None:
@@ -44,11 +44,11 @@ def _awaits_children(lc: Lifecycle, snap: Snapshot) -> bool:
     assert action is not None
     state = lc.state(snap.state)
     if action.through:
-        return state.cls is StateClass.MOVING and state.awaits is Awaits.CHILDREN
+        return state.cls is StateClass.MOVING and state.awaits is AwaitedParty.CHILDREN
     return bool(action.members)
 
 
-def _follow(draft: Draft, event: Children) -> None:
+def _follow(draft: DecisionDraft, event: Children) -> None:
     """No operation is under way: a parent that follows its children goes where they are."""
     target = followed(draft.lc, draft.now.state, event)
     if target != draft.now.state:
@@ -75,7 +75,7 @@ def fold(lc: Lifecycle, event: Children) -> str:
     return ""
 
 
-def _go_on(draft: Draft, event: Children) -> None:
+def _go_on(draft: DecisionDraft, event: Children) -> None:
     """All children that the operation waited for have settled."""
     op, action = draft.op, draft.action
     target, last = draft.follows()
@@ -98,18 +98,18 @@ def _go_on(draft: Draft, event: Children) -> None:
         draft.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
 
 
-def _taken_back(draft: Draft, event: Children) -> None:
+def _taken_back(draft: DecisionDraft, event: Children) -> None:
     """The children have undone what was asked of them; where one could not, the failure stays."""
     if not event.failed:
         draft.undone()
         return
     if draft.now.state != draft.action.fails:
-        trigger = Trigger.CHILDREN if draft.awaits is Awaits.CHILDREN else Trigger.FAILED
+        trigger = Trigger.CHILDREN if draft.awaits is AwaitedParty.CHILDREN else Trigger.FAILED
         draft.move(trigger, draft.op.action, Actor.CONTROLLER, draft.action.fails)
     draft.finish(Outcome.FAILED)
 
 
-def _partial(draft: Draft, policy: OnPartial) -> None:
+def _partial(draft: DecisionDraft, policy: OnPartial) -> None:
     """Only some members of a new group came up, and the caller does not want to go on like that."""
     if policy is OnPartial.ROLLBACK:
         draft.undo()

@@ -15,11 +15,11 @@ from stead.lifecycle.decision import (
     ClaimChange,
     Code,
     Decision,
-    Ended,
+    EndedOperation,
     Order,
     Outcome,
     Reason,
-    Refusal,
+    Rejection,
     Timer,
 )
 from stead.lifecycle.definition import Lifecycle
@@ -29,8 +29,8 @@ from stead.lifecycle.rows import (
     FAILS,
     Action,
     Actor,
-    Awaits,
-    Move,
+    AwaitedParty,
+    Transition,
     Trigger,
 )
 from stead.lifecycle.snapshot import OnFailure, Operation, Phase, Snapshot, Work
@@ -47,22 +47,22 @@ class NoRow(Exception):
         self.says = says
 
 
-def refuse(snap: Snapshot, code: Code, says: str) -> Refusal:
+def refuse(snap: Snapshot, code: Code, says: str) -> Rejection:
     """A refusal for one reason."""
-    return Refusal((Reason(code, says),), snap.state, holder=snap.blocked)
+    return Rejection((Reason(code, says),), snap.state, holder=snap.blocked)
 
 
-class Draft:
+class DecisionDraft:
     """Collects what happens to one resource; `decision()` closes it."""
 
     def __init__(self, lifecycle: Lifecycle, snapshot: Snapshot) -> None:
         self.lc = lifecycle
         self.before = snapshot
         self.now = snapshot
-        self.moves: list[Move] = []
+        self.moves: list[Transition] = []
         self.orders: list[Order] = []
         self.claims: list[ClaimChange] = []
-        self.ended: list[Ended] = []
+        self.ended: list[EndedOperation] = []
         self.members = ""
         self.recount = False
         self.step = False
@@ -98,7 +98,7 @@ class Draft:
         return (self.now.state if ends == BACK else ends), True
 
     @property
-    def awaits(self) -> Awaits:
+    def awaits(self) -> AwaitedParty:
         """Whose word the operation waits for, in the state it is in."""
         return awaited(self.lc, self.action, self.now.state)
 
@@ -140,17 +140,17 @@ class Draft:
         action, state = self.action, self.lc.state(self.now.state)
         if self.op.cancelled:
             self._begin_nothing()
-        elif self.awaits is Awaits.CHILDREN and state.asks and not self.lc.members:
+        elif self.awaits is AwaitedParty.CHILDREN and state.asks and not self.lc.members:
             target, _ = self.follows()  # there is nobody below to be asked
             self.set_op(phase=Phase.ACTING)
             self.arrive(Trigger.CHILDREN, action.name, Actor.CONTROLLER, target)
-        elif self.awaits is Awaits.CHILDREN:
+        elif self.awaits is AwaitedParty.CHILDREN:
             self.set_op(phase=Phase.ACTING)
             self.members = state.asks or action.members
             self.recount = True
-        elif self.awaits is Awaits.CONTROLLER:
+        elif self.awaits is AwaitedParty.CONTROLLER:
             self.set_op(phase=Phase.HELD if self.op.hold and self._can_be_held() else Phase.ACTING)
-        elif self.awaits is Awaits.STEP:
+        elif self.awaits is AwaitedParty.STEP:
             self.set_op(phase=Phase.ACTING)
             self.take_step()
         elif action.observes:
@@ -165,9 +165,9 @@ class Draft:
 
     def _begin_nothing(self) -> None:
         """It was cancelled on its way here: settle to what is there."""
-        if self.awaits is Awaits.CHILDREN:
+        if self.awaits is AwaitedParty.CHILDREN:
             self.fail(Trigger.CHILDREN, self.action.name, Actor.CONTROLLER)
-        elif self.awaits is Awaits.AGENT:
+        elif self.awaits is AwaitedParty.AGENT:
             self.look()
         else:
             self.silence()
@@ -298,7 +298,7 @@ class Draft:
         op, action = self.op, self.action
         if op.cancelled and not op.undoes and outcome in (Outcome.FAILED, Outcome.UNKNOWN):
             outcome = Outcome.CANCELLED
-        self.ended.append(Ended(op.action, outcome, op.id))
+        self.ended.append(EndedOperation(op.action, outcome, op.id))
         if self.now.hidden is not None and outcome is not Outcome.DONE:
             self.drop_spec()
         if outcome is Outcome.DONE and action.respec:
@@ -344,11 +344,11 @@ class Draft:
         )
 
 
-def awaited(lc: Lifecycle, action: Action, state: str) -> Awaits:
+def awaited(lc: Lifecycle, action: Action, state: str) -> AwaitedParty:
     """Whose word an operation of the action waits for in a state."""
     if state in action.through:
         return lc.state(state).awaits
-    return Awaits.CHILDREN if action.members and not action.verbs else Awaits.AGENT
+    return AwaitedParty.CHILDREN if action.members and not action.verbs else AwaitedParty.AGENT
 
 
 def acts_as(actor: Actor, wanted: Actor) -> bool:

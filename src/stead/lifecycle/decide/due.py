@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from stead.lifecycle.decide.draft import Draft, NoRow, refuse
+from stead.lifecycle.decide.draft import DecisionDraft, NoRow, refuse
 from stead.lifecycle.decide.request import on_request
-from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Due, Request
+from stead.lifecycle.events import Request, TimerDue
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, Awaits, Trigger
+from stead.lifecycle.rows import Actor, AwaitedParty, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot
 from stead.lifecycle.timers import pending
 
 
-def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
+def on_due(lc: Lifecycle, snap: Snapshot, due: TimerDue) -> Decision | Rejection:
     """What a due timer does."""
     if due.timer not in pending(lc, snap):
         return refuse(snap, Code.NOT_DUE, f"no timer {due.timer} runs for it")
@@ -21,7 +21,7 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
         expires = lc.state(snap.state).expires
         assert expires is not None
         return on_request(lc, snap, Request(expires.action, Actor.CLOCK, operation=due.operation, by="clock"))
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.fired = due.timer
     try:
         match due.timer:
@@ -48,7 +48,7 @@ def on_due(lc: Lifecycle, snap: Snapshot, due: Due) -> Decision | Refusal:
     return draft.decision()
 
 
-def deadline(draft: Draft) -> None:
+def deadline(draft: DecisionDraft) -> None:
     """Time is up. What awaits children is counted anew; what awaits an agent is looked at; a look is given up.
 
     A controller's own step is taken up once more: that it was not done may be because nobody was there to do it. What
@@ -56,15 +56,15 @@ def deadline(draft: Draft) -> None:
     """
     snap = draft.now
     op = snap.hidden or snap.operation
-    if op is None or draft.awaits is Awaits.CHILDREN:
+    if op is None or draft.awaits is AwaitedParty.CHILDREN:
         draft.recount = True
-    elif draft.awaits is Awaits.STEP and op.phase is Phase.ACTING and not (op.overdue or op.cancelled):
+    elif draft.awaits is AwaitedParty.STEP and op.phase is Phase.ACTING and not (op.overdue or op.cancelled):
         draft.set_op(overdue=True)
         draft.take_step()
     elif op.phase is Phase.PROBING and not (op.attempt or op.overdue) and draft.action.outranks:
         draft.set_op(phase=Phase.ACTING, attempt=1)
         draft.order(draft.action.verbs[0])
-    elif op.phase is Phase.PROBING or draft.awaits in (Awaits.CONTROLLER, Awaits.STEP):
+    elif op.phase is Phase.PROBING or draft.awaits in (AwaitedParty.CONTROLLER, AwaitedParty.STEP):
         draft.silence()
     elif snap.work is not None and snap.work.taken:
         draft.fence_off(op.phase if op.phase is Phase.UNDOING else Phase.PROBING, overdue=True)
@@ -76,7 +76,7 @@ def deadline(draft: Draft) -> None:
         draft.look()
 
 
-def _fenced(draft: Draft) -> None:
+def _fenced(draft: DecisionDraft) -> None:
     """Whoever was at work can no longer act."""
     op = draft.op
     if op.then is Phase.UNDOING:
@@ -90,7 +90,7 @@ def _fenced(draft: Draft) -> None:
         draft.probe()
 
 
-def _custody(draft: Draft) -> None:
+def _custody(draft: DecisionDraft) -> None:
     """Whoever took the order has gone silent: ask again, or look before anything is done twice."""
     work = draft.now.work
     assert work is not None

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from stead.lifecycle.decide.draft import refuse
 from stead.lifecycle.decide.request import on_request, wrong_state
-from stead.lifecycle.decision import Code, Decision, Ended, Outcome, Reason, Refusal
+from stead.lifecycle.decision import Code, Decision, EndedOperation, Outcome, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.observation import unobservable
@@ -39,7 +39,7 @@ class GroupDecision:
     """Classes whose members act, or join what they are doing already."""
     reached: Mapping[Snapshot, Decision]
     """Classes whose members are where the action leads already."""
-    skipped: Mapping[Snapshot, Refusal]
+    skipped: Mapping[Snapshot, Rejection]
     """Classes whose members cannot follow, each with its reason."""
     counts: Mapping[Snapshot, int]
 
@@ -56,10 +56,10 @@ def as_class(snap: Snapshot) -> Snapshot:
     return replace(snap, fence=Fence(), operation=op, hidden=hidden, blocked=blocked)
 
 
-def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refusal:
+def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Rejection:
     """What a request does to a group."""
     parent = on_request(lc, group.snapshot, req)
-    if isinstance(parent, Refusal):
+    if isinstance(parent, Rejection):
         return parent
     if not parent.members or parent.joined or parent.queued:
         return GroupDecision(parent, {}, {}, {}, group.classes)
@@ -73,10 +73,10 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
     ask = replace(req, action=parent.members, actor=actor, within=True, on_conflict=OnConflict.REFUSE)
     acting: dict[Snapshot, Decision] = {}
     reached: dict[Snapshot, Decision] = {}
-    skipped: dict[Snapshot, Refusal] = {}
+    skipped: dict[Snapshot, Rejection] = {}
     for cls in group.classes:
         answer = on_request(group.member, cls, ask)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             skipped[cls] = answer
         elif answer.ended and not answer.moves:
             reached[cls] = answer
@@ -86,7 +86,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Refus
         return _nobody(group, {})  # a lease without reservations is in error until it is updated or deleted
     if lc.fold is Fold.DOMINANT and not acting:
         instead = _without_acting(lc, group, req, parent.members, reached, skipped)
-        if isinstance(instead, Refusal):
+        if isinstance(instead, Rejection):
             return instead
         parent = instead or parent
     return GroupDecision(parent, acting, reached, skipped, group.classes)
@@ -103,12 +103,12 @@ class Participation(StrEnum):
     """Nothing is to be waited for: the member is where the action leads, or was skipped."""
 
 
-def participation(answer: Decision | Refusal, operation: str) -> Participation:
+def participation(answer: Decision | Rejection, operation: str) -> Participation:
     """Whether an operation waits for a member that it asked, and for which operation on it.
 
     The operation ends when every member that acts or joins has settled, and fails if one of them did not do it.
     """
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Rejection):
         return Participation.NONE
     if answer.joined:
         return Participation.JOINS
@@ -136,8 +136,8 @@ def _without_acting(
     req: Request,
     asks: str,
     reached: Mapping[Snapshot, Decision],
-    skipped: Mapping[Snapshot, Refusal],
-) -> Decision | Refusal | None:
+    skipped: Mapping[Snapshot, Rejection],
+) -> Decision | Rejection | None:
     """What becomes of an action for which no member acts; None where the group goes its way all the same.
 
     There is nothing to do where every member is where the action leads, and where an action that takes members out
@@ -145,7 +145,7 @@ def _without_acting(
     """
     action, snap = lc.action(req.action), group.snapshot
     assert action is not None
-    nothing = Decision(after=snap, ended=(Ended(action.name, Outcome.DONE, req.operation),))
+    nothing = Decision(after=snap, ended=(EndedOperation(action.name, Outcome.DONE, req.operation),))
     if reached:
         return None if skipped else nothing
     if action.ends == BACK:
@@ -172,11 +172,11 @@ def _stays(lc: Lifecycle, ends: str) -> bool:
     return ends != BACK and lc.state(ends).cls not in (StateClass.ABSENT, StateClass.FINAL)
 
 
-def _nobody(group: Group, skipped: Mapping[Snapshot, Refusal]) -> Refusal:
+def _nobody(group: Group, skipped: Mapping[Snapshot, Rejection]) -> Rejection:
     if not group.classes:
-        return Refusal((Reason(Code.NO_MEMBER, f"there is no {group.member.kind} in it"),), group.snapshot.state)
+        return Rejection((Reason(Code.NO_MEMBER, f"there is no {group.member.kind} in it"),), group.snapshot.state)
     reasons = tuple(
         Reason(Code.NO_MEMBER, f"{group.classes[cls]} in {cls.state}: {refusal.reasons[0].says}")
         for cls, refusal in skipped.items()
     )
-    return Refusal(reasons, group.snapshot.state)
+    return Rejection(reasons, group.snapshot.state)

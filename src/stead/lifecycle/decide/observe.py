@@ -6,8 +6,8 @@ it gone. Looks that come in under an old fence were made before something else h
 
 from __future__ import annotations
 
-from stead.lifecycle.decide.draft import Draft, NoRow, refuse
-from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.decide.draft import DecisionDraft, NoRow, refuse
+from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import FullState
 from stead.lifecycle.observation import ACCEPT, PROBE, accepted
@@ -19,7 +19,7 @@ RUN_AGAIN = 2
 """What was requested and never started is run so many times more."""
 
 
-def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Refusal:
+def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Rejection:
     """What a look at the object does."""
     op = snap.hidden or snap.operation
     if op is None:
@@ -28,7 +28,7 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
     undoing = op.phase is Phase.UNDOING and snap.work is not None and snap.work.verb == PROBE
     if not (probing or undoing):
         return refuse(snap, Code.NOT_EXPECTED, f"{op.action} is under way, and nobody asked for a look")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     if probing and not op.attempt and draft.action.spares:
         _before(draft, seen)
     elif seen == ABSENT and snap.misses + 1 < lc.misses:
@@ -43,7 +43,7 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
     return draft.decision()
 
 
-def on_full_state(lc: Lifecycle, snap: Snapshot, line: FullState) -> Decision | Refusal:
+def on_full_state(lc: Lifecycle, snap: Snapshot, line: FullState) -> Decision | Rejection:
     """One object's line in what an agent has, after it connected."""
     if line.fence != snap.fence:
         return refuse(snap, Code.STALE, "the agent had not heard the latest order when it looked")
@@ -56,7 +56,7 @@ def on_full_state(lc: Lifecycle, snap: Snapshot, line: FullState) -> Decision | 
         return refuse(snap, Code.TAKEN, "the custody of the one who had the order has to run out first")
     try:
         if work is not None and work.verb != PROBE:
-            draft = Draft(lc, snap)  # what was requested is run again
+            draft = DecisionDraft(lc, snap)  # what was requested is run again
             draft.order(work.verb, again=True)
             return draft.decision()
         return on_seen(lc, snap, line.seen, line.revision)
@@ -70,10 +70,10 @@ def judged(snap: Snapshot, seen: str, revision: int | None) -> str:
     return BROKEN if other and seen not in (ABSENT, BROKEN) else seen
 
 
-def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Refusal:
+def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> Decision | Rejection:
     """Nothing is going on: either all is as believed, or it has drifted."""
     state = lc.state(snap.state)
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     seen = judged(snap, seen, revision)
     if state.seen == seen:
         draft.set(misses=0)
@@ -91,7 +91,7 @@ def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> 
     return draft.decision()
 
 
-def _before(draft: Draft, seen: str) -> None:
+def _before(draft: DecisionDraft, seen: str) -> None:
     """The observation with which an action begins that spares what is well, or that was cancelled meanwhile."""
     if draft.op.cancelled or seen in draft.action.spares:
         if not draft.op.cancelled:
@@ -102,7 +102,7 @@ def _before(draft: Draft, seen: str) -> None:
         draft.order(draft.action.verbs[0])
 
 
-def _record(draft: Draft, seen: str, revision: int | None) -> None:
+def _record(draft: DecisionDraft, seen: str, revision: int | None) -> None:
     """The answer to an observation that a user asked for: record it as far as that was wanted."""
     lc, now = draft.lc, draft.now
     accepts = draft.action.name == ACCEPT and not draft.op.cancelled
@@ -122,7 +122,7 @@ def _record(draft: Draft, seen: str, revision: int | None) -> None:
     draft.finish(Outcome.DONE if wanted else Outcome.FAILED)
 
 
-def _answer(draft: Draft, seen: str, revision: int | None) -> None:
+def _answer(draft: DecisionDraft, seen: str, revision: int | None) -> None:
     """The answer to a probe: done, or once more, or settle to what is true."""
     lc, op, action, now = draft.lc, draft.op, draft.action, draft.now
     target, _ = draft.follows()
@@ -157,7 +157,7 @@ def _answer(draft: Draft, seen: str, revision: int | None) -> None:
         draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true, Outcome.FAILED)
 
 
-def _answer_to_undo(draft: Draft, seen: str) -> None:
+def _answer_to_undo(draft: DecisionDraft, seen: str) -> None:
     """A failed action whose undo is a look: whole again, gone after all, or left for a person."""
     lc, now, action = draft.lc, draft.now, draft.action
     rows = lc.rows(now.state, Trigger.UNDONE, action.name)

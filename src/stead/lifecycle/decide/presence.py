@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stead.lifecycle.decide.draft import Draft, refuse
-from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.decide.draft import DecisionDraft, refuse
+from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Connected, Disconnected
 from stead.lifecycle.rows import Actor, Trigger
@@ -14,7 +14,7 @@ from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 CONNECT = "connect"
 
 
-def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | Refusal:
+def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | Rejection:
     """An agent says hello."""
     if not lc.presence:
         return refuse(snap, Code.NOT_EXPECTED, f"a {lc.kind} has no agent of its own")
@@ -22,7 +22,7 @@ def on_connected(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | 
         return _successor(lc, snap, event)
     if event.notify <= snap.notify:
         return refuse(snap, Code.STALE, "the notify-id is not new")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.set(notify=event.notify, connected=True)
     if snap.operation is not None and snap.operation.cancelled and _welcoming(lc, snap.operation):
         draft.finish(Outcome.FAILED)  # who comes is let in, and that is another matter
@@ -52,25 +52,25 @@ def _welcoming(lc: Lifecycle, op: Operation) -> bool:
     return connect is not None and running is not None and running.through == connect.through
 
 
-def _successor(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | Refusal:
+def _successor(lc: Lifecycle, snap: Snapshot, event: Connected) -> Decision | Rejection:
     """The new agent of an upgrade says hello."""
     op = snap.operation
     if op is None or _welcoming(lc, op) or op.phase is not Phase.ACTING:
         return refuse(snap, Code.NOT_EXPECTED, "no upgrade is under way that a new agent belongs to")
     if event.notify <= max(snap.successor, snap.notify):
         return refuse(snap, Code.STALE, "the notify-id is not new")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.set(successor=event.notify)
     for row in lc.rows(snap.state, Trigger.CONNECTED, op.action):
         draft.move(row.trigger, row.on, row.actor, row.target)
     return draft.decision()
 
 
-def on_disconnected(lc: Lifecycle, snap: Snapshot, event: Disconnected) -> Decision | Refusal:
+def on_disconnected(lc: Lifecycle, snap: Snapshot, event: Disconnected) -> Decision | Rejection:
     """A connection is gone; it matters only if nobody has come since."""
     if event.notify != snap.notify or not snap.connected:
         return refuse(snap, Code.STALE, "another agent has connected since")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.set(connected=False)
     op = snap.operation
     if op is None or _welcoming(lc, op):

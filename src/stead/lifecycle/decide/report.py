@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from stead.lifecycle.aggregate import implied_by_events
-from stead.lifecycle.decide.draft import Draft, NoRow, refuse
+from stead.lifecycle.decide.draft import DecisionDraft, NoRow, refuse
 from stead.lifecycle.decide.observe import on_seen
-from stead.lifecycle.decision import Code, Decision, Outcome, Refusal
+from stead.lifecycle.decision import Code, Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Report, Take
-from stead.lifecycle.rows import Actor, Awaits, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Actor, AwaitedParty, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import Phase, Snapshot, Work
 
 
-def on_take(lc: Lifecycle, snap: Snapshot, take: Take) -> Decision | Refusal:
+def on_take(lc: Lifecycle, snap: Snapshot, take: Take) -> Decision | Rejection:
     """Custody of an order: for one agent, once."""
     if take.fence != snap.fence:
         return refuse(snap, Code.STALE, "the order was sent anew, taken by another or withdrawn")
     if snap.work is None or snap.work.taken:
         return refuse(snap, Code.TAKEN, "there is no order to be taken")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.set(work=Work(snap.work.verb, taken=True), fence=snap.fence.raised())
     return draft.decision()
 
 
-def on_report(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+def on_report(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rejection:
     """What an agent's word does."""
     try:
         if report.actor is Actor.SUCCESSOR:
@@ -43,8 +43,8 @@ def on_report(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refus
         return refuse(snap, Code.NOT_EXPECTED, missing.says)
 
 
-def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
-    draft = Draft(lc, snap)
+def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rejection:
+    draft = DecisionDraft(lc, snap)
     op = draft.op
     if report.kind is Trigger.STARTED:
         if op.phase is Phase.ACTING:
@@ -73,7 +73,7 @@ def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Ref
     return draft.decision()
 
 
-def _done(draft: Draft) -> None:
+def _done(draft: DecisionDraft) -> None:
     """One verb is carried out: the next one, a look at what a forced action did, or the end."""
     op, action = draft.op, draft.action
     if op.step + 1 < len(action.verbs):
@@ -87,24 +87,24 @@ def _done(draft: Draft) -> None:
         draft.arrive(Trigger.DONE, op.action, Actor.AGENT, target)
 
 
-def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rejection:
     """The controller's own work is done, or could not be; or its check said no."""
     op = snap.operation
     if op is None or op.phase is not Phase.ACTING or lc.state(snap.state).cls is not StateClass.MOVING:
         return refuse(snap, Code.NOT_EXPECTED, "the controller has no step to do")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     if report.kind is Trigger.DECLINED and draft.action.checked:
         draft.decline(Actor.CONTROLLER)
     elif report.kind is Trigger.FAILED:
         draft.fail(Trigger.FAILED, op.action, Actor.CONTROLLER)
-    elif report.kind is Trigger.DONE and draft.awaits is Awaits.STEP:
+    elif report.kind is Trigger.DONE and draft.awaits is AwaitedParty.STEP:
         _step_done(draft, report)
     else:
         return refuse(snap, Code.NOT_EXPECTED, f"{report.kind} is nothing that the controller reports")
     return draft.decision()
 
 
-def _step_done(draft: Draft, report: Report) -> None:
+def _step_done(draft: DecisionDraft, report: Report) -> None:
     """On to what follows; where that is the state that timed events imply, there."""
     target, last = draft.follows()
     if last and draft.lc.fold is Fold.EVENTS and draft.action.respec:
@@ -115,14 +115,14 @@ def _step_done(draft: Draft, report: Report) -> None:
     draft.arrive(Trigger.NEXT, draft.action.name, Actor.CONTROLLER, target)
 
 
-def _from_successor(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Refusal:
+def _from_successor(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rejection:
     """The new agent of an upgrade speaks under its notify-id: it never had the order."""
     op = snap.operation
     if op is None or not snap.successor or report.notify != snap.successor:
         return refuse(snap, Code.STALE, "no new agent with that notify-id is expected")
     if report.kind is not Trigger.DONE:
         return refuse(snap, Code.NOT_EXPECTED, "the new agent says only that it has taken over")
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     target, _ = draft.follows()
     draft.arrive(Trigger.DONE, op.action, Actor.SUCCESSOR, target)
     draft.set(notify=snap.successor, successor=0, connected=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stead.lifecycle.decide.draft import Draft, NoRow, acts_as, refuse
-from stead.lifecycle.decision import ClaimChange, Code, Decision, Ended, Outcome, Reason, Refusal
+from stead.lifecycle.decide.draft import DecisionDraft, NoRow, acts_as, refuse
+from stead.lifecycle.decision import ClaimChange, Code, Decision, EndedOperation, Outcome, Reason, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
 from stead.lifecycle.observation import OBSERVING, unobservable
-from stead.lifecycle.rows import Action, Actor, Awaits, StateClass, Trigger
+from stead.lifecycle.rows import Action, Actor, AwaitedParty, StateClass, Trigger
 from stead.lifecycle.snapshot import Holder, OnPartial, Operation, Phase, Snapshot
 from stead.lifecycle.table import entry
 
@@ -23,15 +23,15 @@ RETRY = 15
 """Seconds after which asking again makes sense, while something else goes on."""
 
 
-def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
+def on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Rejection:
     """What a request does; where it is rejected, with what the actor could ask for instead."""
     answer = _on_request(lc, snap, req)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Rejection):
         return replace(answer, allowed=allowed(lc, snap, req.actor))
     return answer
 
 
-def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
+def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Rejection:
     if req.action == UNDO and lc.action(UNDO) is None:
         return _undo(lc, snap, req)
     action = lc.action(req.action)
@@ -54,7 +54,7 @@ def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refus
     if snap.blocked is not None and snap.hidden is None and not passes:
         return _conflict(lc, snap, snap.blocked, action, req)
     if snap.state in action.idle:
-        return Decision(after=snap, ended=(Ended(action.name, Outcome.DONE, req.operation),))
+        return Decision(after=snap, ended=(EndedOperation(action.name, Outcome.DONE, req.operation),))
     if action.beside:
         return _beside(lc, snap, action, req)
     return begin(lc, snap, action, req)
@@ -77,17 +77,17 @@ def leaves_out(action: Action, req: Request) -> bool:
     return action.leaves_out and req.on_conflict is not OnConflict.QUEUE
 
 
-def begins(answer: Decision | Refusal) -> bool:
+def begins(answer: Decision | Rejection) -> bool:
     """Whether an answer begins something, other than to join what is in progress or to find nothing to do."""
-    if isinstance(answer, Refusal) or answer.joined or answer.queued:
+    if isinstance(answer, Rejection) or answer.joined or answer.queued:
         return False
     idle = answer.ended and not answer.moves and answer.after.operation is None
     return not idle
 
 
-def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
+def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Rejection:
     """Start an operation, if the state allows it."""
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     creates = lc.state(snap.state).cls is StateClass.ABSENT
     op = Operation(
         action=action.name,
@@ -129,23 +129,23 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
     return draft.decision(cancels=cancels, leaves_out=passes and leaves)
 
 
-def _at_once(draft: Draft, action: Action, req: Request) -> Decision:
+def _at_once(draft: DecisionDraft, action: Action, req: Request) -> Decision:
     """A word that changes the state at once, and is done. A site that nobody is connected to goes offline with it."""
-    draft.ended.append(Ended(action.name, Outcome.DONE, req.operation))
+    draft.ended.append(EndedOperation(action.name, Outcome.DONE, req.operation))
     if draft.lc.presence and not draft.now.connected:
         for row in draft.lc.rows(draft.now.state, Trigger.DISCONNECTED, "connect"):
             draft.move(row.trigger, row.on, row.actor, row.target)
     return draft.decision()
 
 
-def _beside(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
+def _beside(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Rejection:
     """An operation that runs beside others: its claim is on a path below, and nothing moves here."""
     if snap.state not in action.starts:
         return wrong_state(lc, snap, req)
     return Decision(after=snap, claims=(ClaimChange.TAKE,), beside=True)
 
 
-def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Refusal | None:
+def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Rejection | None:
     """Everything that speaks against a request before the state is looked at."""
     reasons: list[Reason] = []
     if not _its_actor(lc, snap, action, req.actor):
@@ -166,7 +166,7 @@ def _may_ask(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Ref
     unmet = _needs(lc, snap, req)
     if not reasons and not unmet:
         return None
-    return Refusal((*reasons, *unmet), snap.state, (), snap.blocked)
+    return Rejection((*reasons, *unmet), snap.state, (), snap.blocked)
 
 
 def _remain(lc: Lifecycle, count: int) -> str:
@@ -193,7 +193,7 @@ def _its_actor(lc: Lifecycle, snap: Snapshot, action: Action, actor: Actor) -> b
     return any(acts_as(actor, by) for by in (*action.by, *(row.actor for row in rows)))
 
 
-def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Refusal:
+def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Rejection:
     """Another operation is running: join it, take over, or be refused."""
     if running.action == action.name and action.joins and running.phase is not Phase.UNDOING:
         return Decision(after=snap, joined=True)
@@ -203,9 +203,11 @@ def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req
     return _conflict(lc, snap, _holder(running), action, req)
 
 
-def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Refusal:
+def _take_over(
+    lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request
+) -> Decision | Rejection:
     """Recorded phases, each repeatable: fence off, wait out custody, look what is there, act."""
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     first = entry(action)
     try:
         if first:
@@ -214,7 +216,7 @@ def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action
         return wrong_state(lc, snap, req)
     for gone in (snap.hidden, running):
         if gone is not None:
-            draft.ended.append(Ended(gone.action, Outcome.DISPLACED, gone.id))
+            draft.ended.append(EndedOperation(gone.action, Outcome.DISPLACED, gone.id))
     if snap.revision != snap.previous:
         draft.set(revision=snap.previous)
     if not (action.through or action.verbs or action.members):
@@ -245,13 +247,13 @@ def _take_over(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action
     return draft.decision()
 
 
-def _steer(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Refusal:
+def _steer(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decision | Rejection:
     """A word to an operation: go on with what is held, or give up what has not begun its work."""
     op = snap.operation
     phases = (Phase.HELD,) if action.through else (Phase.HELD, Phase.ACTING)
     if op is None or op.action != action.steers or op.phase not in phases or snap.state not in action.starts:
         return wrong_state(lc, snap, req)
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     if action.through:
         draft.set_op(hold=False)
         draft.move(Trigger.REQUEST, action.name, req.actor, action.through[0])
@@ -263,7 +265,7 @@ def _steer(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decis
     return draft.decision()
 
 
-def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
+def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Rejection:
     """Take back a failure that was kept for a person."""
     if req.actor not in (Actor.USER, Actor.ADMIN, Actor.CONTROLLER):
         return refuse(snap, Code.NOT_THE_ACTOR, f"undo is for user or controller, not for {req.actor}")
@@ -275,12 +277,12 @@ def _undo(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Refusal:
         return _conflict(lc, snap, snap.blocked, None, req)
     needs = _needs(lc, snap, req)
     if needs:
-        return Refusal(tuple(needs), snap.state)
+        return Rejection(tuple(needs), snap.state)
     action = _failed(lc, snap)
     if action is None:
         return wrong_state(lc, snap, req)
     origin = snap.kept[1] if snap.kept else action.starts[0]
-    draft = Draft(lc, snap)
+    draft = DecisionDraft(lc, snap)
     draft.set(operation=Operation(action.name, origin=origin, id=req.operation, by=req.by, since=req.at))
     draft.claims.append(ClaimChange.TAKE)
     draft.undo()
@@ -297,7 +299,7 @@ def _failed(lc: Lifecycle, snap: Snapshot) -> Action | None:
 
 def _conflict(
     lc: Lifecycle, snap: Snapshot, holder: Holder, action: Action | None, req: Request
-) -> Decision | Refusal:
+) -> Decision | Rejection:
     by_default = action is not None and action.queues
     if req.on_conflict is OnConflict.QUEUE or (req.on_conflict is OnConflict.DEFAULT and by_default):
         return Decision(after=snap, queued=True)
@@ -306,14 +308,14 @@ def _conflict(
     says = f"it is in use{who}" if holder.action == USE else f"{holder.action}{who} is under way{since}"
     moving = lc.state(snap.state).cls is StateClass.MOVING and not (action is not None and action.beside)
     code = Code.MOVING if moving else Code.HELD
-    return Refusal((Reason(code, says),), snap.state, (), holder, RETRY)
+    return Rejection((Reason(code, says),), snap.state, (), holder, RETRY)
 
 
 def _holder(op: Operation) -> Holder:
     return Holder(operation=op.id, action=op.action, path="", by=op.by, since=op.since)
 
 
-def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced: bool = False) -> Refusal:
+def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced: bool = False) -> Rejection:
     """That an action cannot start in the state that the resource is in."""
     says = f"{req.action} cannot start in {snap.state}"
     rows = lc.rows(snap.state, Trigger.REQUEST, req.action)
@@ -321,5 +323,5 @@ def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced:
         says += "; it could be forced, with a reason"
     state = lc.state(snap.state)
     moving = state.cls is StateClass.MOVING
-    retry = RETRY if moving and state.awaits is not Awaits.CONTROLLER else None
-    return Refusal((Reason(Code.WRONG_STATE, says),), snap.state, (), snap.blocked, retry)
+    retry = RETRY if moving and state.awaits is not AwaitedParty.CONTROLLER else None
+    return Rejection((Reason(Code.WRONG_STATE, says),), snap.state, (), snap.blocked, retry)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import Actor, Move, State, StateClass, Trigger
+from stead.lifecycle.rows import Actor, State, StateClass, Transition, Trigger
 from stead.lifecycle.table import resolve
 
 MANY = 4
@@ -56,7 +56,7 @@ class Arrow:
     source: str
     target: str
     words: tuple[Word, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[Transition, ...]
     """What it stands for."""
     aside: bool = False
     """It is taken only when something went wrong."""
@@ -102,7 +102,7 @@ def picture(lifecycle: Lifecycle, *, detail: bool = False) -> Picture:
     drawn = [move for move, reason in reasons.items() if not reason]
     hidden = [reason for reason in reasons.values() if reason]
     crowds = _crowds(lifecycle, drawn)
-    gathered: dict[tuple[str, str], list[Move]] = {}
+    gathered: dict[tuple[str, str], list[Transition]] = {}
     for move in drawn:
         source = next((c.name for c, asked in crowds.items() if _asked(move) in asked), move.source)
         gathered.setdefault((source, move.target), []).append(move)
@@ -120,7 +120,7 @@ def picture(lifecycle: Lifecycle, *, detail: bool = False) -> Picture:
     )
 
 
-def _why_not(lc: Lifecycle, move: Move) -> str:
+def _why_not(lc: Lifecycle, move: Transition) -> str:
     """Why a move is not drawn by default; empty where it is."""
     if move.forced:
         return "forced"
@@ -133,14 +133,14 @@ def _why_not(lc: Lifecycle, move: Move) -> str:
     return ""
 
 
-def _only_ways(lc: Lifecycle, name: str, moves: Iterable[Move]) -> list[Move]:
+def _only_ways(lc: Lifecycle, name: str, moves: Iterable[Transition]) -> list[Transition]:
     """The moves to show of a state that nothing else leads to: one sort of them, the plainest there is."""
     ways = [move for move in moves if move.target == name]
     silent = [move for move in ways if move.trigger is Trigger.SILENT]
     return silent or [move for move in ways if lc.action(move.on) is None] or ways
 
 
-def _led_there(lc: Lifecycle, move: Move) -> bool:
+def _led_there(lc: Lifecycle, move: Transition) -> bool:
     """Whether the children took an action to where it leads, well or badly, and not elsewhere."""
     action = lc.action(move.on)
     if action is None or lc.state(move.source).cls is not StateClass.MOVING:
@@ -152,12 +152,12 @@ def _led_there(lc: Lifecycle, move: Move) -> bool:
 type _Asked = tuple[str, str, bool]
 
 
-def _asked(move: Move) -> _Asked | None:
+def _asked(move: Transition) -> _Asked | None:
     """What is asked for and where it leads, wherever it is asked."""
     return (move.on, move.target, move.forced) if move.trigger is Trigger.REQUEST else None
 
 
-def _crowds(lc: Lifecycle, drawn: Iterable[Move]) -> dict[Crowd, set[_Asked]]:
+def _crowds(lc: Lifecycle, drawn: Iterable[Transition]) -> dict[Crowd, set[_Asked]]:
     """The crowds, each with what may be asked in all of its states."""
     sources: dict[_Asked, set[str]] = {}
     for move in drawn:
@@ -173,19 +173,19 @@ def _crowds(lc: Lifecycle, drawn: Iterable[Move]) -> dict[Crowd, set[_Asked]]:
     return crowds
 
 
-def _arrow(lc: Lifecycle, source: str, target: str, moves: Sequence[Move]) -> Arrow:
+def _arrow(lc: Lifecycle, source: str, target: str, moves: Sequence[Transition]) -> Arrow:
     aside = all(move.trigger in _ASIDE or _failed(lc, move) for move in moves)
     onward = any(move.trigger in _ONWARD for move in moves)
     return Arrow(source, target, _words(lc, moves), tuple(moves), aside, onward)
 
 
-def _failed(lc: Lifecycle, move: Move) -> bool:
+def _failed(lc: Lifecycle, move: Transition) -> bool:
     """Whether the children took an action to where failure leads."""
     action = lc.action(move.on)
     return move.trigger is Trigger.CHILDREN and action is not None and move.target == action.fails != action.ends
 
 
-def _words(lc: Lifecycle, moves: Iterable[Move]) -> tuple[Word, ...]:
+def _words(lc: Lifecycle, moves: Iterable[Transition]) -> tuple[Word, ...]:
     actors: dict[str, set[Actor]] = {}
     for move in moves:
         actors.setdefault(_text(lc, move), set()).add(move.actor)
@@ -198,7 +198,7 @@ def _words(lc: Lifecycle, moves: Iterable[Move]) -> tuple[Word, ...]:
     return tuple(Word(tuple(texts[by]), by) for by in sorted(texts, key=lambda by: [rank.index(a) for a in by]))
 
 
-def _text(lc: Lifecycle, move: Move) -> str:
+def _text(lc: Lifecycle, move: Transition) -> str:
     if move.trigger is Trigger.REQUEST:
         return f"force {move.on}" if move.forced else move.on
     if move.trigger in (Trigger.SEEN, Trigger.ACCEPTED):
@@ -210,7 +210,7 @@ def _text(lc: Lifecycle, move: Move) -> str:
     return f"{move.on} {move.trigger}"
 
 
-def _ambiguous(lc: Lifecycle, move: Move) -> bool:
+def _ambiguous(lc: Lifecycle, move: Transition) -> bool:
     """Whether the same word, about different actions, leads from here to different states."""
     ways: dict[str, set[str]] = {}
     for other in lc.table:

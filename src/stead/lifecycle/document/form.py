@@ -39,13 +39,13 @@ from stead.lifecycle.rows import (
     FAILS,
     Action,
     Actor,
-    Awaits,
+    AncestorCondition,
+    AwaitedParty,
     Expiry,
     Fold,
-    Move,
-    Need,
     State,
     StateClass,
+    Transition,
 )
 
 
@@ -89,9 +89,9 @@ class NeedForm(_Form):
     )
     only: Names = Field(default=(), description="The actions that need it; none: all.")
 
-    def row(self) -> Need:
+    def row(self) -> AncestorCondition:
         """The row it stands for."""
-        return Need(self.kind, self.states, self.there, self.named, self.only)
+        return AncestorCondition(self.kind, self.states, self.there, self.named, self.only)
 
 
 class StateForm(_Form):
@@ -107,8 +107,8 @@ class StateForm(_Form):
     deadline: Seconds | None = Field(
         None, description="How long a moving state may last before the object is probed."
     )
-    awaits: Annotated[Awaits, choice(Awaits)] = Field(
-        Awaits.AGENT, description="For a moving state: whose word it waits for."
+    awaits: Annotated[AwaitedParty, choice(AwaitedParty)] = Field(
+        AwaitedParty.AGENT, description="For a moving state: whose word it waits for."
     )
     seen: NameOrNone | None = Field(
         None,
@@ -219,10 +219,10 @@ class MoveForm(_Form):
         False, description="More than one actor may leave the source state, and whoever comes first wins."
     )
 
-    def row(self) -> Move:
+    def row(self) -> Transition:
         """The row it stands for."""
         trigger, on = self.when
-        return Move(self.source, trigger, on, self.by, self.target, self.forced, self.contended)
+        return Transition(self.source, trigger, on, self.by, self.target, self.forced, self.contended)
 
 
 def _section(value: Any) -> Any:

@@ -18,14 +18,14 @@ from stead.lifecycle.document.form import (
     seen_by_default,
 )
 from stead.lifecycle.files.times import duration
-from stead.lifecycle.rows import Action, Expiry, Move, Need, State
+from stead.lifecycle.rows import Action, AncestorCondition, Expiry, State, Transition
 
 WIDTH = 110
 
 _SECTIONS = ("states", "actions", "moves", "without")
 _DURATIONS = ("deadline", "after")
 
-Row = State | Action | Move | Need | Expiry
+Row = State | Action | Transition | AncestorCondition | Expiry
 
 
 class _Line(dict[str, Any]):
@@ -80,7 +80,7 @@ def _get(row: Row | Lifecycle, name: str) -> Any:
     """A field by the form's name for it."""
     if isinstance(row, Lifecycle) and name == "actions":
         return tuple(action for action in row.actions if not action.observes)  # every reader derives them
-    if isinstance(row, Move):
+    if isinstance(row, Transition):
         if name == "when":
             return f"{row.trigger} {row.on}".rstrip()
         if name == "by":
@@ -90,7 +90,7 @@ def _get(row: Row | Lifecycle, name: str) -> Any:
 
 def _value(value: Any, name: str) -> Any:
     match value:
-        case State() | Need() | Move() | Expiry():
+        case State() | AncestorCondition() | Transition() | Expiry():
             return _in_line(_plain(value, _FORMS[type(value)]))
         case Action():
             return _plain(value, ActionForm)
@@ -107,8 +107,8 @@ def _value(value: Any, name: str) -> Any:
 
 _FORMS: dict[type, type[BaseModel]] = {
     State: StateForm,
-    Need: NeedForm,
-    Move: MoveForm,
+    AncestorCondition: NeedForm,
+    Transition: MoveForm,
     Expiry: ExpiryForm,
 }
 

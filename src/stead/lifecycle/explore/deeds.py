@@ -15,7 +15,7 @@ RESTORE = "restore"
 """The verb that brings the previous spec back."""
 
 
-class Deed(NamedTuple):
+class ProviderEffect(NamedTuple):
     """The effect of one verb."""
 
     becomes: str
@@ -31,12 +31,12 @@ class Deed(NamedTuple):
     """It may be declined, and nothing was done."""
 
 
-class Deeds:
+class ProviderEffects:
     """The effects of all verbs of a kind."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
         self.seen = observations(lifecycle)
-        self._deeds: dict[str, Deed] = {}
+        self._deeds: dict[str, ProviderEffect] = {}
         for action in lifecycle.actions:
             for verb in action.verbs:
                 known = lifecycle.action(verb) or action
@@ -45,9 +45,9 @@ class Deeds:
             target = "" if action.undo in ("", LEAVE, PROBE) else lifecycle.state(ends).seen
             anything = frozenset(self.seen)
             if action.undo == RESTORE:
-                self._deeds[RESTORE] = Deed(target, True, True, anything, False)
+                self._deeds[RESTORE] = ProviderEffect(target, True, True, anything, False)
             elif action.undo not in ("", LEAVE, PROBE):
-                self._deeds.setdefault(action.undo, Deed(target, False, False, anything, False))
+                self._deeds.setdefault(action.undo, ProviderEffect(target, False, False, anything, False))
 
     def __call__(self, verb: str, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
         """The ways the work can go: what the agent will say, what is there then, and with which spec."""
@@ -61,7 +61,7 @@ class Deeds:
         else:
             yield from self._effects(deed, revision, truth, now)
 
-    def _effects(self, deed: Deed, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
+    def _effects(self, deed: ProviderEffect, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
         becomes = deed.becomes or truth
         yield "done", becomes, revision if deed.respec else now
         yield "failed", truth, now
@@ -71,11 +71,11 @@ class Deeds:
             yield "failed", BROKEN if becomes == ABSENT else becomes, revision if deed.respec else now
 
 
-def _deed(lc: Lifecycle, action: Action, on_the_way: bool) -> Deed:
+def _deed(lc: Lifecycle, action: Action, on_the_way: bool) -> ProviderEffect:
     """What an action's verb does: it may start from any of its states, and from those that show nothing."""
     starts = [lc.state(s).seen for s in action.starts]
     becomes = "" if action.ends == BACK else lc.state(action.ends).seen
     anywhere = action.forceable or not all(starts)
     works_on = frozenset(observations(lc) if anywhere else starts)
     makes = ABSENT in starts
-    return Deed(becomes, makes, makes or action.respec, works_on, on_the_way, action.checked)
+    return ProviderEffect(becomes, makes, makes or action.respec, works_on, on_the_way, action.checked)

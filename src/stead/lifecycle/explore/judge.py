@@ -11,21 +11,21 @@ from dataclasses import replace
 from stead.lifecycle.decide.draft import LEAVE, acts_as, claims
 from stead.lifecycle.decision import ClaimChange, Decision, Outcome
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, Due, Event
+from stead.lifecycle.events import Cancel, Event, TimerDue
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, BACK, Action, Actor, Awaits, Fold, Move, StateClass, Trigger
+from stead.lifecycle.rows import ABSENT, BACK, Action, Actor, AwaitedParty, Fold, StateClass, Transition, Trigger
 from stead.lifecycle.snapshot import Operation, Phase, Snapshot
 from stead.lifecycle.timers import pending
 
 CLAIMS = {ClaimChange.TAKE: 1, ClaimChange.RELEASE: -1, ClaimChange.HAND_OVER: 0}
 
 
-class Wrong(Exception):
+class PropertyViolated(Exception):
     """A property does not hold."""
 
 
-class Judge:
-    """Raises `Wrong` where a decision breaks the law."""
+class PropertyChecker:
+    """Raises `PropertyViolated` where a decision breaks the law."""
 
     def __init__(self, lifecycle: Lifecycle, law: Lifecycle) -> None:
         self.lc = lifecycle
@@ -37,11 +37,11 @@ class Judge:
         at = before.state
         for move in answer.moves:
             if move.source != at:
-                raise Wrong(f"a move from {move.source} was made in {at}")
+                raise PropertyViolated(f"a move from {move.source} was made in {at}")
             at = move.target
             self._move(before, move)
         if answer.after.state != at:
-            raise Wrong(f"the state went from {at} to {answer.after.state} without a move")
+            raise PropertyViolated(f"the state went from {at} to {answer.after.state} without a move")
         self._fences(before, answer)
         self._timers(before, event, answer)
         self._orders(answer)
@@ -49,19 +49,19 @@ class Judge:
         self._ends(before, answer)
         self._cancelled(before, event, answer)
 
-    def _move(self, before: Snapshot, move: Move) -> None:
+    def _move(self, before: Snapshot, move: Transition) -> None:
         """Only listed moves, by their actors; a moving state is left by the one it waits for."""
         listed = move in self._listed or any(
             replace(move, actor=actor) in self._listed for actor in Actor if acts_as(move.actor, actor)
         )
         if not listed:
-            raise Wrong(f"{move.actor} led it from {move.source} to {move.target}, which no row allows")
+            raise PropertyViolated(f"{move.actor} led it from {move.source} to {move.target}, which no row allows")
         if (
             move.trigger in (Trigger.SEEN, Trigger.ACCEPTED)
             and move.on == ABSENT
             and before.misses + 1 < self.law.misses
         ):
-            raise Wrong(f"it counted as gone after {before.misses + 1} looks of {self.law.misses}")
+            raise PropertyViolated(f"it counted as gone after {before.misses + 1} looks of {self.law.misses}")
         state = self.law.state(move.source)
         if state.cls is not StateClass.MOVING or move.contended or move.actor is Actor.CLOCK:
             return
@@ -69,25 +69,25 @@ class Judge:
             action = self.law.action(move.on)
             if action is not None and (action.outranks or action.steers):
                 return
-        awaited = Actor.AGENT if state.awaits is Awaits.AGENT else Actor.CONTROLLER
+        awaited = Actor.AGENT if state.awaits is AwaitedParty.AGENT else Actor.CONTROLLER
         if move.actor is not awaited:
-            raise Wrong(f"{move.actor} led it out of {move.source}, which waits for the {state.awaits}")
+            raise PropertyViolated(f"{move.actor} led it out of {move.source}, which waits for the {state.awaits}")
 
     def _fences(self, before: Snapshot, answer: Decision) -> None:
         """A fence only ever rises, and an order always has a new one."""
         if answer.after.fence < before.fence:
-            raise Wrong("the fence was lowered")
+            raise PropertyViolated("the fence was lowered")
         if answer.orders and answer.after.fence == before.fence:
-            raise Wrong(f"the order {answer.orders[-1].verb} went out under an old fence")
+            raise PropertyViolated(f"the order {answer.orders[-1].verb} went out under an old fence")
 
     def _timers(self, before: Snapshot, event: Event, answer: Decision) -> None:
         """Whatever runs afterwards was armed now, or runs on from before."""
         armed = {t.name for t in answer.timers}
         ran = pending(self.lc, before)
         for name, running in pending(self.lc, answer.after).items():
-            fired = isinstance(event, Due) and event.timer == name
+            fired = isinstance(event, TimerDue) and event.timer == name
             if name not in armed and (ran.get(name) != running or fired):
-                raise Wrong(f"the timer {name} ought to run in {answer.after.state}, and was not armed")
+                raise PropertyViolated(f"the timer {name} ought to run in {answer.after.state}, and was not armed")
 
     def _orders(self, answer: Decision) -> None:
         """An agent is told what the action says, or to look, or to undo."""
@@ -95,12 +95,12 @@ class Judge:
         for order in answer.orders:
             action = self.law.action(op.action) if op is not None else None
             if op is None or action is None:
-                raise Wrong(f"the order {order.verb} belongs to no operation")
+                raise PropertyViolated(f"the order {order.verb} belongs to no operation")
             wanted = {PROBE, action.undo} if op.phase is Phase.UNDOING else {PROBE, *action.verbs}
             if order.verb not in wanted:
-                raise Wrong(f"{op.action} gave the order {order.verb}")
+                raise PropertyViolated(f"{op.action} gave the order {order.verb}")
             if op.cancelled and not op.undoes and order.verb != PROBE:
-                raise Wrong(f"{op.action} was cancelled, and gave the order {order.verb}")
+                raise PropertyViolated(f"{op.action} was cancelled, and gave the order {order.verb}")
 
     def _members(self, before: Snapshot, answer: Decision) -> None:
         """Children are asked for what the state says, when it is entered."""
@@ -109,11 +109,13 @@ class Judge:
         if op is None or action is None or op.phase is not Phase.ACTING or action.beside:
             return
         state = self.law.state(answer.after.state)
-        waits = state.cls is StateClass.MOVING and state.awaits is Awaits.CHILDREN and action.through
+        waits = state.cls is StateClass.MOVING and state.awaits is AwaitedParty.CHILDREN and action.through
         entered = before.state != answer.after.state or before.operation is None
         wanted = state.asks or action.members
         if waits and entered and wanted and answer.members != wanted:
-            raise Wrong(f"in {state.name} the children were asked for {answer.members or 'nothing'}, not {wanted}")
+            raise PropertyViolated(
+                f"in {state.name} the children were asked for {answer.members or 'nothing'}, not {wanted}"
+            )
 
     def _ends(self, before: Snapshot, answer: Decision) -> None:
         """Every operation that is gone has ended, once; what was undone is as it was."""
@@ -121,9 +123,9 @@ class Judge:
         left = {op.id for op in (answer.after.operation, answer.after.hidden) if op is not None}
         ended = [e.id for e in answer.ended]
         if len(set(ended)) != len(ended) or not (mine - left) <= set(ended):
-            raise Wrong("an operation is gone, and nobody said how it ended")
+            raise PropertyViolated("an operation is gone, and nobody said how it ended")
         if set(ended) & left:
-            raise Wrong("an operation has ended and goes on")
+            raise PropertyViolated("an operation has ended and goes on")
         op = before.operation
         for e in answer.ended:
             if op is not None and e.id == op.id and e.outcome is Outcome.UNDONE:
@@ -139,33 +141,35 @@ class Judge:
                 continue
             cancelled = op.cancelled or (isinstance(event, Cancel) and event.operation == op.id)
             if cancelled and op.id in left and not left[op.id].cancelled:
-                raise Wrong(f"{op.action} was cancelled, and that was forgotten")
+                raise PropertyViolated(f"{op.action} was cancelled, and that was forgotten")
             for e in answer.ended:
                 failed = e.outcome in (Outcome.FAILED, Outcome.UNKNOWN) and not op.undoes
                 if e.id == op.id and (failed if cancelled else e.outcome is Outcome.CANCELLED):
-                    raise Wrong(f"{op.action} was {'' if cancelled else 'not '}cancelled, and ended {e.outcome}")
+                    raise PropertyViolated(
+                        f"{op.action} was {'' if cancelled else 'not '}cancelled, and ended {e.outcome}"
+                    )
 
     def _undone(self, before: Snapshot, op: Operation, answer: Decision) -> None:
         action = self.law.action(op.action)
         assert action is not None
         home = {op.origin} if action.undone == BACK else {action.undone, op.origin}
         if answer.after.state not in home:
-            raise Wrong(f"{op.action} was undone and left it in {answer.after.state}")
+            raise PropertyViolated(f"{op.action} was undone and left it in {answer.after.state}")
         if action.respec and answer.after.revision != before.previous:
-            raise Wrong(f"{op.action} was undone and its spec stayed")
+            raise PropertyViolated(f"{op.action} was undone and its spec stayed")
 
     def _arrived(self, op: Operation, state: str) -> None:
         action = self.law.action(op.action)
         if action is None or action.observes or self.law.fold in (Fold.DOMINANT, Fold.EVENTS):
             return
         if state != (op.origin if action.ends == BACK else action.ends):
-            raise Wrong(f"{op.action} is said to be done, and it is {state}")
+            raise PropertyViolated(f"{op.action} is said to be done, and it is {state}")
 
     def truth(self, answer: Decision, truth: str, revision: int) -> None:
         """What is believed is true, as long as nobody acted too late: absence is observed, and done means done."""
         state = self.law.state(answer.after.state)
         if answer.moves and state.seen == ABSENT != truth and not self.abandons(answer):
-            raise Wrong(f"it is {state.name}, and at the provider it is {truth}")
+            raise PropertyViolated(f"it is {state.name}, and at the provider it is {truth}")
         for e in answer.ended:
             action = self.law.action(e.action)
             if e.outcome is Outcome.DONE and action is not None and action.verbs and not action.hidden:
@@ -181,9 +185,9 @@ class Judge:
 
     def _done(self, action: Action, seen: str, after: Snapshot, truth: str, revision: int) -> None:
         if seen and seen != truth:
-            raise Wrong(f"{action.name} is said to be done, and at the provider it is {truth}")
+            raise PropertyViolated(f"{action.name} is said to be done, and at the provider it is {truth}")
         if action.respec and seen and revision != after.revision:
-            raise Wrong(f"{action.name} is said to be done, and its spec is not in force")
+            raise PropertyViolated(f"{action.name} is said to be done, and its spec is not in force")
 
     @staticmethod
     def guessed(answer: Decision) -> bool:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from stead.lifecycle.decide import decide as real_decide
-from stead.lifecycle.decision import Decision, Outcome, Refusal
+from stead.lifecycle.decision import Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Connected, Disconnected, Event, FullState, Report, Take
-from stead.lifecycle.explore.judge import Judge, Wrong
+from stead.lifecycle.explore.judge import PropertyChecker, PropertyViolated
 from stead.lifecycle.rows import Actor, Trigger
 from stead.lifecycle.snapshot import Fence, Snapshot
 from stead.lifecycle.table import observations
@@ -21,9 +21,9 @@ HERE = Fence(1, 7)
 OLD = Fence(1, 6)
 """Any fence before it."""
 
-Decide = Callable[[Lifecycle, Snapshot, Event], Decision | Refusal]
+Decide = Callable[[Lifecycle, Snapshot, Event], Decision | Rejection]
 
-__all__ = ["HERE", "Answer", "Decide", "Machine", "Wrong", "real_decide"]
+__all__ = ["HERE", "Answer", "Decide", "ExploredController", "PropertyViolated", "real_decide"]
 
 
 class Answer(NamedTuple):
@@ -38,19 +38,19 @@ class Answer(NamedTuple):
     """The change in the number of claims held."""
 
 
-class Machine:
+class ExploredController:
     """Decides and remembers; the judge looks at every answer."""
 
     def __init__(self, lifecycle: Lifecycle, law: Lifecycle, decide: Decide = real_decide) -> None:
         self.lc = lifecycle
-        self.judge = Judge(lifecycle, law)
+        self.judge = PropertyChecker(lifecycle, law)
         self._decide = decide
         self._numbers: dict[Snapshot, int] = {}
         self.snapshots: list[Snapshot] = []
         self.timers: list[tuple[str, ...]] = []
         self.outcomes: set[tuple[str, Outcome]] = set()
         """How operations were seen to end."""
-        self._answers: dict[tuple[int, Event], Answer | Refusal] = {}
+        self._answers: dict[tuple[int, Event], Answer | Rejection] = {}
         seen = observations(lifecycle)
         self.observable = bool(seen)
         reports = (Trigger.STARTED, Trigger.DONE, Trigger.FAILED, Trigger.DECLINED)
@@ -81,10 +81,10 @@ class Machine:
             gone = Report(Trigger.DONE, HERE, actor=Actor.SUCCESSOR, notify=-1)
             by_id = (Connected(old), Connected(old, successor=True), Disconnected(-1), gone)
         for event in (*self._old_words, *by_id):
-            if not isinstance(self._decide(self.lc, snapshot, event), Refusal):
-                raise Wrong(f"in {snapshot.state}, {_old(event)} was heard though it is old")
+            if not isinstance(self._decide(self.lc, snapshot, event), Rejection):
+                raise PropertyViolated(f"in {snapshot.state}, {_old(event)} was heard though it is old")
 
-    def ask(self, snap: int, event: Event) -> Answer | Refusal:
+    def ask(self, snap: int, event: Event) -> Answer | Rejection:
         """What the controller does with an event; the same event in the same snapshot is decided once."""
         key = (snap, event)
         known = self._answers.get(key)
@@ -92,9 +92,9 @@ class Machine:
             known = self._answers[key] = self._ask(self.snapshots[snap], event)
         return known
 
-    def _ask(self, before: Snapshot, event: Event) -> Answer | Refusal:
+    def _ask(self, before: Snapshot, event: Event) -> Answer | Rejection:
         answer = self._decide(self.lc, before, event)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             return answer
         self.judge.decision(before, event, answer)
         self.outcomes |= {(e.action, e.outcome) for e in answer.ended}

@@ -17,15 +17,15 @@ from typing import NamedTuple
 from stead.lifecycle.aggregate import service_condition
 from stead.lifecycle.decide import decide
 from stead.lifecycle.decide.group import Participation, asks_as, makes, participation
-from stead.lifecycle.decision import Decision, Outcome, Refusal
+from stead.lifecycle.decision import Decision, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.events import Cancel, Children, Due, Event, OnConflict, Report, Request, Take
-from stead.lifecycle.explore.judge import Wrong
+from stead.lifecycle.events import Cancel, Children, Event, OnConflict, Report, Request, Take, TimerDue
+from stead.lifecycle.explore.judge import PropertyViolated
 from stead.lifecycle.explore.search import Result, Violation
-from stead.lifecycle.explore.wishes import Wishes
+from stead.lifecycle.explore.wishes import Requests
 from stead.lifecycle.explore.world import Bounds
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import Actor, Awaits, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Actor, AwaitedParty, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import Fence, Holder, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
@@ -37,7 +37,7 @@ HERE = Fence(1, 7)
 
 GONE = -1
 
-Participate = Callable[[Decision | Refusal, str], Participation]
+Participate = Callable[[Decision | Rejection, str], Participation]
 
 Wait = tuple[int, str]
 """A member, and an operation that is in progress on it."""
@@ -89,13 +89,13 @@ class _Search:
         self.member = member
         self.participate = participate
         self.most = most
-        wishes = Wishes(group)
+        wishes = Requests(group)
         observing = {action.name for action in group.actions if action.observes}  # asked of members as any other
         every = reversed((*wishes.ordinary, *wishes.deletes))
         self.wishes = {request.action: request for _, request in every if request.action not in observing}
         self._numbers: dict[Snapshot, int] = {}
         self._snapshots: list[Snapshot] = []
-        self._answers: dict[tuple[bool, int, Event], Decision | Refusal] = {}
+        self._answers: dict[tuple[bool, int, Event], Decision | Rejection] = {}
         self._afters: dict[int, int] = {}
         """By answer, of which there is one for each event in each snapshot: the number of the snapshot afterwards."""
         self._requested: dict[int, list[tuple[str, Decision]]] = {}
@@ -121,7 +121,7 @@ class _Search:
                     if after not in came:
                         came[after] = (world, says)
                         todo.append(after)
-            except Wrong as wrong:
+            except PropertyViolated as wrong:
                 return self._result(came, steps, Violation(str(wrong), _story(came, world)))
         return self._result(came, steps, None, complete=at == len(todo))
 
@@ -150,7 +150,7 @@ class _Search:
         elif self._group(world).operation is not None and not tally.remaining:
             yield from self._count(world)
         if tally.remaining and tally.asked == MEMBERS and not self._in_progress(world, world.expected):
-            raise Wrong("the group waits for a member on which nothing is in progress")
+            raise PropertyViolated("the group waits for a member on which nothing is in progress")
         for i in range(MEMBERS):
             yield from self._member(world, i)
         yield from self._own_work(world)
@@ -180,15 +180,15 @@ class _Search:
             if isinstance(answer, Decision) and not answer.joined and not answer.queued:
                 yield f"the group is asked for {name}", answer
 
-    def _left_out(self, snap: int, name: str, answer: Decision | Refusal) -> None:
+    def _left_out(self, snap: int, name: str, answer: Decision | Rejection) -> None:
         """An action that leaves out what is claimed below is not kept off by it."""
         action, group = self.group.action(name), self._snapshots[snap]
         if action is None or not action.leaves_out or group.blocked is None or group.operation is not None:
             return
-        if isinstance(answer, Refusal) and answer.holder is not None:
-            raise Wrong(f"{name} is kept off by what is claimed below, which it leaves out")
+        if isinstance(answer, Rejection) and answer.holder is not None:
+            raise PropertyViolated(f"{name} is kept off by what is claimed below, which it leaves out")
         if isinstance(answer, Decision) and answer.cancels:
-            raise Wrong(f"{name} cancels what is claimed below, which it leaves out")
+            raise PropertyViolated(f"{name} cancels what is claimed below, which it leaves out")
 
     def _others(self, world: Overlap) -> Iterator[Step]:
         """Something begins on the first member that the group did not ask for."""
@@ -236,13 +236,13 @@ class _Search:
             answer = self._decide(False, snap, replace(request, reason="exploring" if op.forced else ""))
             yield f"member {i} is asked for {tally.asks}", self._participates(asked, i, answer, op.id)
 
-    def _participates(self, world: Overlap, i: int, answer: Decision | Refusal, operation: str) -> Overlap:
-        if isinstance(answer, Refusal):
+    def _participates(self, world: Overlap, i: int, answer: Decision | Rejection, operation: str) -> Overlap:
+        if isinstance(answer, Rejection):
             return world
         own, op = self._snapshots[world.members[i]], self._group(world).operation
         asked = self.group.action(op.action) if op is not None else None
         if asked is not None and asked.leaves_out and _claims(own) and (answer.moves or answer.orders):
-            raise Wrong(
+            raise PropertyViolated(
                 f"{asked.name} changes member {i}, on which an operation with a claim of its own is in progress"
             )
         after = self._after_member(world, i, answer)
@@ -261,18 +261,18 @@ class _Search:
         assert op is not None
         counts = tuple(sorted(self._counts(world.members).items()))
         answer = self._decide(True, world.group, Children(counts, failed=world.tally.failed))
-        if isinstance(answer, Refusal) or not (answer.ended or answer.moves or answer.members):
+        if isinstance(answer, Rejection) or not (answer.ended or answer.moves or answer.members):
             return
         left = self._in_progress(world, world.expected)
         if left and (answer.ended or answer.moves):
             i, _ = min(left)
             at = self._snapshots[world.members[i]].operation
             doing = at.action if at is not None else "something"
-            raise Wrong(
+            raise PropertyViolated(
                 f"the group's {op.action} went on while {doing} was in progress on member {i}, which it asked"
             )
         if world.bad and any(ended.outcome is Outcome.DONE for ended in answer.ended):
-            raise Wrong(f"the group's {op.action} is done though a member that it asked did not do it")
+            raise PropertyViolated(f"the group's {op.action} is done though a member that it asked did not do it")
         yield "the members are counted", self._after_group(world, answer)
 
     def _member(self, world: Overlap, i: int) -> Iterator[Step]:
@@ -285,7 +285,7 @@ class _Search:
         """What the group itself is ordered, or its controller does."""
         for says, answer in self._goes_on(True, world.group):
             yield f"the group: {says}", self._after_group(world, answer)
-        if self.group.state(self._group(world).state).awaits is not Awaits.STEP:
+        if self.group.state(self._group(world).state).awaits is not AwaitedParty.STEP:
             return
         events = (("start_lease", "DONE"), ("end_lease", "UNDONE"))
         for kind in (Trigger.DONE, Trigger.FAILED):
@@ -313,7 +313,7 @@ class _Search:
                 if isinstance(answer, Decision):
                     yield f"the agent says {word.kind} {word.seen}".rstrip(), answer
         for timer in sorted({*pending(lifecycle, snap)} & {"fenced", "again", "next"}):
-            answer = self._decide(of_group, number, Due(timer))
+            answer = self._decide(of_group, number, TimerDue(timer))
             if isinstance(answer, Decision):
                 yield f"the timer {timer} is due", answer
 
@@ -337,7 +337,7 @@ class _Search:
     def _group(self, world: Overlap) -> Snapshot:
         return self._snapshots[world.group]
 
-    def _decide(self, of_group: bool, snap: int, event: Event) -> Decision | Refusal:
+    def _decide(self, of_group: bool, snap: int, event: Event) -> Decision | Rejection:
         key = (of_group, snap, event)
         known = self._answers.get(key)
         if known is None:
@@ -372,7 +372,7 @@ class _Search:
             bad = bad or (failed and wait in expected)
             expected -= {wait}
         if tally.remaining < 0:
-            raise Wrong("a member was counted twice")
+            raise PropertyViolated("a member was counted twice")
         after = answer.after
         gone = self.member.state(after.state).cls is StateClass.ABSENT and after.operation is None
         now = GONE if gone else self._after(answer)

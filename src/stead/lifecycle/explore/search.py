@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.explore.machine import Decide, Machine, Wrong, real_decide
+from stead.lifecycle.explore.machine import Decide, ExploredController, PropertyViolated, real_decide
 from stead.lifecycle.explore.site import SiteSteps
 from stead.lifecycle.explore.steps import Steps
 from stead.lifecycle.explore.world import Bounds, Budget, World
@@ -63,7 +63,7 @@ class _Search:
     def __init__(self, lc: Lifecycle, bounds: Bounds, law: Lifecycle, decide: Decide, most: int) -> None:
         self.lc = lc
         self.bounds = bounds
-        self.machine = Machine(lc, law, decide)
+        self.machine = ExploredController(lc, law, decide)
         self.steps = (SiteSteps if lc.presence else Steps)(self.machine, bounds)
         self.most = most
         self.numbers: dict[World, int] = {}
@@ -80,7 +80,7 @@ class _Search:
         """Breadth first from every state in which a resource can rest."""
         try:
             self._begin()
-        except Wrong as wrong:
+        except PropertyViolated as wrong:
             return self._result(violation=Violation(str(wrong), ("nothing has happened yet",)))
         at = 0
         while at < len(self.visits):
@@ -88,7 +88,7 @@ class _Search:
                 return self._result(complete=False)
             try:
                 self._visit(at)
-            except Wrong as wrong:
+            except PropertyViolated as wrong:
                 return self._result(violation=self._violation(at, str(wrong)))
             at += 1
         never = self.machine.judge.missing_ends(self.machine.outcomes)
@@ -142,7 +142,7 @@ class _Search:
         snap = self.machine.snapshots[world.snap]
         moving = self.lc.state(snap.state).cls is StateClass.MOVING or snap.operation or snap.hidden
         if moving and not self.machine.timers[world.snap]:
-            raise Wrong(f"it is in {snap.state}, and no timer, order or message will ever move it on")
+            raise PropertyViolated(f"it is in {snap.state}, and no timer, order or message will ever move it on")
 
     def _at_rest(self, world: World) -> bool:
         snap = self.machine.snapshots[world.snap]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from stead.lifecycle.decision import Refusal
-from stead.lifecycle.events import Cancel, Connected, Due, Event, FullState, Report, Take
-from stead.lifecycle.explore.deeds import RESTORE, Deeds
-from stead.lifecycle.explore.machine import HERE, Answer, Machine, Wrong
-from stead.lifecycle.explore.wishes import Wishes
+from stead.lifecycle.decision import Rejection
+from stead.lifecycle.events import Cancel, Connected, Event, FullState, Report, Take, TimerDue
+from stead.lifecycle.explore.deeds import RESTORE, ProviderEffects
+from stead.lifecycle.explore.machine import HERE, Answer, ExploredController, PropertyViolated
+from stead.lifecycle.explore.wishes import Requests
 from stead.lifecycle.explore.world import Bounds, Budget, Job, Message, World
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, Actor, Trigger
@@ -29,12 +29,12 @@ BY_NOTIFY_ID = ("hello", "takeover")
 class Steps:
     """The steps from a world."""
 
-    def __init__(self, machine: Machine, bounds: Bounds) -> None:
+    def __init__(self, machine: ExploredController, bounds: Bounds) -> None:
         self.machine = machine
         self.bounds = bounds
         self.lc = machine.lc
-        self.deeds = Deeds(machine.lc)
-        self.wishes = Wishes(machine.lc)
+        self.deeds = ProviderEffects(machine.lc)
+        self.wishes = Requests(machine.lc)
         self.respecs = any(a.respec and a.verbs for a in machine.lc.actions)
 
     def __call__(self, world: World, budget: Budget) -> Iterator[Step]:
@@ -72,9 +72,11 @@ class Steps:
             channel = self.sent(channel, Message("order", order.verb, number))
         claimed = world.claimed + answer.claimed
         if claimed not in (0, 1):
-            raise Wrong("two operations claim it at once" if claimed > 1 else "a claim was released twice")
+            raise PropertyViolated("two operations claim it at once" if claimed > 1 else "a claim was released twice")
         if self.machine.judge.wants_claim(snap) != bool(claimed):
-            raise Wrong("an operation acts without its claim" if not claimed else "a claim outlives its operation")
+            raise PropertyViolated(
+                "an operation acts without its claim" if not claimed else "a claim outlives its operation"
+            )
         if self.machine.judge.abandons(decision):  # what is made under its name later has a token of its own
             return World(self.machine.number(Snapshot(snap.state)), ABSENT, 0, (), (), False, world.site, claimed)
         asked = decision.recount or (world.asked and snap.operation is not None)
@@ -95,7 +97,7 @@ class Steps:
     def hear(self, world: World, event: Event) -> World | None:
         """The world after an event, or None where it was refused or changed nothing."""
         answer = self.machine.ask(world.snap, event)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             return None
         after = self.apply(world, answer)
         return None if after == world else after
@@ -145,9 +147,9 @@ class Steps:
             yield from self._take(world, message)
             return
         answer = self.machine.ask(world.snap, event_of(message))
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             if self._waited_for(world, message):
-                raise Wrong(f"{_name(message)} came in time and was refused: {answer.reasons[0].says}")
+                raise PropertyViolated(f"{_name(message)} came in time and was refused: {answer.reasons[0].says}")
             return
         yield f"{_name(message)} arrives", self.apply(world, answer)
 
@@ -162,10 +164,10 @@ class Steps:
         if len(world.jobs) >= self.bounds.agents:
             return
         answer = self.machine.ask(world.snap, Take(HERE))
-        if isinstance(answer, Refusal):
+        if isinstance(answer, Rejection):
             return
         if message.what != PROBE and any(not job.asleep and job.verb != PROBE for job in world.jobs):
-            raise Wrong("two agents work on it at once")
+            raise PropertyViolated("two agents work on it at once")
         after = self.apply(world, answer)
         job = Job(message.what, message.number, "taken", True, False)
         yield f"an agent takes {_name(message)}", after._replace(jobs=_with(after.jobs, job))
@@ -274,7 +276,7 @@ class Steps:
                 continue  # whoever is awake and connected renews it
             if timer == "fenced" and any(not job.asleep for job in world.jobs):
                 continue  # it is as long as any custody that was given
-            after = self.hear(world, Due(timer, operation="clock"))
+            after = self.hear(world, TimerDue(timer, operation="clock"))
             if after is not None:
                 yield f"the {timer} timer is due", after
 
@@ -285,8 +287,8 @@ class Steps:
         asked = world._replace(asked=False)
         for says, event in self.wishes.children(snap, world.asked):
             answer = self.machine.ask(asked.snap, event)
-            if isinstance(answer, Refusal):
-                raise Wrong(f"{says}, and that was refused: {answer.reasons[0].says}")
+            if isinstance(answer, Rejection):
+                raise PropertyViolated(f"{says}, and that was refused: {answer.reasons[0].says}")
             after = self.apply(asked, answer)
             if after != world:
                 yield says, after
@@ -311,7 +313,9 @@ class Steps:
                 yield f"the regular look finds it {world.truth}", after
             if state.seen == ABSENT and world.truth != ABSENT:
                 if not world.disturbed:
-                    raise Wrong(f"nobody owns what is there: it is {snap.state}, and at the provider {world.truth}")
+                    raise PropertyViolated(
+                        f"nobody owns what is there: it is {snap.state}, and at the provider {world.truth}"
+                    )
                 yield "what nobody owns is removed at the provider", world._replace(truth=ABSENT)
 
 

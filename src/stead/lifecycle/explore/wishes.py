@@ -8,13 +8,13 @@ from dataclasses import replace
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import Children, Event, Report, Request
 from stead.lifecycle.explore.machine import HERE
-from stead.lifecycle.rows import Action, Actor, Awaits, Fold, StateClass, Trigger
+from stead.lifecycle.rows import Action, Actor, AwaitedParty, Fold, StateClass, Trigger
 from stead.lifecycle.snapshot import OnFailure, OnPartial, Phase, Snapshot
 
 Wish = tuple[str, Request]
 
 
-class Wishes:
+class Requests:
     """Requests, told apart into deletes and others, and counts of children."""
 
     def __init__(self, lifecycle: Lifecycle) -> None:
@@ -46,7 +46,7 @@ class Wishes:
         action = self.lc.action(op.action)
         assert action is not None
         state = self.lc.state(snap.state)
-        if not action.members and state.awaits is not Awaits.CHILDREN:
+        if not action.members and state.awaits is not AwaitedParty.CHILDREN:
             return
         for counts in self._counts():
             for failed in (0, 1):
@@ -61,13 +61,13 @@ class Wishes:
             return
         action = self.lc.action(op.action)
         assert action is not None
-        if state.awaits is Awaits.STEP:
+        if state.awaits is AwaitedParty.STEP:
             for events in _events(self.lc, action):
                 done = Report(Trigger.DONE, HERE, actor=Actor.CONTROLLER, events=events)
                 yield "the controller has done its step", done
             if action.checked:
                 yield "the check says no", Report(Trigger.DECLINED, HERE, actor=Actor.CONTROLLER)
-        if state.awaits in (Awaits.STEP, Awaits.CONTROLLER):
+        if state.awaits in (AwaitedParty.STEP, AwaitedParty.CONTROLLER):
             yield "the controller could not do its step", Report(Trigger.FAILED, HERE, actor=Actor.CONTROLLER)
         elif asked:
             yield "the check says no", Report(Trigger.DECLINED, HERE, actor=Actor.CONTROLLER)

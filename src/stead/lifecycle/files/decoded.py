@@ -33,7 +33,7 @@ _SAYS = (
 """The decoder's words, and ours."""
 
 
-class Wrong(ValueError):
+class InvalidDescription(ValueError):
     """A description that makes no sense, with all that is wrong with it."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint.finding import Finding, Rule
 from stead.lifecycle.lint.ways import hopeless, reachable
-from stead.lifecycle.rows import BACK, Action, Actor, Awaits, Fold, Move, State, StateClass, Trigger
+from stead.lifecycle.rows import BACK, Action, Actor, AwaitedParty, Fold, State, StateClass, Transition, Trigger
 from stead.lifecycle.table import way
 
 _DONE = (Trigger.STARTED, Trigger.DONE, Trigger.NEXT)
@@ -35,7 +35,7 @@ def _on_the_way(lc: Lifecycle) -> Iterator[Action]:
     return (a for a in lc.actions if a.through and not a.steers and not a.beside)
 
 
-def _about(word: Move) -> str:
+def _about(word: Transition) -> str:
     return f"{word.trigger} {word.on}".strip()
 
 
@@ -84,7 +84,7 @@ def _exits_of_action(lc: Lifecycle, state: State, action: Action, follows: str) 
     counted = {m.target for m in rows if m.trigger is Trigger.CHILDREN}
     succeeds = bool(triggers.intersection(_DONE) or counted & _stands_for(action, follows))
     fails = Trigger.FAILED in triggers or bool(counted & _stands_for(action, state.fails or action.fails))
-    silent = Trigger.SILENT in triggers or state.awaits is Awaits.CHILDREN
+    silent = Trigger.SILENT in triggers or state.awaits is AwaitedParty.CHILDREN
     yield from _missing(state, f"on the way of {action.name} ", succeeds, fails, silent)
 
 
@@ -93,7 +93,7 @@ def _exits_by_rows(lc: Lifecycle, state: State) -> Iterator[Finding]:
     triggers = {m.trigger for m in lc.table if m.source == state.name != m.target}
     succeeds = bool(triggers.difference(_ENDS_BADLY, (Trigger.REQUEST,)))
     fails = bool(triggers.intersection((Trigger.FAILED, Trigger.DISCONNECTED, Trigger.CHILDREN)))
-    silent = Trigger.SILENT in triggers or state.awaits is Awaits.CHILDREN
+    silent = Trigger.SILENT in triggers or state.awaits is AwaitedParty.CHILDREN
     yield from _missing(state, "", succeeds, fails, silent)
 
 
@@ -146,14 +146,14 @@ def two_actors(lc: Lifecycle) -> Iterator[Finding]:
             )
 
 
-def _excepted(lc: Lifecycle, state: State, move: Move) -> bool:
+def _excepted(lc: Lifecycle, state: State, move: Transition) -> bool:
     """Moves that are known to cross another's: by the clock, declared, outranking, or a word to whoever waits."""
     if move.actor is Actor.CLOCK or move.contended:
         return True
     action = lc.action(move.on) if move.trigger is Trigger.REQUEST else None
     if action is None:
         return False
-    return action.outranks or bool(action.steers and state.awaits is Awaits.CONTROLLER)
+    return action.outranks or bool(action.steers and state.awaits is AwaitedParty.CONTROLLER)
 
 
 def no_undo(lc: Lifecycle) -> Iterator[Finding]:
@@ -162,7 +162,7 @@ def no_undo(lc: Lifecycle) -> Iterator[Finding]:
         if not action.fails or action.undo or action.steers or action.beside or not action.verbs:
             continue
         awaited = {lc.state(name).awaits for name in action.through}
-        if Awaits.AGENT in awaited or not (action.through or action.members):
+        if AwaitedParty.AGENT in awaited or not (action.through or action.members):
             yield Finding(
                 Rule.NO_UNDO,
                 f"action {action.name}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint.finding import Finding, Rule
-from stead.lifecycle.rows import BACK, FAILS, Move, StateClass, Trigger
+from stead.lifecycle.rows import BACK, FAILS, StateClass, Transition, Trigger
 
 # The triggers whose word is about an action; the others name an observation, a kind, or a row.
 _ABOUT_ACTIONS = frozenset(Trigger) - {
@@ -63,7 +63,7 @@ def _references(lc: Lifecycle) -> Iterator[tuple[str, str, str, tuple[str, ...]]
     yield "broken", "broken", lc.broken, ("",)
 
 
-def at(move: Move) -> str:
+def at(move: Transition) -> str:
     """How a finding names a move."""
     return f"move {move.source} -> {move.target}"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.lint.finding import Finding, Rule
 from stead.lifecycle.lint.names import at
-from stead.lifecycle.rows import Move, StateClass, Trigger
+from stead.lifecycle.rows import StateClass, Transition, Trigger
 from stead.lifecycle.table import expand
 
 
@@ -165,7 +165,7 @@ def _left(name: str, how: str) -> Finding:
     )
 
 
-def _asked_for(lc: Lifecycle, move: Move) -> bool:
+def _asked_for(lc: Lifecycle, move: Transition) -> bool:
     """Whether an operation that somebody asked for makes the move.
 
     Where an action has no moving state, its work goes on in the state it started in, and so do its reports.

@@ -121,6 +121,7 @@ lock: $(READY)
 
 # Kills and stops everything while thousands of actions are under way, and counts the losses.
 # Shorter: make chaos ARGS="--seconds 60 --seed 7". On three nodes of database and bus each: make chaos ARGS=--replicated
+# With a backup that is restored: make chaos ARGS=--restored
 chaos: $(READY)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 

@@ -11,8 +11,9 @@ import asyncio
 import sys
 from dataclasses import replace
 
+from tests.chaos import restored
 from tests.chaos.faults import KINDS, OF_NODES
-from tests.chaos.plans import PLANTED, REPLICATED, Plan
+from tests.chaos.plans import PLANTED, REPLICATED, RESTORED, Plan
 from tests.chaos.run import Result, run
 
 SHOWN = 10
@@ -22,6 +23,8 @@ SHOWN = 10
 def main() -> int:
     plans = arguments()
     try:
+        if plans[0].restored:
+            return restore(plans[0])
         results = [once(plan) for plan in plans]
     except KeyboardInterrupt:
         return 130
@@ -30,6 +33,14 @@ def main() -> int:
         say(f"planted: {caught} of {len(plans)} caught")
         return 0 if caught == len(plans) else 1
     return 0 if results[0].verdict.clean else 1
+
+
+def restore(plan: Plan) -> int:
+    result = asyncio.run(restored.run(plan, say))
+    for problem in result.problems:
+        say(problem)
+    say(result.line)
+    return 1 if result.problems else 0
 
 
 def once(plan: Plan) -> Result:
@@ -53,12 +64,14 @@ def arguments() -> list[Plan]:
     parser.add_argument("--tenants", type=int, help="those who have machines in a datacenter; 0 for none")
     parser.add_argument("--kinds", type=kinds, help="kinds of faults, with commas between; or none")
     parser.add_argument("--replicated", action="store_true", help="on three nodes of database and bus each")
+    parser.add_argument("--restored", action="store_true", help="with a backup, which is restored in the end")
     parser.add_argument("--planted", choices=[*PLANTED, "all"], help="a bug that is to be caught")
     given = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
     bug = given.pop("planted", "")
-    replicated = given.pop("replicated")
+    replicated, with_restore = given.pop("replicated"), given.pop("restored")
     if not bug:
-        return [replace(REPLICATED if replicated else Plan(), **given)]
+        plan = REPLICATED if replicated else RESTORED if with_restore else Plan()
+        return [replace(plan, **given)]
     bugs = list(PLANTED) if bug == "all" else [bug]
     return [replace(PLANTED[one], planted=one, **given) for one in bugs]
 

@@ -200,7 +200,7 @@ async def read(dsn: str, clouds: Sequence[str], strict: Ec2Cloud | None, accepte
             )
     finally:
         await connection.close()
-    ledgers = await asyncio.gather(*(_ledger(cloud) for cloud in clouds))
+    ledgers = await asyncio.gather(*(ledger(cloud) for cloud in clouds))
     instances = [instance for some, _ in ledgers for instance in some]
     twice = [deed for _, deeds in ledgers for deed in deeds]
     return replace(believed, instances=instances, twice=twice, strict=await _strict(strict) if strict else ())
@@ -215,7 +215,7 @@ def _resource(row: Mapping[str, Any]) -> Resource:
     return Resource(row["path"], row["state"], row["token"], row["lane"], json.loads(row["facts"]), busy, row["kind"])
 
 
-async def _ledger(cloud: str) -> tuple[list[Instance], list[Mapping[str, Any]]]:
+async def ledger(cloud: str) -> tuple[list[Instance], list[Mapping[str, Any]]]:
     instances: list[Instance] = []
     async with httpx.AsyncClient(base_url=cloud, trust_env=False, verify=False, timeout=60) as client:
         after = "0"

@@ -41,6 +41,8 @@ class Plan:
     """Seconds after the last fault was taken back by which all is settled, without a fleet."""
     replicated: bool = False
     """Whether database and bus have three nodes each."""
+    restored: bool = False
+    """Whether a backup is taken meanwhile, and restored in the end."""
 
     @property
     def calm(self) -> bool:
@@ -72,6 +74,27 @@ BRIEF = Plan(
     tenants=0,
 )
 """For every push: each part of a cell is killed while some dozens of operations are in progress."""
+
+RESTORED = Plan(
+    restored=True,
+    seconds=40,
+    seed=7,
+    vms=60,
+    rate=15,
+    every=3,
+    quiet=1,
+    kinds=(
+        "agent-killed",
+        "agent-stopped",
+        "controller-killed",
+        "controller-stopped",
+        "bus-killed",
+        "bus-repeats",
+        "cloud-drops",
+        "cloud-slow",
+    ),
+)
+"""With a backup, and a restore: the faults leave the database as it is, since the restore is what happens to that."""
 
 SHORT = Plan(seconds=100, seed=7, vms=100, rate=25, every=1.8, fleet=150, people=2)
 

@@ -31,6 +31,7 @@ class LibvirtWorld:
     """What is on the nodes and in the pool. Its connections keep alive what libvirt's test driver has."""
 
     hypervisor = "test"
+    detaches_while_paused = True
     machine_spec: Mapping[str, Any] = {"cpu": 1, "memory": 64}
 
     def __init__(self, daemons: Mapping[str, Libvirt], folder: Path) -> None:

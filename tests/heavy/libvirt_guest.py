@@ -71,15 +71,26 @@ def initrd(folder: Path) -> Path:
     for name in ("bin", "mod"):
         _add(packed, name, stat.S_IFDIR | 0o755, b"")
     _add(packed, "bin/busybox", stat.S_IFREG | 0o755, Path(busybox).read_bytes())
-    _add(packed, "init", stat.S_IFREG | 0o755, INIT.replace("MODULES", " ".join(MODULES)).encode())
     modules = Path("/lib/modules") / image.name.removeprefix("vmlinuz-")
-    for name in MODULES:
+    names = in_order(modules / "modules.dep")
+    _add(packed, "init", stat.S_IFREG | 0o755, INIT.replace("MODULES", " ".join(names)).encode())
+    for name in names:
         for found in modules.rglob(f"{name}.ko"):
             _add(packed, f"mod/{name}.ko", stat.S_IFREG | 0o644, found.read_bytes())
     _add(packed, "TRAILER!!!", 0, b"")
     file = folder / "initrd.gz"
     file.write_bytes(gzip.compress(packed.getvalue(), 6))
     return file
+
+
+def in_order(dependencies: Path) -> list[str]:
+    """The modules, each after those that it needs, which differ from kernel to kernel."""
+    found: list[str] = []
+    needs = dict(line.split(":", 1) for line in dependencies.read_text().splitlines())
+    of = {Path(file).stem: [Path(needed).stem for needed in rest.split()] for file, rest in needs.items()}
+    for name in MODULES:
+        found += [one for one in (*reversed(of.get(name, [])), name) if one not in found]
+    return found
 
 
 def _add(packed: io.BytesIO, name: str, mode: int, content: bytes) -> None:

@@ -40,6 +40,7 @@ class GuestWorld(LibvirtWorld):
     """Whose machines are real."""
 
     hypervisor = "qemu"
+    detaches_while_paused = False
 
     def console(self, machine: Member) -> list[str]:
         """What a guest wrote."""

@@ -38,6 +38,7 @@ class OpenStackWorld:
         roles = {role["name"]: role["id"] for role in ask("GET", "/roles")["roles"]}
         ask("PUT", f"/projects/{self.project}/users/{self.user}/roles/{roles['member']}")
         self.began = len(proxy.seen)
+        self.throttled = 0
 
     def config(self, **config: Any) -> dict[str, Any]:
         keystone = f"http://127.0.0.1:{self.proxy.fronts['identity']}/v3"
@@ -68,7 +69,8 @@ class OpenStackWorld:
         return int(await asyncio.to_thread(self.cloud.sql, count))
 
     async def calls(self, verb: str) -> int:
-        return sum(request.verb == verb for request in self.proxy.seen[self.began :])
+        """Of a call that is throttled, its first request alone is seen, which reads the server."""
+        return sum(request.verb == verb for request in self.proxy.seen[self.began :]) + self.throttled
 
     async def stray(self, tags: Mapping[str, str]) -> str:
         driver = self.driver()
@@ -76,8 +78,12 @@ class OpenStackWorld:
             (made,) = await driver.perform("create", [self.member()], "order-stray")
         finally:
             await driver.close()
+        where = f"/servers/{made.facts['id']}"
+        async with asyncio.timeout(60):  # what is being built takes no metadata
+            while (await asyncio.to_thread(self.nova, "GET", where))["server"]["status"] == "BUILD":
+                await asyncio.sleep(0.2)
         said = {"stead-owner": "stead"} | {f"stead-{name}": value for name, value in tags.items()}
-        await asyncio.to_thread(self.nova, "PUT", f"/servers/{made.facts['id']}/metadata", metadata=said)
+        await asyncio.to_thread(self.nova, "PUT", f"{where}/metadata", metadata=said)
         return str(made.facts["id"])
 
     async def lose_reply(self, verb: str) -> None:
@@ -87,7 +93,11 @@ class OpenStackWorld:
         self.proxy.instead = lambda _: saying("403 Forbidden", "Content-Length: 0")
 
     async def throttle(self, after: float) -> None:
-        self.proxy.instead = lambda _: saying("429 Too Many Requests", f"Retry-After: {after}")
+        def too_many(_: object) -> bytes:
+            self.throttled += 1
+            return saying("429 Too Many Requests", f"Retry-After: {after}")
+
+        self.proxy.instead = too_many
 
     async def silence(self) -> None:
         self.proxy.instead = lambda _: b""

@@ -1,4 +1,4 @@
-"""An engine put together: store, bus, what carries changes on, and the service that interfaces speak to."""
+"""The composition root: store, bus, controller and application put together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The read side of the controller, and the door beside it: all that an interface may know of the engine."""
+"""What interfaces call: queries, commands and dry runs, and the models that they answer with."""
 
 from stead.access.authorization import NotPermitted
 from stead.access.caller import Caller

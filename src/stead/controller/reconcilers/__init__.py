@@ -1,6 +1,6 @@
-"""Healers: small loops that each find one kind of thing out of order and mend it.
+"""Reconcilers: small loops that each find one kind of thing out of order and mend it.
 
-A healer takes no input, is idempotent, runs on a timer and on a nudge, and says how much it mended.
+A reconciler takes no input, is idempotent, runs on a timer and on a nudge, and says how much it mended.
 """
 
 from __future__ import annotations

@@ -1,0 +1,35 @@
+"""Names that the code had before it took those of its field do not come back."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "src" / "stead"
+SOURCES = sorted(ROOT.rglob("*.py"))
+
+BEFORE = [line.split() for line in Path(__file__).with_name("names_before.txt").read_text().splitlines()]
+MODULES = {name for what, name in BEFORE if what == "module"}
+CLASSES = {name for what, name in BEFORE if what == "class"}
+
+
+def classes(source: str) -> set[str]:
+    """The classes that a module defines."""
+    return {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)}
+
+
+def test_no_module_has_a_name_from_before() -> None:
+    there = {str(file.relative_to(ROOT).with_suffix("")) for file in SOURCES}
+    assert there & MODULES == set()
+
+
+def test_no_class_has_a_name_from_before() -> None:
+    found = {file.name: names for file in SOURCES if (names := classes(file.read_text()) & CLASSES)}
+    assert found == {}
+
+
+@pytest.mark.parametrize(("source", "found"), [("class Wish: ...", {"Wish"}), ("class ActionRequest: ...", set())])
+def test_a_class_from_before_is_found(source: str, found: set[str]) -> None:
+    assert classes(source) & CLASSES == found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 
 import asyncpg
@@ -30,6 +32,23 @@ async def test_closing_while_the_first_sign_of_life_is_awaited_leaves_no_connect
         await until(watcher, 0)
     finally:
         await watcher.close()
+
+
+async def test_statement_whose_backend_hangs_alone_ends_and_leaves_its_place_to_others(
+    migrated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MAX_STATEMENT_SECONDS", 0.5)
+    async with Connections(migrated, 1, met) as pool:
+        backend = await pool.fetchval("SELECT pg_backend_pid()")
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(60):
+                with pytest.raises(connections.StatementUnanswered, match=r"within 0\.5 s"):
+                    await pool.fetchval("SELECT 1")
+                assert await pool.fetchval("SELECT pg_backend_pid()") != backend
+        finally:
+            os.kill(backend, signal.SIGCONT)
+        assert pool.trouble == ""
 
 
 async def until(watcher: Connection, number: int) -> None:

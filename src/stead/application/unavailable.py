@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncpg
 
-from stead.store.connections import DatabaseSilent
+from stead.store.connections import DatabaseSilent, StatementUnanswered
 
 AWAY: tuple[type[Exception], ...] = (
     asyncpg.PostgresConnectionError,
@@ -21,7 +21,7 @@ AWAY: tuple[type[Exception], ...] = (
 def unavailability(error: Exception) -> str:
     """Why the database cannot be used, in a clause."""
     match error:
-        case DatabaseSilent():
+        case DatabaseSilent() | StatementUnanswered():
             return str(error)
         case asyncpg.DiskFullError():
             return "the database has no space left on its disk"

@@ -29,6 +29,9 @@ PATIENCE = 4.0
 INTERVAL = 1.0
 """Seconds between two signs of life."""
 
+MAX_STATEMENT_SECONDS = 60.0
+"""How long a statement may have no answer while others have one: its backend may hang alone."""
+
 FULL_SECONDS = 10.0
 """How long the database counts as full after it had no space for a change."""
 
@@ -44,6 +47,13 @@ class DatabaseSilent(ConnectionError):
 
     def __init__(self) -> None:
         super().__init__(f"the database has not answered within {PATIENCE:g} s")
+
+
+class StatementUnanswered(ConnectionError):
+    """A statement has no answer, though the database answers others."""
+
+    def __init__(self) -> None:
+        super().__init__(f"the database has not answered a statement within {MAX_STATEMENT_SECONDS:g} s")
 
 
 class Connections:
@@ -69,6 +79,7 @@ class Connections:
             reset=_nothing,
             server_settings=SETTINGS,
             timeout=PATIENCE,
+            command_timeout=MAX_STATEMENT_SECONDS,
         )
         self._full_at = -FULL_SECONDS
         self.silent = False
@@ -109,6 +120,9 @@ class Connections:
             except asyncpg.DiskFullError:
                 self._full_at = time.monotonic()
                 raise
+            except TimeoutError as error:
+                connection.terminate()  # otherwise the pool waits until its backend has heard of it
+                raise StatementUnanswered from error
             except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
                 if self.silent:
                     raise DatabaseSilent from error

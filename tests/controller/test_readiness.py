@@ -36,8 +36,11 @@ async def test_many_probes_look_at_the_bus_once_and_list_no_consumers_of_single_
             ready = BusReadiness(bus, interval=60)
             await asyncio.gather(*(ready() for _ in range(100)))
             await ready()
-            await watcher.flush()
             streams = [*bus.subjects.orders_streams, bus.subjects.reports_stream]
+            async with asyncio.timeout(60):
+                while len(asked) < len(streams):
+                    await asyncio.sleep(0.01)
+            await watcher.flush()
             assert sorted(asked) == sorted(f"$JS.API.STREAM.INFO.{name}" for name in streams)
     finally:
         await watcher.close()

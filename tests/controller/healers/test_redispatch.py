@@ -79,26 +79,25 @@ async def test_orders_of_an_earlier_incarnation_are_sent_again(
     ):
         await bus.connect(60)
         heal = RedispatchReconciler(one.mover, one.bus)
-        await heal()
         for path in PATHS:
             await ask(one, world, "create", path)
-        later = await one.store.raise_incarnation()
         async with bus.orders(lane) as orders:
-            earlier = await fetched(orders, len(PATHS))
-            await heal()
-            again = await fetched(orders, len(PATHS))
+            earlier = await fetched(orders, heal)
+            later = await one.store.raise_incarnation()
+            again = await fetched(orders, heal)
             await heal()
             assert await orders.fetch(1, timeout=0.1) == []
         assert later not in earlier.values()
         assert again == dict.fromkeys(earlier, later)
 
 
-async def fetched(orders: Consumer[Order], count: int) -> dict[int, int]:
-    """The incarnations of the next orders on a lane, by their numbers."""
+async def fetched(orders: Consumer[Order], heal: RedispatchReconciler) -> dict[int, int]:
+    """The incarnations of the orders on a lane, by their numbers. What could not be published is sent again."""
     found: dict[int, int] = {}
     async with asyncio.timeout(60):
-        while len(found) < count:
-            for delivery in await orders.fetch(count):
+        while len(found) < len(PATHS):
+            await heal()
+            for delivery in await orders.fetch(timeout=0.5):
                 (member,) = delivery.message.members
                 found[delivery.message.id] = member.fence.incarnation
                 await delivery.ack()

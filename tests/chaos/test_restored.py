@@ -14,4 +14,6 @@ async def test_restored_cell_changes_no_machine_before_its_release_and_does_noth
     result = await run(RESTORED, print)
     assert result.problems == [], result.line
     assert result.operations > 50, result.line
+    assert result.machines > 10, result.line
+    assert result.left > 0, result.line
     assert len(result.faults) > 3, result.line

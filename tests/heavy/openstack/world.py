@@ -82,7 +82,9 @@ class OpenStackWorld:
         async with asyncio.timeout(60):  # what is being built takes no metadata
             while (await asyncio.to_thread(self.nova, "GET", where))["server"]["status"] == "BUILD":
                 await asyncio.sleep(0.2)
-        said = {"stead-owner": "stead"} | {f"stead-{name}": value for name, value in tags.items()}
+        # Nova's tables have no characters beyond the first plane, and no longer values.
+        fit = {name: "".join(c for c in value if c <= "\uffff")[:255] for name, value in tags.items()}
+        said = {"stead-owner": "stead"} | {f"stead-{name}": value for name, value in fit.items()}
         await asyncio.to_thread(self.nova, "PUT", f"{where}/metadata", metadata=said)
         return str(made.facts["id"])
 

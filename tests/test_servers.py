@@ -14,7 +14,7 @@ import nats
 import nats.js.errors
 import pytest
 
-from stead.dev.children import NotStarted, alive, children, wait_until
+from stead.dev.children import NotStarted, alive, children, signal_process, status, wait_until
 from stead.dev.engines import Nats, Postgres
 
 
@@ -181,9 +181,31 @@ def test_a_closed_server_leaves_nothing(make: type[Nats | Postgres]) -> None:
         pids = [server.pid, *children(server.pid), server.keeper.pid]
         folder = server.folder
         assert folder.is_dir()
-        assert all(alive(pid) for pid in pids)
+        assert alive(server.pid)
+        assert alive(server.keeper.pid)
     assert not folder.exists()
     assert not any(alive(pid) for pid in pids)
+
+
+def test_process_that_has_ended_is_signalled_without_an_error() -> None:
+    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as process:
+        assert signal_process(process.pid, signal.SIGSTOP)
+        wait_until(lambda: status(Path(f"/proc/{process.pid}"))["State"][0] == "T", "it to stop")
+        assert signal_process(process.pid, signal.SIGKILL, group=True)
+    assert process.returncode == -signal.SIGKILL
+    assert not signal_process(process.pid, signal.SIGKILL)
+    assert not signal_process(process.pid, signal.SIGKILL, group=True)
+
+
+def test_postgres_that_has_ended_by_itself_is_killed_and_closed_without_an_error() -> None:
+    with Postgres() as server:
+        signal_process(server.pid, signal.SIGQUIT)
+        wait_until(lambda: not server.running, "it to end")
+        server.kill()
+        server.start()
+        signal_process(server.pid, signal.SIGQUIT)
+        wait_until(lambda: not server.running, "it to end")
+    assert not server.folder.exists()
 
 
 RUN = """

@@ -30,6 +30,7 @@ from stead.backup import (
     clients,
 )
 from stead.backup.archive import DUMP, MANIFEST
+from stead.dev.children import signal_process
 from stead.dev.engines import Postgres
 from stead.store import Store
 from stead.store.migrate import migrate
@@ -197,7 +198,7 @@ async def test_whoever_is_killed_in_the_middle_leaves_nothing(
             await asyncio.sleep(0.02)
     finally:
         if all_of_it:
-            os.killpg(process.pid, signal.SIGKILL)
+            signal_process(process.pid, signal.SIGKILL, group=True)
         else:
             process.kill()
         await process.wait()

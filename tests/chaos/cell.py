@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx
 
-from stead.dev.children import Server
+from stead.dev.children import Server, signal_process
 from stead.dev.engines import Nats, Postgres
 from stead.drivers.ec2.calls import Calls
 from stead.lifecycle.pace import DEFAULT
@@ -96,13 +96,13 @@ class Process(Server):
         """It stops in the middle of whatever it does, and knows nothing of it."""
         self.paused = True
         for pid in self.family():
-            os.kill(pid, signal.SIGSTOP)
+            signal_process(pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         """It finds itself some seconds later."""
         if self.paused and self.running:
             for pid in self.family():
-                os.kill(pid, signal.SIGCONT)
+                signal_process(pid, signal.SIGCONT)
         self.paused = False
         self.since = time.monotonic()
 

@@ -7,7 +7,6 @@ time was over or the run is. Some last longer than custody, so that whoever was 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -16,6 +15,7 @@ from typing import Any
 import httpx
 from nats.errors import Error
 
+from stead.dev.children import signal_process
 from tests.chaos.cell import ACCOUNT, Process, in_thread
 from tests.chaos.clocks import CLOCKS
 from tests.chaos.echo import LATEST, echoing
@@ -63,7 +63,7 @@ async def carrier_killed(world: World) -> AsyncIterator[Struck | None]:
     if one is None or not pids:
         yield None
         return
-    os.kill(pids[0], signal.SIGKILL)
+    signal_process(pids[0], signal.SIGKILL)
     yield Struck(f"what {one.name} has beside it killed", 1.0)
 
 

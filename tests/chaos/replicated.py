@@ -20,7 +20,7 @@ from typing import Any, Self
 import httpx
 import yaml
 
-from stead.dev.children import Server, alive, children, free_port
+from stead.dev.children import Server, alive, children, free_port, signal_process
 from stead.dev.engines import Clients, Nats, postgres_binary, unprivileged_user
 from tests.chaos.cuts import USERS, Cuts
 
@@ -138,11 +138,10 @@ class Node(Server):
             postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
             if not alive(postmaster):
                 return
-            os.kill(postmaster, signal.SIGSTOP)  # so that no backend comes to be, or is waited for, in between
+            signal_process(postmaster, signal.SIGSTOP)  # so that no backend comes to be, or is waited for, in between
             everybody = [*children(postmaster), postmaster]
             for pid in everybody:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                signal_process(pid, signal.SIGKILL)
             _until(lambda: not any(alive(pid) for pid in everybody), "the backends to end")
 
     def destroy(self) -> None:

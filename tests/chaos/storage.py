@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from stead.dev.children import children
+from stead.dev.children import children, signal_process
 from stead.dev.engines import Postgres
 from tests.chaos.cell import in_thread
 from tests.chaos.world import Strike, Struck, World
@@ -39,8 +39,7 @@ def _signal(postgres: Postgres, which: signal.Signals) -> None:
     """To the server first, so that no other backend comes to be."""
     if postgres.running:
         for pid in (postgres.pid, *children(postgres.pid)):
-            with suppress(ProcessLookupError):
-                os.kill(pid, which)
+            signal_process(pid, which)
 
 
 @asynccontextmanager

@@ -8,12 +8,11 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from stead.dev.children import free_port
+from stead.dev.children import free_port, signal_process
 from stead.dev.engines import nats_binary
 from tests.docs.blocks import DOCS
 from tests.docs.terminal import Said, Terminal
@@ -59,12 +58,11 @@ class Starting(Terminal):
         """Nothing is left, the last first."""
         super().end()
         for process in reversed(self.left):
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
+            signal_process(process.pid, signal.SIGTERM, group=True)
             try:
                 process.wait(60)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+                signal_process(process.pid, signal.SIGKILL, group=True)
                 process.wait(60)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from stead.dev.children import signal_process
 from tests.docs.blocks import DOCS
 from tests.docs.terminal import Beside
 
@@ -25,8 +24,7 @@ class WithAgent(Beside):
         """Where the page did not come to its end, the agent is still there."""
         file = self.folder / "agent.pid"
         if file.exists():
-            with suppress(ProcessLookupError):
-                os.kill(int(file.read_text()), signal.SIGKILL)
+            signal_process(int(file.read_text()), signal.SIGKILL)
         super().end()
 
 

@@ -12,11 +12,10 @@ import shutil
 import signal
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from stead.dev.children import Server, children, status, wait_until
+from stead.dev.children import Server, children, signal_process, status, wait_until
 
 if find_spec("libvirt") is not None:
     import libvirt
@@ -124,18 +123,17 @@ class Libvirt(Server):
         """The daemon is killed, and stays away. What it runs goes on running."""
         self.held.touch()
         if (pid := self.daemon()) is not None:
-            os.kill(pid, signal.SIGKILL)
+            signal_process(pid, signal.SIGKILL)
         wait_until(lambda: self.daemon() is None and not self.ready(), "the daemon to end")
 
     def freeze(self) -> None:
         """The daemon is there, and says nothing."""
         if (pid := self.daemon()) is not None:
-            os.kill(pid, signal.SIGSTOP)
+            signal_process(pid, signal.SIGSTOP)
 
     def heal(self) -> None:
         """The daemon is there and answers."""
         self.held.unlink(missing_ok=True)
         if (pid := self.daemon()) is not None:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+            signal_process(pid, signal.SIGCONT)
         wait_until(self.ready, "the daemon to be there again")

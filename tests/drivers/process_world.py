@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from stead.dev.children import signal_process
 from stead.drivers.base import Member
 from stead.drivers.process import cgroups
 from stead.drivers.process.driver import APP, CLUSTER, Config, ProcessDriver
@@ -95,8 +96,9 @@ class ProcessWorld:
                     there = Path("/proc", name, "environ").read_text().split("\0")
                 except OSError:
                     continue
-                if all(word in there for word in wanted):
-                    found.append(f"{name}:{began_at(int(name))}")
+                began = began_at(int(name))
+                if began is not None and all(word in there for word in wanted):
+                    found.append(f"{name}:{began}")
             looked |= fresh
         return found
 
@@ -121,7 +123,7 @@ class ProcessWorld:
     def clean(self) -> None:
         """End all that a test has left, as a killed keeper ends it."""
         for pid in self.keepers():
-            os.kill(pid, signal.SIGKILL)
+            signal_process(pid, signal.SIGKILL)
         for cluster in self.root.clusters():
             if cluster.net.exists():
                 isolation.drop_net(str(cluster.net))

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from stead.dev.children import signal_process
 from stead.drivers import registry
 from stead.drivers.base import Member
 from stead.drivers.podman.driver import Config, PodmanDriver
@@ -123,9 +124,8 @@ class PodmanWorld(ProcessWorld):
             for process in Path("/proc").glob("[0-9]*/cmdline"):
                 with suppress(OSError):
                     if id.encode() in process.read_bytes():
-                        os.kill(int(process.parent.name), signal.SIGKILL)
-            with suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+                        signal_process(int(process.parent.name), signal.SIGKILL)
+            signal_process(int(pid), signal.SIGKILL)
         self.clean()
         self.podman.reboot()
 

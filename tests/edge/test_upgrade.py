@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from stead.agent.handover import Handover
+from stead.dev.children import signal_process
 from stead.lifecycle.rows import Actor
 from tests.edge.site import APP, Edge
 from tests.tiers import first_fast
@@ -73,7 +74,7 @@ class Machine:
 
     async def end(self) -> None:
         for pid in self.agents():
-            os.kill(pid, signal.SIGKILL)
+            signal_process(pid, signal.SIGKILL)
         for process in self.processes:
             await process.wait()
         self.init.close()
@@ -207,7 +208,7 @@ async def test_an_old_agent_that_dies_meanwhile_is_not_missed(edge: Edge, machin
 async def test_a_new_agent_that_had_taken_over_and_died_says_so_when_it_is_back(edge: Edge, machine: Machine) -> None:
     machine.has("2.0", "dumb")
     for pid in machine.agents():
-        os.kill(pid, signal.SIGKILL)
+        signal_process(pid, signal.SIGKILL)
     operation = await edge.ask("upgrade", edge.site, {"version": "1.0"})
     await machine.start("1.0")
     assert await edge.end(operation, 40) == "done"
@@ -222,7 +223,7 @@ async def test_a_new_agent_that_had_taken_over_and_died_says_so_when_it_is_back(
 async def test_an_agent_whose_words_are_of_another_version_works(edge: Edge, machine: Machine, words: str) -> None:
     machine.has("2.0", words)
     for pid in machine.agents():
-        os.kill(pid, signal.SIGKILL)
+        signal_process(pid, signal.SIGKILL)
     before = await edge.row(edge.site)
     assert before is not None
     await machine.start("2.0")

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from stead.dev.children import Server
+from stead.dev.children import Server, signal_process
 
 DOOMED = Path(__file__).with_name("doomed.py")
 
@@ -104,8 +104,7 @@ class Process:
     async def close(self) -> None:
         """End it, if it has not died."""
         if self.pid and not self.died.is_set():
-            with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+            signal_process(self.pid, signal.SIGKILL)
         self._writer.close()
         await self._hearing
 

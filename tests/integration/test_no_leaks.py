@@ -35,6 +35,7 @@ from tests.drivers.ec2 import REGION, Ec2Cloud
 from tests.integration.certificates import Authority
 from tests.integration.refusing import Refusing
 from tests.integration.test_processes import Stead
+from tests.plugins.processes import command_line, descendants
 from tests.subscribing import flushed
 
 
@@ -202,9 +203,7 @@ class World:
     def pids(self) -> list[int]:
         """Of all processes, and of those that they have started."""
         own = [process.pid for process in self.processes if process.running]
-        for pid in own:
-            own += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-        return own
+        return [*own, *(child for pid in own for child in descendants(pid))]
 
 
 @pytest.fixture
@@ -381,7 +380,7 @@ async def search(world: World, heard: Sequence[tuple[str, bytes]]) -> Search:
     for file in world.folder.glob("*.yaml"):
         found.look("files of settings", file.read_bytes())
     for pid in world.pids():
-        found.look("command lines", Path(f"/proc/{pid}/cmdline").read_bytes())
+        found.look("command lines", command_line(pid).encode())
     for name, text in await tables(world.dsn):
         found.look(f"table {name}", text)
     for subject, data in heard:

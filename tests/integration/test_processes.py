@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from stead.client import SyncClient
-from stead.dev.children import Server
+from stead.dev.children import Server, alive
 from stead.dev.engines import Nats
 from tests.drivers.cloud import SimCloud
 
@@ -116,6 +116,6 @@ def test_what_carries_on_beside_a_server_ends_with_it(address: str) -> None:
     (pid,) = children(server)
     server.kill()
     deadline = time.monotonic() + 60
-    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:
+    while alive(pid):
         assert time.monotonic() < deadline, "it outlives its server"
         time.sleep(0.05)

@@ -10,6 +10,7 @@ import time
 import asyncpg
 import pytest
 
+from stead.dev.children import signal_process
 from stead.store import connections
 from stead.store.connections import Connection, Connections
 
@@ -47,7 +48,7 @@ async def test_statement_whose_backend_hangs_alone_ends_and_leaves_its_place_to_
                     await pool.fetchval("SELECT 1")
                 assert await pool.fetchval("SELECT pg_backend_pid()") != backend
         finally:
-            os.kill(backend, signal.SIGCONT)
+            signal_process(backend, signal.SIGCONT)
         assert pool.trouble == ""
 
 

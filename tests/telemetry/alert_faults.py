@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import secrets
 import signal
@@ -26,7 +25,7 @@ import yaml
 
 from stead.access.direct import allow_lane
 from stead.client import SyncClient
-from stead.dev.children import Server, children, free_port, wait_until
+from stead.dev.children import Server, children, free_port, signal_process, wait_until
 from stead.dev.engines import Nats, Postgres
 from stead.pki import certificates
 from stead.store.migrate import migrate
@@ -200,12 +199,11 @@ class World:
     @contextmanager
     def frozen(self, pid: int) -> Iterator[None]:
         """A process that does nothing."""
-        os.kill(pid, signal.SIGSTOP)
+        assert signal_process(pid, signal.SIGSTOP), "it has ended"
         try:
             yield
         finally:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+            signal_process(pid, signal.SIGCONT)
 
     @contextmanager
     def down(self, server: Server) -> Iterator[None]:

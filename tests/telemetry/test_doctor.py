@@ -23,7 +23,7 @@ from stead.cli import support_bundle
 from stead.cli.support_bundle import clean
 from stead.controller.health import doctor
 from stead.controller.health.doctor import Grade
-from stead.dev.children import children, wait_until
+from stead.dev.children import children, signal_process, wait_until
 from stead.dev.engines import Nats, Postgres
 from stead.store.migrate import newest
 from tests.telemetry.house import House, house
@@ -82,7 +82,7 @@ async def test_it_tells_the_truth_of_a_cell_that_is_broken_and_mended(dsn: str, 
         try:
             assert grades(one)["controller"] == "bad"
         finally:
-            os.kill(controller, signal.SIGCONT)
+            signal_process(controller, signal.SIGCONT)
         connection = await asyncpg.connect(dsn)
         await connection.execute("UPDATE alembic_version SET version_num = '0001'")
         await connection.execute("UPDATE agents SET last_seen = now() - interval '1 hour' WHERE name = 'a1'")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from stead.dev.children import signal_process
 from tests.dev.trial import Trial, trial
 from tests.terminal.progress import PROGRESS
 from tests.terminal.pseudo import PseudoTerminal, pseudo_terminal, with_stead
@@ -95,7 +96,7 @@ def test_ctrl_c_leaves_operation_running_and_says_how_to_follow_it(dev: Trial, t
         terminal.start(follow)
         terminal.until(r"^\S suspend of /shop/slow/front/1: Suspending .*\d:\d\d:\d\d$")
     finally:
-        os.kill(agent, signal.SIGCONT)
+        signal_process(agent, signal.SIGCONT)
     typed = terminal.end()
     assert typed.code == 0, typed.text
     assert typed.lines[0] == "suspend of /shop/slow/front/1: done"
@@ -123,7 +124,7 @@ def test_server_killed_during_progress_is_waited_for(dev: Trial, terminal: Pseud
         os.kill(server, signal.SIGKILL)
         dev.until(lambda: dev.pid("server") != server, "the server to be back")
     finally:
-        os.kill(agent, signal.SIGCONT)
+        signal_process(agent, signal.SIGCONT)
     typed = terminal.end()
     assert typed.code == 0, typed.text
     assert "suspend of /shop/slow/front/2: done" in typed.lines

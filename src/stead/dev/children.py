@@ -181,6 +181,18 @@ class Server:
         self.keeper.stdin.flush()
 
 
+def signal_process(pid: int, with_signal: signal.Signals, *, group: bool = False) -> bool:
+    """Send a signal to a process, or to its group; False where the process has ended.
+
+    A process that was listed may end before the signal is sent: that is an answer, and no error.
+    """
+    try:
+        (os.killpg if group else os.kill)(pid, with_signal)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def children(parent: int) -> list[int]:
     """The pids of a process's children. Where there is no /proc: none known."""
     return [int(path.name) for path in Path("/proc").glob("[0-9]*") if status(path).get("PPid") == str(parent)]

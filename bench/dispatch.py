@@ -36,11 +36,11 @@ async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]
     """A database in which so many orders stand, each for one VM, spread over lanes."""
     dsn = await filled(server, name, orders + 1, lanes)
     async with Store.open(dsn, connections=1) as store:
-        one = Controller(store, Bus("nats://127.0.0.1:1", "none"), KINDS).mover
-        one._follow.clear()
+        one = Controller(store, Bus("nats://127.0.0.1:1", "none"), KINDS).executor
+        one._commit_hooks.clear()
         begin = OperationStart(uuid4(), "suspend", "ann")
         request = Request("suspend", operation=str(begin.id), by="ann")
-        (asked,) = await one.move([TransitionInput(path_of(orders), request, principal="ann", begin=begin)])
+        (asked,) = await one.apply([TransitionInput(path_of(orders), request, principal="ann", begin=begin)])
         assert isinstance(asked, Applied), asked
     connection = await asyncpg.connect(dsn)
     await connection.execute("DELETE FROM orders")

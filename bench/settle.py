@@ -35,13 +35,13 @@ async def taken(server: Postgres, name: str, vms: int) -> tuple[str, Fence]:
     """A database whose VMs are all being suspended, each by an operation of its own."""
     dsn = await filled(server, name, vms, LANES)
     async with Store.open(dsn, connections=1) as store:
-        mover = TransitionExecutor(store, KINDS, time.time)
+        executor = TransitionExecutor(store, KINDS, time.time)
         first = path_of(0)
         begin = OperationStart(uuid4(), "suspend", "ann")
         request = Request("suspend", operation=str(begin.id), by="ann")
-        (asked,) = await mover.move([TransitionInput(first, request, principal="ann", begin=begin)])
+        (asked,) = await executor.apply([TransitionInput(first, request, principal="ann", begin=begin)])
         assert isinstance(asked, Applied), asked
-        (took,) = await mover.move([TransitionInput(first, Take(asked.fence), custody=Custody("me", 1))])
+        (took,) = await executor.apply([TransitionInput(first, Take(asked.fence), custody=Custody("me", 1))])
         assert isinstance(took, Applied), took
     connection = await asyncpg.connect(dsn)
     await connection.execute("SELECT setval('orders_id_seq', 100000000)")
@@ -64,11 +64,11 @@ async def ours(dsn: str, fence: Fence, first: int, count: int) -> float:
     form = MessageFormat(Report)
     said = [messages(range(at, at + BATCH), fence) for at in range(first, first + count, BATCH)]
     async with Store.open(dsn, connections=2) as store:
-        mover = TransitionExecutor(store, KINDS, time.time)
-        await mover.move(words([form.decode(data) for data in said[0]]))  # what is prepared once is prepared now
+        executor = TransitionExecutor(store, KINDS, time.time)
+        await executor.apply(words([form.decode(data) for data in said[0]]))  # what is prepared once is prepared now
         began = time.perf_counter()
         for batch in said[1:]:
-            answers = await mover.move(words([form.decode(data) for data in batch]))
+            answers = await executor.apply(words([form.decode(data) for data in batch]))
             assert all(isinstance(answer, Applied) and answer.wrote for answer in answers), answers[0]
         return (count - BATCH) / (time.perf_counter() - began)
 
@@ -77,9 +77,9 @@ async def script(dsn: str, fence: Fence, spare: int) -> str:
     """The same as statements, for a batch that begins at a number."""
     form = MessageFormat(Report)
     async with Store.open(dsn, connections=1) as store:
-        mover = TransitionExecutor(store, KINDS, time.time)
+        executor = TransitionExecutor(store, KINDS, time.time)
         with kept(store) as calls:
-            await mover.move(words([form.decode(data) for data in messages(range(spare, spare + BATCH), fence)]))
+            await executor.apply(words([form.decode(data) for data in messages(range(spare, spare + BATCH), fence)]))
         ((templates, which, _, versions, extras, at, _, batch),) = calls
     assert (set(which), len(set(versions))) == ({1}, 1)
     paths = "ARRAY(SELECT '/bench/fleet/g' || lpad((n % 100)::text, 2, '0') || '/' || lpad(n::text, 7, '0')"

@@ -116,7 +116,7 @@ async def door(
     place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
     async with _ground(dsn, place, "door", connections) as (store, bus, identities):
         opened = RequestFrontend(store, bus, KINDS, pace=pace)
-        opened.mover.follow(ControllerNotifier(bus))
+        opened.executor.on_commit(ControllerNotifier(bus))
         await opened.kinds.fresh()
         reading = asyncio.create_task(Reconciler("kinds", EVERY, opened.kinds.heal, told).run())
         try:
@@ -149,17 +149,17 @@ async def _ground(
 def _service(
     door: RequestFrontend, identities: AgentIdentities | None, entry: Authenticator | None = None
 ) -> Application:
-    view = Queries(door.store, door.mover.kinds)
-    access = access_of(entry, door.store, door.mover.kinds) if entry is not None else None
+    view = Queries(door.store, door.executor.kinds)
+    access = access_of(entry, door.store, door.executor.kinds) if entry is not None else None
     return Application(
         door.admission,
         view,
         {"bus": BusReadiness(door.bus)},
-        door.looks,
-        door.grants,
+        door.observer,
+        door.slots,
         access,
         identities,
-        served=ServedLanes(door.store, door.mover.kinds),
+        served=ServedLanes(door.store, door.executor.kinds),
         bus=door.bus.condition,
     )
 

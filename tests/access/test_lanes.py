@@ -287,7 +287,7 @@ def test_group_with_a_member_lane_denied_meanwhile_makes_no_member_there(town: H
         assert made.status_code == 202, made.text
         deny(town, "sim.b", "a")
         town.cell.prepared("/a/web")
-        town.cell.run(town.cell.mover.move([TransitionInput("/a/web", TimerDue("next"), principal="clock")]))
+        town.cell.run(town.cell.executor.apply([TransitionInput("/a/web", TimerDue("next"), principal="clock")]))
         town.cell.run(town.cell.idle())
         assert web.get("/v1/resources/a/web/a/1").json()["lane"] == "sim.a"
         assert web.get("/v1/resources/a/web/b/1").status_code == 404

@@ -16,7 +16,7 @@ def test_everybody_sees_what_is_stuck_in_their_own_namespaces(furnished: House) 
         for path in paths.values():
             made(web, f"/v1/resources{path}", VM)
             aged(furnished.cell, path, 100_000)
-    while furnished.cell.run(TimerService(furnished.cell.mover).tick()):
+    while furnished.cell.run(TimerService(furnished.cell.executor).tick()):
         pass
     for role, sees in (("viewer@shop", {OURS}), ("stranger", {THEIRS}), ("viewer", {OURS, THEIRS})):
         with furnished.as_(role) as web:

@@ -36,7 +36,7 @@ async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
     await world.reject()
     lane = f"{world.provider}.{world.region}"
     async with controller(migrated, nats_server, cell) as one, agent(nats_server, cell, world) as runs:
-        view = Queries(one.store, one.mover.kinds)
+        view = Queries(one.store, one.executor.kinds)
 
         async def says(wanted: str) -> bool:
             runs.lanes[lane].wanted.set()

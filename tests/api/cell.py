@@ -49,7 +49,7 @@ from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.commit import CommitResult, Custody
-from tests import errands
+from tests import background
 
 INFRASTRUCTURE = {
     "subgroups": [{"name": "g", "provider": "sim", "region": "a", "spec": "small", "image": "debian-12", "size": 2}]
@@ -127,28 +127,28 @@ class Cell:
                 self._hand = await stack.enter_async_context(asyncpg.create_pool(self.dsn, min_size=0, max_size=2))
                 self.kinds = Kinds(KINDS, self.store)
                 await self.kinds.fresh()
-                self.mover = TransitionExecutor(self.store, self.kinds, time.time)
-                self.mover.follow(self.send)
-                self.takes = CustodyService(self.mover)
-                self.admission = Admission(self.mover)
+                self.executor = TransitionExecutor(self.store, self.kinds, time.time)
+                self.executor.on_commit(self.send)
+                self.custody = CustodyService(self.executor)
+                self.admission = Admission(self.executor)
                 self.queues = Queues(self.admission)
-                self.mover.follow(self.queues)
-                self.groups = GroupExpansion(self.mover)
-                self.mover.follow(self.groups)
+                self.executor.on_commit(self.queues)
+                self.groups = GroupExpansion(self.executor)
+                self.executor.on_commit(self.groups)
                 works: dict[tuple[str, str], Callable[[], Work]] = {
-                    ("lease", "CREATING"): partial(LeaseBooking, self.mover),
+                    ("lease", "CREATING"): partial(LeaseBooking, self.executor),
                     ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
                     **dict.fromkeys(PLANS, partial(Cascade, self.admission)),
                     **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
                 }
-                self.mover.follow(Steps(self.mover, works))
+                self.executor.on_commit(Steps(self.executor, works))
                 self.view = Queries(self.store, self.kinds)
                 access = access_of(self.entry, self.store, self.kinds) if self.entry is not None else None
                 service = Application(
                     self.admission,
                     self.view,
                     self.checks,
-                    grants=SlotAllocator(self.mover, self.send),
+                    slots=SlotAllocator(self.executor, self.send),
                     access=access,
                     served=ServedLanes(self.store, self.kinds) if self.served else None,
                 )
@@ -219,7 +219,7 @@ class Cell:
 
     async def idle(self) -> None:
         """Whoever waited for what was settled has been tried, and groups have been asked and counted."""
-        await errands.done(self.queues.errands, self.groups.errands)
+        await background.done(self.queues.background, self.groups.background)
 
     def shows(self, namespace: str, seen: str) -> None:
         """From now on an agent that is to look at something in a namespace sees this."""
@@ -232,9 +232,9 @@ class Cell:
     async def report(self, path: str, word: Trigger, facts: dict[str, Any], seen: str = "") -> None:
         row = await self.store.read(path)
         assert row is not None
-        taken = await self.takes.take(AGENT, {path: row.snapshot.fence})
+        taken = await self.custody.take(AGENT, {path: row.snapshot.fence})
         said = Report(word, taken[path], seen=seen)
-        await self.mover.move([TransitionInput(path, said, principal="agent", facts=facts)])
+        await self.executor.apply([TransitionInput(path, said, principal="agent", facts=facts)])
 
     def told(self, path: str, seen: str, **facts: Any) -> None:
         """An agent looks at a resource though nobody asked it to."""
@@ -243,7 +243,7 @@ class Cell:
     async def _told(self, path: str, seen: str, facts: dict[str, Any]) -> None:
         row = await self.store.read(path)
         assert row is not None
-        await self.mover.move(
+        await self.executor.apply(
             [TransitionInput(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)]
         )
 
@@ -265,7 +265,7 @@ class Cell:
         row = await self.store.read(path)
         assert row is not None
         done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
-        await self.mover.move([TransitionInput(path, done, principal="controller")])
+        await self.executor.apply([TransitionInput(path, done, principal="controller")])
 
     def put(self, path: str, kind: str, state: str = "Ready", **spec: Any) -> None:
         """Something at rest, of which nobody has asked how it came to be; whatever went on there is over."""
@@ -324,7 +324,7 @@ class Cell:
 
     def childless(self, path: str) -> None:
         """The children of a resource are counted, and there are none."""
-        self.run(self.mover.move([TransitionInput(path, Children(()), principal="controller")]))
+        self.run(self.executor.apply([TransitionInput(path, Children(()), principal="controller")]))
 
     def rest(self, path: str, state: str) -> None:
         """Put a resource at rest in a state: for kinds whose members nobody moves yet."""

@@ -325,7 +325,7 @@ def test_group_has_one_state_word_everywhere_after_every_change(cell: Cell, web:
         }
         if of == path:
             shown.add(web.get(mci).json()["status"].removeprefix("Partial-").partition(":")[0])
-        cell.run(GroupStateReconciler(cell.mover)([f"{path}/front", f"{path}/back"]))
+        cell.run(GroupStateReconciler(cell.executor)([f"{path}/front", f"{path}/back"]))
         row = cell.run(cell.store.read(of))
         assert row is not None
         return shown | {row.snapshot.state}

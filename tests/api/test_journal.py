@@ -109,7 +109,7 @@ def test_the_end_is_found_wherever_it_is(cell: Cell, web: httpx.Client, ns: str)
         make(web, f"/{ns}/m/g/{i}")
         end = cell.numbered()
         for known in (0, end // 2, end - 1, end):
-            view = queries.Queries(cell.store, cell.mover.kinds)
+            view = queries.Queries(cell.store, cell.executor.kinds)
             view._end = known
             assert cell.run(view.end()) == end
 

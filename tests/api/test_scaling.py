@@ -53,9 +53,9 @@ def tell(web: httpx.Client, ns: str, value: float, name: str = "p", **said: Any)
 
 def follow(cell: Cell, ns: str, clock: Callable[[], float] = time.time) -> None:
     """Controllers have looked at whatever is to be looked at, and what they asked for in a namespace is done."""
-    mover = TransitionExecutor(cell.store, KINDS, clock)
-    mover.follow(cell.send)
-    heal = ScalingReconciler(Admission(mover))
+    executor = TransitionExecutor(cell.store, KINDS, clock)
+    executor.on_commit(cell.send)
+    heal = ScalingReconciler(Admission(executor))
     cell.numbered()
     while cell.run(heal()):
         for kind in ("appinst", "clusterinst"):
@@ -302,8 +302,8 @@ class Died(BaseException):
 class Mortal(Admission):
     """Dies right before it asks, or right after."""
 
-    def __init__(self, mover: TransitionExecutor, after: bool) -> None:
-        super().__init__(mover)
+    def __init__(self, executor: TransitionExecutor, after: bool) -> None:
+        super().__init__(executor)
         self.after = after
 
     async def ask(self, wish: AdmissionRequest) -> Any:
@@ -327,8 +327,8 @@ def test_a_controller_that_dies_while_it_asks(
         cell.settle(f"/{ns}/s/c/web-1")
         follow(cell, ns)
         tell(web, ns, 0)
-    mover = TransitionExecutor(cell.store, KINDS, time.time)
-    dies = ScalingReconciler(Mortal(mover, after))
+    executor = TransitionExecutor(cell.store, KINDS, time.time)
+    dies = ScalingReconciler(Mortal(executor, after))
     with pytest.raises(Died):
         cell.run(dies.look(ns, "p"))
     kept = cell.run(cell.store.scaling(ns, "p"))
@@ -364,7 +364,7 @@ def test_what_somebody_has_made_theirs_meanwhile_is_left(cell: Cell, web: httpx.
     follow(cell, ns)
     tell(web, ns, 0)
     with pytest.raises(Died):
-        cell.run(ScalingReconciler(Mortal(cell.mover, False)).look(ns, "p"))  # it was about to be deleted
+        cell.run(ScalingReconciler(Mortal(cell.executor, False)).look(ns, "p"))  # it was about to be deleted
     answer = web.post(f"/v1/resources{place}/web-1?action=update", json={"spec": {"command": ["mine"]}})
     assert answer.status_code == 202
     follow(cell, ns, lambda: time.time() + LEASE + 1)

@@ -58,7 +58,7 @@ def aged(cell: Cell, path: str, seconds: float) -> None:
 
 
 def ticked(cell: Cell) -> None:
-    while cell.run(TimerService(cell.mover).tick()):
+    while cell.run(TimerService(cell.executor).tick()):
         pass
 
 

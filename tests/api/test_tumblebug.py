@@ -99,8 +99,8 @@ async def failed(cell: Cell, path: str, error: str) -> None:
     """An agent says why it could not do what was asked."""
     row = await cell.store.read(path)
     assert row is not None
-    taken = await cell.takes.take(AGENT, {path: row.snapshot.fence})
-    await cell.mover.move([TransitionInput(path, Report(Trigger.FAILED, taken[path]), detail={"error": error})])
+    taken = await cell.custody.take(AGENT, {path: row.snapshot.fence})
+    await cell.executor.apply([TransitionInput(path, Report(Trigger.FAILED, taken[path]), detail={"error": error})])
 
 
 # Looking
@@ -372,7 +372,7 @@ async def unprepared(cell: Cell, path: str, error: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     word = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
-    await cell.mover.move([TransitionInput(path, word, principal="controller", detail={"error": error})])
+    await cell.executor.apply([TransitionInput(path, word, principal="controller", detail={"error": error})])
 
 
 # Making and removing
@@ -599,7 +599,7 @@ def test_labels_are_kept_and_shown(cell: Cell, web: httpx.Client, ns: str) -> No
     spec = web.get(f"/v1/resources/{ns}/web").json()["spec"]
     assert (spec["labels"], spec["subgroups"][0]["labels"]) == ({"env": "prod"}, {"role": "front"})
     cell.prepared(f"/{ns}/web")
-    while cell.run(TimerService(cell.mover).tick()):  # it goes on by itself
+    while cell.run(TimerService(cell.executor).tick()):  # it goes on by itself
         cell.run(cell.idle())
     whole = web.get(f"/tumblebug/ns/{ns}/mci/web").json()
     assert whole["label"] == {"env": "prod"}

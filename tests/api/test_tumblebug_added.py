@@ -20,7 +20,7 @@ async def unprepared(cell: Cell, path: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
-    await cell.mover.move(
+    await cell.executor.apply(
         [TransitionInput(path, said, principal="controller", detail={"error": "sim.a has no spec large"})]
     )
 

@@ -170,7 +170,7 @@ def timers_not_fired() -> None:
 def large_order_kept() -> None:
     """An order that is too large for the bus is not divided."""
 
-    async def divide_nothing(mover: TransitionExecutor, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
+    async def divide_nothing(executor: TransitionExecutor, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
         return []
 
     put(publisher, "_divide", divide_nothing)

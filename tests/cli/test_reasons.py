@@ -27,7 +27,7 @@ async def fail(cell: Cell, path: str) -> None:
     row = await cell.store.read(path)
     assert row is not None
     said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
-    await cell.mover.move([TransitionInput(path, said, principal="controller", detail={"error": WHY})])
+    await cell.executor.apply([TransitionInput(path, said, principal="controller", detail={"error": WHY})])
     await cell.idle()
 
 

@@ -18,7 +18,9 @@ def finish(cell: Cell, path: str) -> None:
     """The agent that has begun is done."""
     row = cell.run(cell.store.read(path))
     assert row is not None
-    cell.run(cell.mover.move([TransitionInput(path, Report(Trigger.DONE, row.snapshot.fence), principal="agent")]))
+    cell.run(
+        cell.executor.apply([TransitionInput(path, Report(Trigger.DONE, row.snapshot.fence), principal="agent")])
+    )
 
 
 @pytest.mark.req("S1-13")

@@ -53,10 +53,10 @@ class Hand:
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        mover = TransitionExecutor(self.store, KINDS, time.time)
-        self.takes, self.mover = CustodyService(mover), mover
+        executor = TransitionExecutor(self.store, KINDS, time.time)
+        self.custody, self.executor = CustodyService(executor), executor
         self.view = Queries(self.store, KINDS)
-        self.service = Application(Admission(mover), self.view)
+        self.service = Application(Admission(executor), self.view)
 
     async def row(self, path: str) -> Row:
         row = await self.store.read(path)
@@ -113,16 +113,16 @@ class Hand:
             op, work = row.snapshot.operation, row.snapshot.work
             assert work is not None
             verbs.append(work.verb)
-            taken = await self.takes.take(ME, {path: row.snapshot.fence})
+            taken = await self.custody.take(ME, {path: row.snapshot.fence})
             action = VM.action(op.action)
             assert action is not None
             elsewhere = "Suspended" if action.ends == "Running" else "Running"
             seen = VM.state(action.ends if op.said else elsewhere).seen if work.verb == PROBE else ""
             word = Trigger.SEEN if seen else Trigger.DONE
-            await self.mover.move([TransitionInput(path, Report(word, taken[path], seen=seen))])
+            await self.executor.apply([TransitionInput(path, Report(word, taken[path], seen=seen))])
             while (after := await self.row(path)).snapshot.operation is not None and after.snapshot.work is None:
                 again = Report(Trigger.SEEN, after.snapshot.fence, seen=seen)  # it is missed, and looked for again
-                await self.mover.move([TransitionInput(path, again)])
+                await self.executor.apply([TransitionInput(path, again)])
         return [verb for verb, _ in groupby(verbs)]
 
 

@@ -210,7 +210,7 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
         booked = terms_of.read(row.spec).booked()
         assert await e.store.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
         done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
-        await e.mover.move([TransitionInput("/ns/lease", done_creating)])
+        await e.executor.apply([TransitionInput("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
 

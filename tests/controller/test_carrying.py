@@ -40,11 +40,11 @@ class Engine:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mover = TransitionExecutor(self.store, KINDS, lambda: self.now)
-        self.mover.follow(self.send)
-        self.admission = Admission(self.mover)
-        self.takes = CustodyService(self.mover)
-        self.clock = TimerService(self.mover)
+        self.executor = TransitionExecutor(self.store, KINDS, lambda: self.now)
+        self.executor.on_commit(self.send)
+        self.admission = Admission(self.executor)
+        self.custody = CustodyService(self.executor)
+        self.clock = TimerService(self.executor)
 
     async def send(self, written: CommitResult) -> None:
         self.sent += written.orders
@@ -61,11 +61,11 @@ class Engine:
         return row
 
     async def take(self, who: Custody = ME) -> Fence | None:
-        taken = await self.takes.take(who, {PATH: (await self.row()).snapshot.fence})
+        taken = await self.custody.take(who, {PATH: (await self.row()).snapshot.fence})
         return taken.get(PATH)
 
     async def say(self, kind: Trigger, fence: Fence, seen: str = "") -> object:
-        (answer,) = await self.mover.move(
+        (answer,) = await self.executor.apply(
             [TransitionInput(PATH, Report(kind, fence, seen=seen), facts={"id": "i-1"})]
         )
         return answer
@@ -107,7 +107,7 @@ async def test_of_twenty_that_want_an_order_one_gets_it(migrated: str) -> None:
     async with engine(migrated) as e:
         await e.ask("create")
         fence = (await e.row()).snapshot.fence
-        asked = [e.takes.take(Custody(f"agent-{i}", 1), {PATH: fence}) for i in range(20)]
+        asked = [e.custody.take(Custody(f"agent-{i}", 1), {PATH: fence}) for i in range(20)]
         assert sum(bool(taken) for taken in await asyncio.gather(*asked)) == 1
 
 
@@ -122,7 +122,7 @@ async def test_a_revived_worker_cannot_write(migrated: str) -> None:
         new = await e.take(YOU)
         assert new is not None
         assert isinstance(await e.say(Trigger.DONE, old), Rejection)
-        assert await e.takes.renew(ME, {PATH: old}) == {PATH}
+        assert await e.custody.renew(ME, {PATH: old}) == {PATH}
         assert (await e.row()).snapshot.state == "Creating"
         await e.say(Trigger.SEEN, new, "Running")
         assert (await e.row()).snapshot.state == "Running"
@@ -135,9 +135,9 @@ async def test_custody_lasts_while_it_is_renewed(migrated: str) -> None:
         assert fence is not None
         for _ in range(3):
             e.now += CUSTODY - 1
-            assert await e.takes.renew(ME, {PATH: fence}) == set()
+            assert await e.custody.renew(ME, {PATH: fence}) == set()
             assert await e.clock.tick() == 0
-        assert await e.takes.renew(YOU, {PATH: fence}) == {PATH}
+        assert await e.custody.renew(YOU, {PATH: fence}) == {PATH}
         assert await e.later(CUSTODY + 1) == 1
 
 
@@ -147,7 +147,7 @@ async def test_an_order_that_nobody_takes_is_sent_anew(migrated: str) -> None:
         first = (await e.row()).snapshot.fence
         assert await e.later(RESEND + 1) == 1
         assert e.sent[-1]["members"][0]["fence"][1] == first.counter + 1
-        assert await e.takes.take(ME, {PATH: first}) == {}
+        assert await e.custody.take(ME, {PATH: first}) == {}
         assert await e.take() is not None
 
 
@@ -191,7 +191,7 @@ async def test_a_batch_of_reports_is_one_commit_and_each_counts_for_itself(migra
         good = TransitionInput(PATH, Report(Trigger.DONE, fence))
         stale = TransitionInput(PATH, Report(Trigger.FAILED, Fence(1, 0)))
         nobody = TransitionInput("/not/there", Report(Trigger.DONE, fence))
-        answers = await e.mover.move([stale, good, nobody, good])
+        answers = await e.executor.apply([stale, good, nobody, good])
         assert isinstance(answers[0], Rejection)
         assert isinstance(answers[1], Applied)
         assert answers[2] is None
@@ -205,7 +205,7 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         path = "/acme/space/1"
         row = Row(path, "machine", Snapshot("DELETED", Fence(1, 0)), "sim.a", uuid4(), {})
         report = Report(Trigger.SEEN, Fence(1, 0), seen="DELETED")
-        seen = await e.mover.move([TransitionInput(path, report, facts={"id": "1"}, new=row)])
+        seen = await e.executor.apply([TransitionInput(path, report, facts={"id": "1"}, new=row)])
         assert isinstance(seen[0], Applied)
         expires = machine.state("DELETED").expires
         assert expires is not None
@@ -226,6 +226,6 @@ async def test_any_number_of_words_about_one_resource_are_all_heard(migrated: st
         assert fence is not None
         await e.say(Trigger.DONE, fence)
         seen = [TransitionInput(PATH, Report(Trigger.SEEN, fence, seen="Running"), facts={"n": n}) for n in range(25)]
-        answers = await e.mover.move(seen)
+        answers = await e.executor.apply(seen)
         assert [isinstance(answer, Applied) for answer in answers] == [True] * 25
         assert (await e.row()).facts == {"id": "i-1", "n": 24}

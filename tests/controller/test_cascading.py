@@ -65,8 +65,8 @@ async def house(dsn: str) -> AsyncIterator[House]:
     """An account with two cloudspaces; in the one, machines that run, are stopped and are deleted, and two disks."""
     async with controller(dsn) as plain:
         one = House(plain.store)
-        steps = Steps(one.mover, dict.fromkeys(PLANS, partial(Cascade, one.admission)))
-        one.mover.follow(steps)
+        steps = Steps(one.executor, dict.fromkeys(PLANS, partial(Cascade, one.admission)))
+        one.executor.on_commit(steps)
         serving = asyncio.create_task(one.serve())
         await one.want("account", ACCOUNT, "create")
         for space in (SPACE, OTHER):
@@ -78,7 +78,7 @@ async def house(dsn: str) -> AsyncIterator[House]:
         await one.done("disk", TIED, "assign")
         await one.done("disk", LOOSE, "create")
         yield one
-        for task in (serving, *steps.errands.tasks):
+        for task in (serving, *steps.background.tasks):
             task.cancel()
 
 

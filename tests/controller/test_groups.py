@@ -28,7 +28,7 @@ from stead.store import Row, Store
 from stead.store.commit import CommitResult, Custody
 from stead.store.connections import Connections
 from stead.store.store import speak_json
-from tests import errands
+from tests import background
 
 GROUP = "/ns/m"
 ME = Custody("me", 1)
@@ -43,12 +43,12 @@ class Engine:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mover = TransitionExecutor(self.store, KINDS, lambda: 1000.0)
-        self.mover.follow(self.send)
-        self.groups = GroupExpansion(self.mover, self.chunk)
-        self.mover.follow(self.groups)
-        self.admission = Admission(self.mover)
-        self.takes = CustodyService(self.mover)
+        self.executor = TransitionExecutor(self.store, KINDS, lambda: 1000.0)
+        self.executor.on_commit(self.send)
+        self.groups = GroupExpansion(self.executor, self.chunk)
+        self.executor.on_commit(self.groups)
+        self.admission = Admission(self.executor)
+        self.custody = CustodyService(self.executor)
 
     async def send(self, written: CommitResult) -> None:
         self.sent += written.orders
@@ -67,21 +67,21 @@ class Engine:
         return answer
 
     async def idle(self) -> None:
-        await errands.done(self.groups.errands)
+        await background.done(self.groups.background)
 
     async def carry(self, failing: Sequence[str] = (), batch: int = 1000) -> None:
         """Agents take every order that was sent and say that it is done, or failed."""
         orders, self.sent = self.sent, []
         fences: dict[str, Fence] = {}
         for order in orders:
-            fences |= await self.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+            fences |= await self.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         said = [
             TransitionInput(
                 path, Report(Trigger.FAILED if path in failing else Trigger.DONE, fence), detail=told(path, failing)
             )
             for path, fence in fences.items()
         ]
-        await asyncio.gather(*(self.mover.move(said[i : i + batch]) for i in range(0, len(said), batch)))
+        await asyncio.gather(*(self.executor.apply(said[i : i + batch]) for i in range(0, len(said), batch)))
         await self.idle()
 
     async def states(self) -> Counter[str]:
@@ -187,7 +187,7 @@ async def test_in_chunks_by_two_controllers_at_once_every_member_is_asked_once(m
 async def test_what_a_crash_left_is_gone_on_with(migrated: str) -> None:
     async with engine(migrated, chunk=10) as e:
         await e.make(["Running"] * 35)
-        e.mover._follow.clear()  # it dies right after the commit
+        e.executor._commit_hooks.clear()  # it dies right after the commit
         accepted = await e.ask("suspend")
         assert isinstance(accepted, Accepted)
         assert await e.states() == {"Running": 35}
@@ -209,7 +209,7 @@ async def test_of_many_that_report_at_once_one_is_the_last(migrated: str) -> Non
 
         accepted = await e.ask("reboot")
         assert isinstance(accepted, Accepted)
-        e.mover.follow(watch)
+        e.executor.on_commit(watch)
         await e.carry(batch=5)
         assert counted == [GROUP]
         assert (await e.group()).snapshot.state == "Running"
@@ -244,8 +244,8 @@ async def looked(e: Engine, seen: str) -> None:
     orders, e.sent = [order for order in e.sent if order["verb"] == PROBE], []
     fences: dict[str, Fence] = {}
     for order in orders:
-        fences |= await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
-    await e.mover.move(
+        fences |= await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+    await e.executor.apply(
         [TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen)) for path, fence in fences.items()]
     )
     await e.idle()
@@ -303,13 +303,13 @@ async def test_a_group_is_cancelled_with_its_members(migrated: str) -> None:
 async def test_whoever_was_not_asked_yet_is_not_asked_after_a_cancel(migrated: str) -> None:
     async with engine(migrated, chunk=10) as e:
         await e.make(["Running"] * 30)
-        e.mover._follow.remove(e.groups)  # it stops in the middle
+        e.executor._commit_hooks.remove(e.groups)  # it stops in the middle
         accepted = await e.ask("suspend")
         assert isinstance(accepted, Accepted)
         assert await e.groups._chunk(accepted.operation)
         assert await e.states() == {"Suspending": 10, "Running": 20}
         assert isinstance(await e.admission.cancel(UUID(accepted.operation), "ann", Actor.USER), Accepted)
-        e.mover.follow(e.groups)
+        e.executor.on_commit(e.groups)
         await e.groups.expand(accepted.operation)
         await looked(e, "Running")
         assert await outcome(e, accepted.operation) == ("cancelled", 10, 11)

@@ -24,7 +24,7 @@ from stead.lifecycle.events import Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Row, Store
-from tests import errands
+from tests import background
 from tests.controller.test_kinds import put
 from tests.controller.test_queues import ME, Controller
 from tests.leases.lab import terms
@@ -116,8 +116,8 @@ class Ground(Controller):
         self.members: list[str] = []
         self.there: dict[str, str] = {}
         """What the agents have, by path."""
-        self.steps = Steps(self.mover, {("lease", "CREATING"): partial(LeaseBooking, self.mover)})
-        self.mover.follow(self.steps)
+        self.steps = Steps(self.executor, {("lease", "CREATING"): partial(LeaseBooking, self.executor)})
+        self.executor.on_commit(self.steps)
 
     async def set_up(self) -> None:
         """The group in a state in which the action starts, with members in one in which they follow."""
@@ -169,7 +169,7 @@ class Ground(Controller):
         return answer.operation
 
     async def rest(self) -> None:
-        await errands.done(self.steps.errands, self.groups.errands, self.queues.errands)
+        await background.done(self.steps.background, self.groups.background, self.queues.background)
 
     async def begin_on(self, path: str) -> str:
         """The action in progress on a member, in the course of another operation: it holds no claim of its own."""
@@ -181,7 +181,7 @@ class Ground(Controller):
             within=True,
             operation=operation,
         )
-        (answer,) = await self.mover.move([TransitionInput(path, request, "ann")])
+        (answer,) = await self.executor.apply([TransitionInput(path, request, "ann")])
         assert isinstance(answer, Applied), answer
         return operation
 
@@ -198,14 +198,14 @@ class Ground(Controller):
         work, op = row.snapshot.work, row.snapshot.operation or row.snapshot.hidden
         if work is None:  # it waits for a moment
             late = time.time() + 7200
-            self.mover.clock = lambda: late
+            self.executor.clock = lambda: late
             for timer in {*(row.timers or {})} & {"again", "fenced"}:
-                await self.mover.move([TransitionInput(row.path, TimerDue(timer), principal="clock")])
-            self.mover.clock = time.time
+                await self.executor.apply([TransitionInput(row.path, TimerDue(timer), principal="clock")])
+            self.executor.clock = time.time
         elif work.verb == PROBE:
-            fences = await self.takes.take(ME, {row.path: row.snapshot.fence})
+            fences = await self.custody.take(ME, {row.path: row.snapshot.fence})
             seen = Report(Trigger.SEEN, fences[row.path], seen=self.there.get(row.path, ""))
-            await self.mover.move([TransitionInput(row.path, seen, principal="agent")])
+            await self.executor.apply([TransitionInput(row.path, seen, principal="agent")])
         else:
             lifecycle = ALL[row.kind]
             action = lifecycle.action(op.action) if op is not None else None
@@ -245,7 +245,7 @@ async def ground(dsn: str, group: str) -> AsyncIterator[Store]:
 
 async def made(store: Store, case: Case, ns: str) -> Ground:
     one = Ground(store, case, ns)
-    await one.mover.kinds.fresh()
+    await one.executor.kinds.fresh()
     await one.set_up()
     return one
 

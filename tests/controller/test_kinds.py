@@ -95,7 +95,7 @@ async def test_whoever_begins_knows_it_before_anybody_asks(
 ) -> None:
     await put(store, NOTE)
     async with engine(migrated, nats_server.url, cell) as begun, door(migrated, nats_server.url, cell) as opened:
-        assert begun.service.kinds["note"] is begun.controller.mover.kinds["note"]
+        assert begun.service.kinds["note"] is begun.controller.executor.kinds["note"]
         assert "note" in opened.kinds
         await put(store, SHELF)
 
@@ -142,10 +142,10 @@ async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store
 
 async def test_what_follows_from_all_kinds_is_made_anew(store: Store) -> None:
     kinds = Kinds(KINDS, store, DEFAULT.scaled(2))
-    mover, view = TransitionExecutor(store, kinds, time.time), Queries(store, kinds)
+    executor, view = TransitionExecutor(store, kinds, time.time), Queries(store, kinds)
     sharing, following, learning = (
-        SharedResourceCleanup(Admission(mover)),
-        GroupStateReconciler(mover),
+        SharedResourceCleanup(Admission(executor)),
+        GroupStateReconciler(executor),
         DurationLearner(store, kinds),
     )
     access = access_of(Authenticator(), store, kinds)

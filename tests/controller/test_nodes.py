@@ -61,14 +61,14 @@ async def house(dsn: str, machines: int = 4) -> AsyncIterator[House]:
     async with controller(dsn) as plain:
         one = House(plain.store)
         works = {("node", "PUTTING_IN_MAINTENANCE"): partial(NodeDrain, one.admission)}
-        steps = Steps(one.mover, works)
-        one.mover.follow(steps)
+        steps = Steps(one.executor, works)
+        one.executor.on_commit(steps)
         for node in (N1, N2):
             assert isinstance(await one.node(node), Accepted)
         for path in MACHINES[:machines]:
             await one.make(path, "deploy", "machine", lane=LANE)
         yield one
-        for task in steps.errands.tasks:
+        for task in steps.background.tasks:
             task.cancel()
 
 

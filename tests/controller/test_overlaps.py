@@ -30,7 +30,7 @@ class Yard(Engine):
         """In the course of another operation, which holds no claim on them."""
         operation = str(uuid4())
         request = Request(action, within=True, operation=operation)
-        answers = await self.mover.move([TransitionInput(vm(i), request, "ann") for i in numbers])
+        answers = await self.executor.apply([TransitionInput(vm(i), request, "ann") for i in numbers])
         assert all(isinstance(answer, Applied) for answer in answers)
         return operation
 
@@ -41,8 +41,8 @@ class Yard(Engine):
 
     async def tell(self, *numbers: int, word: Trigger = Trigger.DONE) -> None:
         rows = await self.store.read_many([vm(i) for i in numbers])
-        fences = await self.takes.take(ME, {path: row.snapshot.fence for path, row in rows.items()})
-        await self.mover.move([TransitionInput(path, Report(word, fence)) for path, fence in fences.items()])
+        fences = await self.custody.take(ME, {path: row.snapshot.fence for path, row in rows.items()})
+        await self.executor.apply([TransitionInput(path, Report(word, fence)) for path, fence in fences.items()])
 
     async def begin(self, action: str = "suspend") -> str:
         answer = await self.ask(action)
@@ -152,9 +152,9 @@ async def test_cancelled_group_waits_for_joined_member_and_leaves_it_alone(migra
             for _ in range(5):
                 row = await one.store.read(vm(i))
                 if row is not None and row.snapshot.work is not None:
-                    fences = await one.takes.take(ME, {vm(i): row.snapshot.fence})
+                    fences = await one.custody.take(ME, {vm(i): row.snapshot.fence})
                     seen = Report(Trigger.SEEN, fences.get(vm(i), Fence()), seen="Running")
-                    await one.mover.move([TransitionInput(vm(i), seen)])
+                    await one.executor.apply([TransitionInput(vm(i), seen)])
         await one.idle()
         assert (await one.record(operation))[:2] == ("", 1)
         await one.says(0)
@@ -194,7 +194,7 @@ async def test_group_ends_after_hidden_action_of_its_members(migrated: str) -> N
         await put(store, TRUCK)
         await put(store, FLEET)
         one = Yard(store)
-        await one.mover.kinds.fresh()
+        await one.executor.kinds.fresh()
         rows: list[tuple[Any, ...]] = [("/ns/f", "fleet", "Home"), ("/ns/f/1", "truck", "Parked")]
         text = """INSERT INTO resources (path, kind, state, fence, lane, token)
                   VALUES ($1, $2, $3, 1, 'sim.a', gen_random_uuid())"""

@@ -49,7 +49,7 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
     try:
         async with Store.open(dsn, connections=2) as store:
             far_ahead = itertools.count(1e9, 1e9)  # whatever runs is due by the next step
-            mover, view, run = (
+            executor, view, run = (
                 TransitionExecutor(store, KINDS, lambda: next(far_ahead)),
                 Queries(store, KINDS),
                 uuid4().hex,
@@ -57,7 +57,7 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
             kinds = {f"/{run}/{i:02}": DRIVEN[i % len(DRIVEN)] for i in range(AT_ONCE)}
             history: list[tuple[datetime, dict[str, Shown | None]]] = []
             for number, step in enumerate(steps):
-                await one_step(store, mover, kinds, step, number)
+                await one_step(store, executor, kinds, step, number)
                 rows = await store.read_many(list(kinds))
                 now = await clock.fetchval("SELECT clock_timestamp()")
                 history.append((now, {path: shown(rows.get(path)) for path in kinds}))
@@ -71,7 +71,7 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
 
 
 async def one_step(
-    store: Store, mover: TransitionExecutor, kinds: Mapping[str, str], step: Sequence[int], number: int
+    store: Store, executor: TransitionExecutor, kinds: Mapping[str, str], step: Sequence[int], number: int
 ) -> None:
     """Something is said to every resource, with facts and specs that are new each time."""
     rows = await store.read_many(list(kinds))
@@ -86,7 +86,7 @@ async def one_step(
         if isinstance(event.event, Request):
             new[path] = fresh
         events.append(replace(event, facts=facts, spec={"step": number}))
-    await mover.move([replace(event, new=new.get(event.path)) for event in events])
+    await executor.apply([replace(event, new=new.get(event.path)) for event in events])
 
 
 @pytest.mark.req("X-03")

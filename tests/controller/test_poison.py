@@ -22,16 +22,16 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
 ) -> None:
     tried = 0
     async with controller(migrated, nats_server, cell) as one:
-        move = one.mover.move
+        apply = one.executor.apply
 
         async def fails(told: Sequence[TransitionInput]) -> list[Answer]:
             nonlocal tried
             if any(said.path == "/poison" for said in told):
                 tried += 1
                 raise asyncpg.DataError("no such number")
-            return await move(told)
+            return await apply(told)
 
-        monkeypatch.setattr(one.mover, "move", fails)
+        monkeypatch.setattr(one.executor, "apply", fails)
         before = one.bus.garbage.count
         bad = Report("a1", 1, 1, "l", [ReportResult("/poison", Fence(1, 1), "done")])
         good: list[FromAgent] = [Hello(f"agent-{number}", 1, ["l"], "1") for number in range(20)]

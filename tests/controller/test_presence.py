@@ -22,10 +22,10 @@ async def test_whoever_could_not_be_heard_is_not_taken_for_silent(
     migrated: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Store.open(migrated, connections=1) as store:
-        mover = TransitionExecutor(store, KINDS, time.time)
+        executor = TransitionExecutor(store, KINDS, time.time)
     # From here on the database is away.
     presences = AgentPresence(
-        mover, Bus("nats://127.0.0.1:1", "c"), ReportTrust(store, InvalidMessages(), time.time, known=True)
+        executor, Bus("nats://127.0.0.1:1", "c"), ReportTrust(store, InvalidMessages(), time.time, known=True)
     )
     presences._since = 0.0
     for epoch in range(3):

@@ -26,7 +26,7 @@ from stead.lifecycle.events import OnConflict, Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.commit import Custody
-from tests import errands
+from tests import background
 
 ME = Custody("agent", 1)
 VM = "/ns/m/g/1"
@@ -39,14 +39,14 @@ class Controller:
     def __init__(self, store: Store, kinds: Mapping[str, Lifecycle] = KINDS, *, prompt: bool = True) -> None:
         """Unless it is prompt, only the healer finds whose turn it is."""
         self.store = store
-        self.mover = TransitionExecutor(store, kinds, time.time)
-        self.admission = Admission(self.mover)
+        self.executor = TransitionExecutor(store, kinds, time.time)
+        self.admission = Admission(self.executor)
         self.queues = Queues(self.admission)
-        self.groups = GroupExpansion(self.mover)
-        self.mover.follow(self.groups)
+        self.groups = GroupExpansion(self.executor)
+        self.executor.on_commit(self.groups)
         if prompt:
-            self.mover.follow(self.queues)
-        self.takes = CustodyService(self.mover)
+            self.executor.on_commit(self.queues)
+        self.custody = CustodyService(self.executor)
 
     async def ask(self, path: str, action: str, kind: str = "vm", **extra: Any) -> Accepted | Rejection | NotFound:
         said = {name: extra.pop(name) for name in ("force", "reason", "actor") if name in extra}
@@ -72,12 +72,12 @@ class Controller:
         """An agent takes what is ordered of a resource and reports."""
         row = await self.store.read(path)
         assert row is not None
-        fences = await self.takes.take(ME, {path: row.snapshot.fence})
-        await self.mover.move([TransitionInput(path, Report(word, fences[path]), principal="agent", facts=facts)])
+        fences = await self.custody.take(ME, {path: row.snapshot.fence})
+        await self.executor.apply([TransitionInput(path, Report(word, fences[path]), principal="agent", facts=facts)])
         await self.idle()
 
     async def idle(self) -> None:
-        await errands.done(self.queues.errands, self.groups.errands)
+        await background.done(self.queues.background, self.groups.background)
 
     async def make(self, path: str, action: str = "create", kind: str = "vm", **extra: Any) -> None:
         await self.begin(path, action, kind, **extra)

@@ -38,8 +38,8 @@ class House:
     now: float = 0.0
 
     def __post_init__(self) -> None:
-        self.mover = TransitionExecutor(self.store, KINDS, lambda: time.time() + self.now)
-        self.admission, self.takes = Admission(self.mover), CustodyService(self.mover)
+        self.executor = TransitionExecutor(self.store, KINDS, lambda: time.time() + self.now)
+        self.admission, self.custody = Admission(self.executor), CustodyService(self.executor)
         self.view = Queries(self.store, KINDS)
 
     async def put(self, path: str, kind: str, state: str, spec: dict[str, Any]) -> None:
@@ -67,14 +67,14 @@ class House:
             told: list[TransitionInput] = []
             if word is Trigger.FAILED:
                 if row.snapshot.work is not None:
-                    taken = await self.takes.take(ME, {path: row.snapshot.fence})
+                    taken = await self.custody.take(ME, {path: row.snapshot.fence})
                     told.append(TransitionInput(path, Report(word, taken[path])))
                 told.append(TransitionInput(path, Report(word, row.snapshot.fence, actor=Actor.CONTROLLER)))
                 told.append(TransitionInput(path, Children((), failed=1)))
             self.now += 100_000
             told += [TransitionInput(path, TimerDue(timer), principal="clock") for timer in row.timers or {}]
             for each in told:
-                await self.mover.move([each])
+                await self.executor.apply([each])
         return False
 
 

@@ -33,8 +33,8 @@ ANN = Caller("ann")
 async def service(migrated: str) -> AsyncIterator[Application]:
     async with Store.open(migrated, connections=3) as store:
         await store.met([PresentAgent("worker", 1, SERVED, "1", False)], "edge.")
-        mover = TransitionExecutor(store, ALL, time.time)
-        yield Application(Admission(mover), Queries(store, ALL), served=ServedLanes(store, ALL))
+        executor = TransitionExecutor(store, ALL, time.time)
+        yield Application(Admission(executor), Queries(store, ALL), served=ServedLanes(store, ALL))
 
 
 def at_site(kind: str) -> bool:
@@ -125,8 +125,8 @@ async def test_namespace_without_the_lane_is_told_no_name_of_it(strict: str) -> 
     async with Store.open(strict, connections=2) as store:
         await store.met([PresentAgent("worker", 1, [*SERVED, OTHERS], "1", False)], "edge.")
         await store.allow_lane("gcp.*", "shop", "ann")
-        mover = TransitionExecutor(store, KINDS, time.time)
-        service = Application(Admission(mover), Queries(store, KINDS), served=ServedLanes(store, KINDS))
+        executor = TransitionExecutor(store, KINDS, time.time)
+        service = Application(Admission(executor), Queries(store, KINDS), served=ServedLanes(store, KINDS))
         answer = await service.ask(VM, ANN)
         assert isinstance(answer, Rejection)
         assert answer.code is Code.LANE_NOT_ALLOWED

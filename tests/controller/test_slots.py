@@ -30,14 +30,14 @@ async def limit(e: Engine, provider: str, members: int | None, regions: int | No
 
 def with_grants(e: Engine) -> SlotAllocator:
     """Room is given after every commit, as in a controller that runs."""
-    grants = SlotAllocator(e.mover, e.send)
-    e.mover.follow(grants)
-    return grants
+    slots = SlotAllocator(e.executor, e.send)
+    e.executor.on_commit(slots)
+    return slots
 
 
-async def settle(e: Engine, grants: SlotAllocator) -> None:
+async def settle(e: Engine, slots: SlotAllocator) -> None:
     await e.idle()
-    while tasks := [task for task in (grants.giving, grants.dividing) if task is not None and not task.done()]:
+    while tasks := [task for task in (slots.giving, slots.dividing) if task is not None and not task.done()]:
         await asyncio.gather(*tasks)
 
 
@@ -51,9 +51,9 @@ async def finish(e: Engine, most: int = 10**9) -> int:
     orders, e.sent = e.sent[:most], e.sent[most:]
     done = 0
     for order in orders:
-        fences = await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+        fences = await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         assert len(fences) == len(order["members"])
-        await e.mover.move([TransitionInput(path, Report(Trigger.DONE, fence)) for path, fence in fences.items()])
+        await e.executor.apply([TransitionInput(path, Report(Trigger.DONE, fence)) for path, fence in fences.items()])
         done += len(fences)
     return done
 
@@ -61,16 +61,16 @@ async def finish(e: Engine, most: int = 10**9) -> int:
 @pytest.mark.req("S0-12")
 async def test_no_more_members_at_once_than_a_region_bears(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 10)
         await e.make(["Running"] * 55, lanes=["aws.a"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 10}
         done = 0
         while e.sent:
             done += await finish(e, most=1)
-            await settle(e, grants)
+            await settle(e, slots)
             assert (await in_flight(e))["aws.a"] <= 10
         assert done == 55
         assert (await e.group()).snapshot.state == "Suspended"
@@ -79,58 +79,58 @@ async def test_no_more_members_at_once_than_a_region_bears(migrated: str) -> Non
 @pytest.mark.req("S0-12")
 async def test_no_more_regions_at_once_than_a_provider_bears(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 10, 2)
         await e.make(["Running"] * 40, lanes=["aws.a", "aws.b", "aws.c", "aws.d", "other.a"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         for _ in range(20):
             lanes = [lane for lane in await in_flight(e) if lane.startswith("aws.")]
             assert len(lanes) <= 2
             if not e.sent:
                 break
             await finish(e, most=1)
-            await settle(e, grants)
+            await settle(e, slots)
         assert (await e.group()).snapshot.state == "Suspended"
 
 
 async def test_order_on_a_free_lane_is_granted_while_slots_of_another_are_collected(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 5)
         await limit(e, "other", 5)
         await e.make(["Running"] * 6, lanes=["aws.a"])
         await e.ask("suspend")
         await e.idle()
-        assert grants.giving is not None
-        await grants.giving
-        assert grants.dividing is not None
-        assert not grants.dividing.done()
+        assert slots.giving is not None
+        await slots.giving
+        assert slots.dividing is not None
+        assert not slots.dividing.done()
         started = asyncio.get_running_loop().time()
         wish = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "other.a")
         assert isinstance(await e.admission.ask(wish), Accepted)
         await e.idle()
-        await grants.giving
+        await slots.giving
         assert (await in_flight(e))["other.a"] == 1
         assert asyncio.get_running_loop().time() - started < COLLECT_SECONDS
-        await settle(e, grants)
+        await settle(e, slots)
 
 
 @pytest.mark.req("S0-12")
 async def test_waiting_order_is_split_where_fewer_slots_are_free_than_it_has_members(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 30)
         await e.make(["Running"] * 100, lanes=["aws.a"])
         slow = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
         assert isinstance(await e.admission.ask(slow), Accepted)
-        await settle(e, grants)
+        await settle(e, slots)
         (held,) = e.sent
         e.sent.clear()
         await e.ask("suspend")
         done = 0
         while True:
-            await settle(e, grants)
+            await settle(e, slots)
             assert (await in_flight(e))["aws.a"] == min(30, 101 - done)  # no slot is free while an order waits
             if not e.sent:
                 break
@@ -148,44 +148,44 @@ async def test_order_that_waits_for_one_slot_is_split_by_the_reconciler(migrated
         await e.make(["Running"] * 20, lanes=["aws.a"])
         await e.ask("suspend")
         assert await in_flight(e) == {}
-        grants = SlotAllocator(e.mover, e.send)
+        slots = SlotAllocator(e.executor, e.send)
         await e.store.limit_lane("aws.a", 3)
         await e.store._pool.execute("UPDATE orders SET created_at = created_at - interval '5 seconds'")
-        assert await grants.heal() == 1
+        assert await slots.heal() == 1
         assert await in_flight(e) == {"aws.a": 3}
 
 
 @pytest.mark.req("S0-12")
 async def test_a_small_action_does_not_wait_behind_a_huge_one(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 10)
         await e.make(["Running"] * 200, lanes=["aws.a"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         wish = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "aws.a")
         assert isinstance(await e.admission.ask(wish), Accepted)
-        await settle(e, grants)
+        await settle(e, slots)
         turns = 0
         while not any(m["path"] == "/ns/other/g/1" for order in e.sent for m in order["members"]):
             await finish(e, most=1)
-            await settle(e, grants)
+            await settle(e, slots)
             turns += 1
         assert turns <= 2
 
 
 async def test_a_deadline_starts_with_the_grant_and_a_resend_keeps_its_room(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 1)
         await e.make(["Running"] * 2, lanes=["aws.a"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         rows = await e.store.read_many([f"{GROUP}/g/00000", f"{GROUP}/g/00001"])
         timers = sorted(sorted(row.timers or {}) for row in rows.values())
         assert timers == [["deadline", "resend"], ["waiting"]]
         await finish(e)
-        await settle(e, grants)
+        await settle(e, slots)
         rows = await e.store.read_many([f"{GROUP}/g/00001", f"{GROUP}/g/00000"])
         waited = next(row for row in rows.values() if row.snapshot.state == "Suspending")
         assert sorted(waited.timers or {}) == ["deadline", "resend"]
@@ -194,26 +194,26 @@ async def test_a_deadline_starts_with_the_grant_and_a_resend_keeps_its_room(migr
 @pytest.mark.req("S0-12")
 async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 1)
         await e.make(["Running"] * 2, lanes=["aws.a"])
         one, other = f"{GROUP}/g/00000", f"{GROUP}/g/00001"
         begun = await e.admission.ask(AdmissionRequest("vm", one, Request("suspend"), "ann"))
         assert isinstance(begun, Accepted)
-        await settle(e, grants)
+        await settle(e, slots)
         ((order,), e.sent) = e.sent, []
-        await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
+        await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         await e.admission.ask(AdmissionRequest("vm", other, Request("suspend"), "ann"))
         await e.admission.cancel(UUID(begun.operation), "ann", Actor.USER)  # its agent is fenced off and waited out
-        await grants._grant(["aws.a"], split=False)
+        await slots._grant(["aws.a"], split=False)
         assert e.sent == []
-        e.mover.clock = lambda: 2000.0
-        await e.mover.move([TransitionInput(one, TimerDue("fenced"))])
+        e.executor.clock = lambda: 2000.0
+        await e.executor.apply([TransitionInput(one, TimerDue("fenced"))])
         ((probe,), e.sent) = e.sent, []
         assert (probe["verb"], await in_flight(e)) == (PROBE, {"aws.a": 1})
-        fences = await e.takes.take(ME, {m["path"]: Fence(*m["fence"]) for m in probe["members"]})
-        await e.mover.move([TransitionInput(one, Report(Trigger.SEEN, fences[one], seen="Suspended"))])
-        await settle(e, grants)
+        fences = await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in probe["members"]})
+        await e.executor.apply([TransitionInput(one, Report(Trigger.SEEN, fences[one], seen="Suspended"))])
+        await settle(e, slots)
         assert [m["path"] for sent in e.sent for m in sent["members"]] == [other]
         assert await in_flight(e) == {"aws.a": 1}
         await finish(e)
@@ -239,17 +239,17 @@ async def test_two_controllers_never_give_the_same_room(migrated: str) -> None:
 
 async def test_limits_can_be_changed_while_it_runs(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 2)
         await e.make(["Running"] * 20, lanes=["aws.a"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         assert (await in_flight(e))["aws.a"] == 2
-        await grants.limit_provider("aws", 12, None)
+        await slots.limit_provider("aws", 12, None)
         assert (await in_flight(e))["aws.a"] == 12
         await limit(e, "aws", 1)
         await finish(e, most=2)
-        await settle(e, grants)
+        await settle(e, slots)
         assert (await in_flight(e))["aws.a"] <= 12
         await e.send(CommitResult({}, [], []))
 
@@ -257,62 +257,62 @@ async def test_limits_can_be_changed_while_it_runs(migrated: str) -> None:
 @pytest.mark.long
 async def test_regions_take_turns_where_a_provider_bears_only_one(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 2, regions=1)
         await e.make(["Running"] * 12, lanes=["aws.a", "aws.b"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         served = []
         while e.sent:
             (lane,) = await in_flight(e)
             served.append(lane)
             await finish(e)
-            await settle(e, grants)
+            await settle(e, slots)
         assert served == ["aws.a", "aws.b"] * 3
 
 
 async def test_a_region_that_is_never_empty_gives_way_when_it_had_its_share(migrated: str) -> None:
     """Single VMs, of which one is done at a time: there is always one under way in the first region."""
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 2, regions=1)
         await e.make(["Running"] * 12, lanes=["aws.a", "aws.b"])
         for i in range(12):
             await e.admission.ask(AdmissionRequest("vm", f"{GROUP}/g/{i:05}", Request("suspend"), "ann"))
-        await settle(e, grants)
+        await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 2}
         await finish(e, most=1)
-        await settle(e, grants)
+        await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 2}  # within its share it goes on
         await e.store._pool.execute("UPDATE lanes SET since = now() - interval '31 seconds' WHERE name = 'aws.a'")
         await finish(e, most=1)
-        await settle(e, grants)
+        await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 1}
         await finish(e, most=1)
-        await settle(e, grants)
+        await settle(e, slots)
         assert await in_flight(e) == {"aws.b": 2}
 
 
 async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None:
     async with engine(migrated) as e:
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "aws", 1)
         await e.make(["Running"] * 2, lanes=["aws.a"])
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         ((path, at),) = await e.store._pool.fetch(
             "SELECT path, (timers ->> 'waiting')::float8 AS at FROM resources WHERE timers ? 'waiting'"
         )
         assert at == 1000.0 + 86400
         (brief,) = (await e.store.briefs([path])).values()
-        await e.mover.move([TimerService(e.mover).told(brief, "waiting")])
+        await e.executor.apply([TimerService(e.executor).told(brief, "waiting")])
         await finish(e)
-        await settle(e, grants)
+        await settle(e, slots)
         (order,) = e.sent  # nobody does it any more; it is looked at, as soon as there is room
         assert (order["verb"], [member["path"] for member in order["members"]]) == (PROBE, [path])
-        fences = await e.takes.take(ME, {path: Fence(*order["members"][0]["fence"])})
-        await e.mover.move([TransitionInput(path, Report(Trigger.SEEN, fences[path], seen="Running"))])
-        await settle(e, grants)
+        fences = await e.custody.take(ME, {path: Fence(*order["members"][0]["fence"])})
+        await e.executor.apply([TransitionInput(path, Report(Trigger.SEEN, fences[path], seen="Running"))])
+        await settle(e, slots)
         assert await e.states() == {"Suspended": 1, "Running": 1}
         assert (await e.group()).snapshot.operation is None
 
@@ -323,7 +323,7 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
     async with engine(migrated) as e, Bus(nats_server.url, cell) as bus:
         await bus.connect(60)
         await bus.identity()
-        grants = with_grants(e)
+        slots = with_grants(e)
         await e.make(["Running"] * 61, lanes=["sim.a"])
         await e.store._pool.execute(
             "UPDATE resources SET spec = jsonb_build_object('userData', repeat('x', 40000)) WHERE kind = 'vm'"
@@ -331,9 +331,9 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
         await e.ask("suspend")
         small = AdmissionRequest("vm", "/ns/other/g/1", Request("create"), "bob", {"size": 1}, "sim.a")
         assert isinstance(await e.admission.ask(small), Accepted)
-        await settle(e, grants)
+        await settle(e, slots)
         assert [len(order["members"]) for order in e.sent] == [61, 1]
-        await send(e.mover, bus, e.sent)
+        await send(e.executor, bus, e.sent)
         published: list[str] = []
         async with bus.orders("sim.a") as consumer:
             while deliveries := await consumer.fetch(timeout=2.0):
@@ -351,16 +351,16 @@ async def test_order_of_one_member_that_is_larger_than_a_message_fails_with_the_
     async with engine(migrated) as e, Bus(nats_server.url, cell) as bus:
         await bus.connect(60)
         await bus.identity()
-        grants = with_grants(e)
+        slots = with_grants(e)
         await limit(e, "sim", 1)
         await e.make(["Running"], lanes=["sim.a"])
         huge = "UPDATE resources SET facts = jsonb_build_object('x', repeat('x', 1100000)) WHERE kind = 'vm'"
         await e.store._pool.execute(huge)
         await e.ask("suspend")
-        await settle(e, grants)
+        await settle(e, slots)
         orders, e.sent = e.sent, []
-        await send(e.mover, bus, orders)
-        await settle(e, grants)
+        await send(e.executor, bus, orders)
+        await settle(e, slots)
         assert (await e.group()).snapshot.operation is None
         assert await in_flight(e) == {}
         (said,) = await e.store._pool.fetch("SELECT change ->> 'error' AS error FROM journal WHERE change ? 'error'")

@@ -52,8 +52,8 @@ class Night:
         self.c = c
         self.dsn = dsn
         self.passed = 0.0
-        c.mover.clock = self.now
-        self.clock = TimerService(c.mover)
+        c.executor.clock = self.now
+        self.clock = TimerService(c.executor)
         self.view = Queries(c.store, KINDS)
         self.view.usual.clock = self.now
         self.view.usual.fresh = 0.0
@@ -80,12 +80,14 @@ class Night:
     async def take(self, path: str) -> Any:
         row = await self.c.store.read(path)
         assert row is not None
-        return (await self.c.takes.take(ME, {path: row.snapshot.fence}))[path]
+        return (await self.c.custody.take(ME, {path: row.snapshot.fence}))[path]
 
     async def sees(self, path: str, seen: str) -> None:
         """An agent takes the order to look, and says what it sees."""
         fence = await self.take(path)
-        await self.c.mover.move([TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen), principal="agent")])
+        await self.c.executor.apply(
+            [TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen), principal="agent")]
+        )
 
     async def aged(self, path: str, seconds: float) -> None:
         """It has been where it is for so long, as far as the database knows."""
@@ -155,7 +157,7 @@ async def test_past_its_deadline_it_is_fenced_off_then_looked_at(migrated: str) 
         await n.c.begin(MACHINE, "stop", "machine")
         await n.take(MACHINE)
         while (row := await n.c.store.read(MACHINE)) is not None and row.snapshot.taken:
-            await n.c.takes.renew(ME, {MACHINE: row.snapshot.fence})  # the agent lives, and gets nowhere
+            await n.c.custody.renew(ME, {MACHINE: row.snapshot.fence})  # the agent lives, and gets nowhere
             await n.later(10)
         found = await n.one()
         assert (found.phase, codes(found)) == ("fencing", ["overdue", "fencing"])

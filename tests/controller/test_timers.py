@@ -91,14 +91,14 @@ async def test_timer_whose_change_cannot_be_written_holds_up_no_other(
         for name in "ab":
             await put(migrated, f"/shop/web/bad/{name}")
             await arm(e, f"/shop/web/bad/{name}", step=1.0)
-        move = e.mover.move
+        apply = e.executor.apply
 
         async def fails(told: Sequence[TransitionInput]) -> list[Answer]:
             if any("/bad/" in said.path for said in told):
                 raise asyncpg.NotNullViolationError("null value")
-            return await move(told)
+            return await apply(told)
 
-        monkeypatch.setattr(e.mover, "move", fails)
+        monkeypatch.setattr(e.executor, "apply", fails)
         assert await e.later(600) == 1
         assert await e.store.due(e.now, 10) == []
 
@@ -110,14 +110,14 @@ async def test_custody_that_is_renewed_meanwhile_keeps_its_end(
         await e.ask("create")
         fence = await e.take()
         assert fence is not None
-        move = e.mover.move
+        apply = e.executor.apply
         end = e.now + 10_000
 
         async def late(told: Sequence[TransitionInput]) -> list[Answer]:
             assert await e.store.renew(ME.agent, ME.epoch, {PATH: fence}, end) == {PATH}
-            return await move(told)
+            return await apply(told)
 
-        monkeypatch.setattr(e.mover, "move", late)
+        monkeypatch.setattr(e.executor, "apply", late)
         assert await e.later(CUSTODY + 1) == 0
         assert (await timers(e, PATH))["custody"] == end
 

@@ -47,8 +47,8 @@ async def several(
         yield one, service(one)
 
 
-def service(one: Controller, looks: ProviderObserver | None = None) -> Application:
-    return Application(one.admission, Queries(one.store, one.mover.kinds), looks=looks or one.looks)
+def service(one: Controller, observer: ProviderObserver | None = None) -> Application:
+    return Application(one.admission, Queries(one.store, one.executor.kinds), observer=observer or one.observer)
 
 
 async def every(one: Application, below: str = "/", **options: Any) -> list[DriftReport]:
@@ -172,7 +172,7 @@ class Told(ProviderObserver):
     """Sees what a test says, after something has happened."""
 
     def __init__(self, one: Controller, seen: str, revision: int | None = None, meanwhile: str = "") -> None:
-        super().__init__(one.mover, one.bus)
+        super().__init__(one.executor, one.bus)
         self.one, self.seen, self.revision, self.meanwhile = one, seen, revision, meanwhile
 
     async def look(self, rows: Iterable[Row], patience: float = 0.0) -> dict[str, StateLine | UnknownReason]:

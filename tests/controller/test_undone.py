@@ -35,9 +35,9 @@ async def test_what_went_wrong_on_the_way_is_kept_unless_all_went_well(migrated:
         if outcome == "undone":
             row = await one.store.read(APP)
             assert row is not None
-            fences = await one.takes.take(ME, {APP: row.snapshot.fence})
+            fences = await one.custody.take(ME, {APP: row.snapshot.fence})
             failed = Report(Trigger.FAILED, fences[APP])
-            await one.mover.move(
+            await one.executor.apply(
                 [TransitionInput(APP, failed, principal="agent", detail={"error": "there is no image b"})]
             )
             assert (await one.operation(update))["says"] == "there is no image b"

@@ -236,7 +236,7 @@ async def test_an_agent_whose_words_are_of_another_version_works(edge: Edge, mac
     assert await edge.do("create", app, APP) == "done"
     assert ("agent started Creating" in await edge.moves(app)) == (words == "newer")
     assert await edge.do("update", app, {"command": ["other"]}) == "done"
-    await edge.one.looks.refresh(edge.site)
+    await edge.one.observer.refresh(edge.site)
     assert await edge.state(app) == "Ready"
     assert await edge.do("delete", cluster) == "done"
     assert await edge.state(app) == ""

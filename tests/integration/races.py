@@ -77,8 +77,8 @@ class Races:
     """Operations that were no race."""
 
     def __post_init__(self) -> None:
-        self.mover = TransitionExecutor(self.store, KINDS, time.time)
-        self.takes = CustodyService(self.mover)
+        self.executor = TransitionExecutor(self.store, KINDS, time.time)
+        self.custody = CustodyService(self.executor)
 
     async def all(self, count: int) -> None:
         """So many, of which each begins when the one before on the same machine is settled."""
@@ -131,9 +131,11 @@ class Races:
             assert row is not None
             if row.snapshot.operation is None:
                 return row.snapshot.state
-            fences = await self.takes.take(AGENT, {path: row.snapshot.fence})
+            fences = await self.custody.take(AGENT, {path: row.snapshot.fence})
             if path in fences:
-                await self.mover.move([TransitionInput(path, Report(Trigger.DONE, fences[path]), principal="agent")])
+                await self.executor.apply(
+                    [TransitionInput(path, Report(Trigger.DONE, fences[path]), principal="agent")]
+                )
 
     async def left(self, dsn: str) -> dict[str, int]:
         """What the database says of it all."""

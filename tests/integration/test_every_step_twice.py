@@ -81,36 +81,38 @@ def _twice_asked(patch: pytest.MonkeyPatch, seen: Counter[str], name: str, origi
 
 def reports(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """What agents say is applied twice; and all that was said earlier is said again before and after every word."""
-    move = TransitionExecutor.move
+    apply = TransitionExecutor.apply
     earlier: list[TransitionInput] = []
 
-    async def repeat(mover: TransitionExecutor) -> None:
-        answers = await move(mover, earlier)
+    async def repeat(executor: TransitionExecutor) -> None:
+        answers = await apply(executor, earlier)
         seen["words that counted twice"] += sum(isinstance(a, Applied) and a.wrote for a in answers)
 
-    async def twice(mover: TransitionExecutor, told: Sequence[TransitionInput], **options: Any) -> list[Answer]:
+    async def twice(executor: TransitionExecutor, told: Sequence[TransitionInput], **options: Any) -> list[Answer]:
         words = [word for word in told if isinstance(word.event, events.Report | FullState)]
         seen["reports"] += sum(isinstance(word.event, events.Report) for word in words)
         seen["lines"] += sum(isinstance(word.event, FullState) for word in words)
         if words:
-            await repeat(mover)
-        answers = await move(mover, told, **options)
+            await repeat(executor)
+        answers = await apply(executor, told, **options)
         earlier.extend(words)
         if words:
-            await repeat(mover)
+            await repeat(executor)
         return answers
 
-    patch.setattr(TransitionExecutor, "move", twice)
+    patch.setattr(TransitionExecutor, "apply", twice)
 
 
 def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """Two clocks see what is due at once; and whatever was due earlier is brought again at every tick."""
-    tick, move = TimerService.tick, TransitionExecutor.move
+    tick, apply = TimerService.tick, TransitionExecutor.apply
     due: list[TransitionInput] = []
     fired: set[tuple[str, str, float]] = set()
 
-    async def remembered(mover: TransitionExecutor, told: Sequence[TransitionInput], **options: Any) -> list[Answer]:
-        answers = await move(mover, told, **options)
+    async def remembered(
+        executor: TransitionExecutor, told: Sequence[TransitionInput], **options: Any
+    ) -> list[Answer]:
+        answers = await apply(executor, told, **options)
         for word, answer in zip(told, answers, strict=True):
             if isinstance(word.event, TimerDue) and isinstance(answer, Applied):
                 armed = (word.path, word.event.timer, answer.brief.armed()[word.event.timer])
@@ -122,10 +124,10 @@ def timers(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
 
     async def twice(clock: TimerService) -> int:
         first, second = await asyncio.gather(tick(clock), tick(clock))
-        await clock.mover.move(list(due))
+        await clock.executor.apply(list(due))
         return first + second
 
-    patch.setattr(TransitionExecutor, "move", remembered)
+    patch.setattr(TransitionExecutor, "apply", remembered)
     patch.setattr(TimerService, "tick", twice)
 
 

@@ -13,7 +13,7 @@ from tests.integration.whole import until
 
 
 async def text(here: Place, name: str) -> str:
-    group = await standing(Queries(here.one.store, here.one.mover.kinds), f"/{here.ns}/{name}")
+    group = await standing(Queries(here.one.store, here.one.executor.kinds), f"/{here.ns}/{name}")
     assert group is not None
     return group.text
 

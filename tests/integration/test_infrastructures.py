@@ -55,7 +55,7 @@ class Place:
 
     @property
     def service(self) -> Application:
-        return Application(self.one.admission, Queries(self.one.store, self.one.mover.kinds))
+        return Application(self.one.admission, Queries(self.one.store, self.one.executor.kinds))
 
     async def outcome(self, operation: UUID, within: float = 60.0) -> str:
         async def over() -> bool:

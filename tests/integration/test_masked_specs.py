@@ -50,7 +50,7 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
             await database.close()
         assert any("DB_PASSWORD" in line["change"] for line in lines)
         assert not [line for line in lines if SECRET in line["change"]]
-        seen = Application(one.admission, Queries(one.store, one.mover.kinds)).seen(anonymous())
+        seen = Application(one.admission, Queries(one.store, one.executor.kinds)).seen(anonymous())
         then = await seen.past(PATH, datetime.now(UTC))
         assert then is not None
         assert then.spec == masked(SPEC)

@@ -119,7 +119,7 @@ async def requested_while_held(s: Served, life: Life, tokens: Sequence[str], bef
     async with Client(s.url) as client:
         await asked(client, life, m4="resume")
     assert await waiting(life) == {"/ns/m/g/1": "suspend", "/ns/m/g/4": "resume"}
-    await s.controller.grants.heal()
+    await s.controller.slots.heal()
     assert await deeds(life, tokens) == before
 
 

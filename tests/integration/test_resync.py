@@ -116,7 +116,7 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         told = await heard(nats_server, one, StateSync(second, "a2", 1, lane, OrderWork(driver)))
         await driver.close()
         assert [[line.path for line in part.objects] for part in told] == [["/ns/m/g/2"], []]
-        assert await one.looks.ask([row for row in (await one.store.read_many([PATH])).values()]) == []
+        assert await one.observer.ask([row for row in (await one.store.read_many([PATH])).values()]) == []
         await world.client.delete(f"/v1/_faults/{hang}")
 
 

@@ -267,17 +267,17 @@ async def test_the_database_goes_back_in_time(grounds: Grounds, tmp_path: Path) 
             name = ground.dsn.rpartition("/")[2]
             await asyncio.to_thread(grounds.postgres.tool, "pg_dump", "--format=custom", f"--file={backup}", name)
             await carried(one, ground, 1)
-            old = await one.takes.take(first, {ground.path: order})
+            old = await one.custody.take(first, {ground.path: order})
             await ground.streams.purge_stream(one.bus.subjects.orders_stream(ground.lane))
         async with ground.elsewhere(backup) as restored:
             async with Store.open(restored.dsn, connections=1) as store:
                 assert await store.raise_incarnation() > order.incarnation
             async with controller(restored, pace=PATIENT) as one:
                 await carried(one, restored, 1)  # the same order, and no repeat
-                assert await one.takes.take(first, {ground.path: order}) == {}
-                new = await one.takes.take(second, {ground.path: (await row_of(one, restored)).snapshot.fence})
+                assert await one.custody.take(first, {ground.path: order}) == {}
+                new = await one.custody.take(second, {ground.path: (await row_of(one, restored)).snapshot.fence})
                 assert old[ground.path].counter == new[ground.path].counter
-                assert await one.takes.renew(first, old) == {ground.path}
+                assert await one.custody.renew(first, old) == {ground.path}
                 for fence, state in ((old[ground.path], "Creating"), (new[ground.path], "Running")):
                     result = ReportResult(ground.path, fence, "done")
                     await heard(ground, one.bus.publish_report(Report("any", 1, 1, ground.lane, [result])))
@@ -392,7 +392,7 @@ async def test_of_a_batch_only_what_was_taken_is_touched(grounds: Grounds) -> No
     async with grounds.one() as ground, controller(ground, pace=PATIENT) as one:
         mine, yours = await batch(one, ground, "mine", "yours")
         await send_as_one(one, ground, [mine, yours])
-        assert await one.takes.take(Custody("you", 1), {yours.path: yours.snapshot.fence})
+        assert await one.custody.take(Custody("you", 1), {yours.path: yours.snapshot.fence})
         async with agent(ground):
             await ground.all_are("Running", [mine.path])
             assert await ground.world.made(str(yours.token)) == 0
@@ -428,12 +428,12 @@ async def test_custody_is_of_one_run_and_an_order_can_be_for_one_run(grounds: Gr
         await ask(one, ground, "create")
         row = await row_of(one, ground)
         old, new = Custody("alone", 1), Custody("alone", 2)
-        taken = await one.takes.take(old, {ground.path: row.snapshot.fence})
+        taken = await one.custody.take(old, {ground.path: row.snapshot.fence})
         assert set(taken) == {ground.path}
-        assert await one.takes.take(old, {ground.path: row.snapshot.fence}) == taken
-        assert await one.takes.take(new, {ground.path: row.snapshot.fence}) == {}
-        assert await one.takes.renew(new, taken) == {ground.path}
-        assert await one.takes.renew(old, taken) == set()
+        assert await one.custody.take(old, {ground.path: row.snapshot.fence}) == taken
+        assert await one.custody.take(new, {ground.path: row.snapshot.fence}) == {}
+        assert await one.custody.renew(new, taken) == {ground.path}
+        assert await one.custody.renew(old, taken) == set()
         await one.bus.publish_order(await order_for(one, row), Recipient("alone", 2))
         async with one.bus.orders(ground.lane, "alone", 1) as theirs, one.bus.orders(ground.lane, "alone", 2) as ours:
             assert await theirs.fetch(1, timeout=0.3) == []

@@ -20,7 +20,7 @@ from stead.controller.reconcilers.leases import LeaseEvents
 from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.lifecycle.events import Report
 from stead.lifecycle.rows import Actor, Trigger
-from tests import errands
+from tests import background
 from tests.controller.test_queues import ME, Controller, controller
 from tests.leases.lab import terms
 
@@ -33,11 +33,11 @@ class Office(Controller):
 
     def __post_init__(self) -> None:
         works: dict[tuple[str, str], Callable[[], Work]] = {
-            ("lease", "CREATING"): partial(LeaseBooking, self.mover),
+            ("lease", "CREATING"): partial(LeaseBooking, self.executor),
             ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
         }
-        self.steps = Steps(self.mover, works)
-        self.mover.follow(self.steps)
+        self.steps = Steps(self.executor, works)
+        self.executor.on_commit(self.steps)
 
     async def hosts(self, *names: str) -> None:
         for name in names:
@@ -48,7 +48,7 @@ class Office(Controller):
         answer = await self.ask(path, action, "lease", lane="", **more)
         assert isinstance(answer, Accepted), answer
         async with asyncio.timeout(60):
-            await errands.done(self.steps.errands, self.groups.errands)
+            await background.done(self.steps.background, self.groups.background)
         return answer.operation
 
     async def ended(self, operation: str) -> tuple[str, str]:
@@ -75,11 +75,11 @@ class Office(Controller):
     async def fail(self, path: str, error: str) -> None:
         """An agent takes what is ordered of a resource and reports that it failed, until no attempt is left."""
         while (row := await self.store.read(path)) is not None and row.snapshot.operation is not None:
-            fences = await self.takes.take(ME, {path: row.snapshot.fence})
+            fences = await self.custody.take(ME, {path: row.snapshot.fence})
             told = TransitionInput(
                 path, Report(Trigger.FAILED, fences[path]), principal="agent", detail={"error": error}
             )
-            await self.mover.move([told])
+            await self.executor.apply([told])
             await self.idle()
 
     async def active(self, path: str = LEASE, **more: Any) -> None:
@@ -94,14 +94,14 @@ class Office(Controller):
 
     async def tick(self, seconds: float = 0) -> None:
         """So many seconds from now, the clock starts and ends leases, and tells of their end."""
-        self.mover.clock = lambda: time.time() + seconds
+        self.executor.clock = lambda: time.time() + seconds
         await LeaseEvents(self.admission)()
-        await errands.done(self.steps.errands, self.groups.errands)
+        await background.done(self.steps.background, self.groups.background)
 
     async def shown(self, path: str = LEASE) -> Lease:
         """A lease as its owner sees it."""
         view = Queries(self.store, KINDS)
-        view.usual.clock = self.mover.clock
+        view.usual.clock = self.executor.clock
         found = await view.resource(path)
         assert found is not None
         (lease,) = await leases(view, [found], notices=True)

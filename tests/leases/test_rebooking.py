@@ -24,10 +24,10 @@ async def test_booking_now_after_an_early_end_in_the_same_second_gets_the_host(m
     async with office(migrated) as one:
         await one.active()
         second = float(int(time.time()) + 2)
-        one.mover.clock = lambda: second + 0.7
+        one.executor.clock = lambda: second + 0.7
         await one.lease("terminate")
         await one.report(PART)
-        one.mover.clock = lambda: second + 0.6  # of another controller, a moment behind
+        one.executor.clock = lambda: second + 0.6  # of another controller, a moment behind
         spec = complete({"start": "now", "end": at(1000), "reservations": [{}]}, second + 0.6)
         assert await one.do("create", OTHER, spec=spec) == ("done", "")
         (booked,) = [b for b in await calendar(one, second) if b["lease"] == OTHER]

@@ -21,10 +21,10 @@ LEASE = "/lab/monday"
 async def _updating(one: Controller, **change: object) -> tuple[Row, UUID]:
     """A lease that is booked, and an update of it that nobody has begun."""
     await one.store.put_host("h1", "rack.a", {}, None)
-    steps = Steps(one.mover, {("lease", "CREATING"): lambda: LeaseBooking(one.mover)})
-    one.mover.follow(steps)
+    steps = Steps(one.executor, {("lease", "CREATING"): lambda: LeaseBooking(one.executor)})
+    one.executor.on_commit(steps)
     assert isinstance(await one.ask(LEASE, "create", "lease", spec=terms(100, 1000), lane=""), Accepted)
-    for task in list(steps.errands.tasks):
+    for task in list(steps.background.tasks):
         await task
     answer = await one.ask(LEASE, "update", "lease", spec=change, lane="")
     assert isinstance(answer, Accepted)
@@ -41,7 +41,7 @@ async def test_what_is_booked_on_new_terms_is_not_declined_by_whoever_takes_it_u
         assert row.next_spec is not None
         booked = terms_of.read(row.next_spec).booked()
         assert await one.store.rebook(LEASE, row.snapshot.fence.counter, booked, time.time(), heals=False) is True
-        one.mover.clock = lambda: time.time() + 600  # and then it died; its end has passed since
+        one.executor.clock = lambda: time.time() + 600  # and then it died; its end has passed since
         answer = await LeaseRebooking(one.admission)(row, operation)
         assert answer == Done(events=(("start_lease", "UNDONE"), ("end_lease", "UNDONE")))
 
@@ -50,7 +50,7 @@ async def test_what_is_booked_on_new_terms_is_not_declined_by_whoever_takes_it_u
 async def test_what_nobody_has_booked_is_declined(migrated: str) -> None:
     async with controller(migrated) as one:
         row, operation = await _updating(one, end=at(500))
-        one.mover.clock = lambda: time.time() + 600
+        one.executor.clock = lambda: time.time() + 600
         answer = await LeaseRebooking(one.admission)(row, operation)
         assert isinstance(answer, Declined)
         assert "has passed" in answer.says

@@ -37,7 +37,7 @@ async def test_lease_whose_host_is_not_free_says_so_and_never_starts_after_its_e
         assert (await one.state(LEASE), await one.state(OTHER)) == ("TERMINATING", "PENDING")
         assert (await one.shown(OTHER)).reason == AWAITED
         view = Queries(one.store, KINDS)
-        view.usual.clock = one.mover.clock
+        view.usual.clock = one.executor.clock
         (found,) = (await stuck(view, "/lab", datetime.now(UTC), None, 10)).items
         assert (found.path, found.state, [(why.code, why.says) for why in found.why]) == (
             OTHER,
@@ -66,11 +66,11 @@ async def test_hosts_that_no_agent_took_are_not_handed_over_after_the_end(migrat
         row = await one.store.read(PART)
         assert row is not None
         await one.tick(1010)
-        assert await one.takes.take(ME, {PART: row.snapshot.fence}) == {}
+        assert await one.custody.take(ME, {PART: row.snapshot.fence}) == {}
         assert (await one.shown()).status == "STARTING"  # until an agent has looked at it, or none did
         for later in range(2000, 20_000, 500):
-            one.mover.clock = lambda later=later: time.time() + later  # type: ignore[misc]
-            await TimerService(one.mover).tick()
+            one.executor.clock = lambda later=later: time.time() + later  # type: ignore[misc]
+            await TimerService(one.executor).tick()
             await one.idle()
         assert (await one.shown()).status == "ERROR"
         await one.tick(20_000)
@@ -132,7 +132,7 @@ async def before_end(one: Office) -> str:
 async def test_event_before_the_end_is_in_progress_until_its_webhook_has_answered(migrated: str) -> None:
     async with office(migrated) as one, webhook(one, 500, 503, 200) as (url, got):
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook=url))
-        notices = LeaseNotices(one.mover, (HOOKS,))
+        notices = LeaseNotices(one.executor, (HOOKS,))
         assert await before_end(one) == "UNDONE"
         await one.tick(1010)
         assert await before_end(one) == "IN_PROGRESS"
@@ -146,7 +146,7 @@ async def test_event_before_the_end_is_in_progress_until_its_webhook_has_answere
         assert await one.do("update", spec={"labels": {"a": "c"}}) == ("done", "")
         assert await before_end(one) == "ERROR: it answered 500"
         for later in (1015, 1025):
-            one.mover.clock = lambda later=later: time.time() + later  # type: ignore[misc]
+            one.executor.clock = lambda later=later: time.time() + later  # type: ignore[misc]
             await notices()
         assert await before_end(one) == "DONE"
         assert [status for _, status in got] == ["IN_PROGRESS"] * 3
@@ -158,7 +158,7 @@ async def test_event_before_the_end_that_cannot_be_delivered_ends_in_error(migra
     async with office(migrated) as one:
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook="http://10.1.2.3/inside"))
         await one.tick(1010)
-        await LeaseNotices(one.mover, (HOOKS,))()
+        await LeaseNotices(one.executor, (HOOKS,))()
         assert await before_end(one) == "ERROR: this cell lets webhooks go nowhere like that"
         lease = await one.shown()
         assert [e.error for e in lease.events if e.status == "ERROR"] == [
@@ -177,7 +177,7 @@ async def test_event_before_the_end_without_a_webhook_is_done_at_once(migrated: 
 async def test_webhook_of_a_held_lease_waits_for_the_release(migrated: str) -> None:
     async with office(migrated) as one, webhook(one, 200) as (url, got):
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook=url))
-        notices = LeaseNotices(one.mover, (HOOKS,))
+        notices = LeaseNotices(one.executor, (HOOKS,))
         await one.tick(1010)
         await one.store._pool.execute("SELECT recover_cell(1, true)")
         assert (await notices(), got) == (0, [])

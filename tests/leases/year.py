@@ -410,7 +410,7 @@ async def _furnish(plan: Plan, tasks: AsyncExitStack, dsn: str, nats: Nats, clou
     bus = await tasks.enter_async_context(Bus(nats.url, CELL))
     await bus.connect(20)
     door = RequestFrontend(store, bus, KINDS, clock, PACE)
-    door.mover.follow(ControllerNotifier(bus))
+    door.executor.on_commit(ControllerNotifier(bus))
     for number in range(plan.hosts):
         await store.put_host(f"h{number:04}", LANE, {"cpus": 8 << number % 3}, None)
     controllers = Controllers(dsn, nats.url, file)

@@ -102,18 +102,20 @@ def agree(oracle: Oracle, event: Event) -> Decision | Rejection:
 async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
     async with Store.open(dsn, connections=2) as store:
         far_ahead = itertools.count(1e9, 1e9)  # whatever runs is due by the next step
-        mover = TransitionExecutor(store, KINDS, lambda: next(far_ahead))
+        executor = TransitionExecutor(store, KINDS, lambda: next(far_ahead))
         run = uuid4().hex
         oracles = {
             f"/{run}/{KINDS[kind].kind}-{i:02}": Oracle(KINDS[kind], Snapshot(KINDS[kind].initial.name, Fence(1, 0)))
             for i, kind in enumerate(DRIVEN[i % len(DRIVEN)] for i in range(AT_ONCE))
         }
         for step in steps:
-            await one_step(store, mover, oracles, step)
+            await one_step(store, executor, oracles, step)
         await compare(store, oracles, f"/{run}")
 
 
-async def one_step(store: Store, mover: TransitionExecutor, oracles: dict[str, Oracle], step: Sequence[int]) -> None:
+async def one_step(
+    store: Store, executor: TransitionExecutor, oracles: dict[str, Oracle], step: Sequence[int]
+) -> None:
     events = []
     for (path, oracle), choice in zip(oracles.items(), step, strict=False):
         said = words(oracle)
@@ -127,7 +129,7 @@ async def one_step(store: Store, mover: TransitionExecutor, oracles: dict[str, O
         gone = o.snapshot if (o := oracles[path]).snapshot.operation is None else None
         if gone is not None and o.lifecycle.state(gone.state).cls is StateClass.ABSENT:
             o.snapshot = row.snapshot  # its record left, and with it its fence
-    answers = await mover.move([replace(event, new=new.get(event.path)) for event in events])
+    answers = await executor.apply([replace(event, new=new.get(event.path)) for event in events])
     for event, answer in zip(events, answers, strict=True):
         wanted = agree(oracles[event.path], event.event)
         if isinstance(wanted, Rejection):

@@ -22,7 +22,7 @@ from stead.lifecycle.events import OnConflict, Report, Request, TimerDue
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import ABSENT, Trigger
 from stead.store import Row, Store
-from tests import errands
+from tests import background
 from tests.controller.test_queues import ME, Controller
 
 LANE = "local.one"
@@ -44,9 +44,9 @@ class Town(Controller):
         self.system = SYSTEM
         self.there: dict[str, str] = {}
         """What agents have made, by path."""
-        self.steps = Steps(self.mover, {("system", "pending"): partial(SystemValidation, store)})
-        self.mover.follow(self.steps)
-        self.numbering = JournalNumbering(store, GroupStateReconciler(self.mover))
+        self.steps = Steps(self.executor, {("system", "pending"): partial(SystemValidation, store)})
+        self.executor.on_commit(self.steps)
+        self.numbering = JournalNumbering(store, GroupStateReconciler(self.executor))
 
     async def want(self, action: str, **spec: Any) -> Accepted | Rejection | NotFound:
         said = {name: spec.pop(name) for name in ("on_failure", "actor") if name in spec}
@@ -70,11 +70,11 @@ class Town(Controller):
         """Serve, and let every timer come due that would keep it waiting."""
         for _ in range(10):
             await self.serve()
-            self.mover.clock = lambda: time.time() + 3600
+            self.executor.clock = lambda: time.time() + 3600
             for row in (await self.parts()).values():
                 for timer in {*(row.timers or {})} & {"again", "fenced", "custody"}:
-                    await self.mover.move([TransitionInput(row.path, TimerDue(timer), principal="clock")])
-            self.mover.clock = time.time
+                    await self.executor.apply([TransitionInput(row.path, TimerDue(timer), principal="clock")])
+            self.executor.clock = time.time
             await self.rest()
 
     async def found(self, path: str = SYSTEM) -> None:
@@ -88,7 +88,7 @@ class Town(Controller):
     async def rest(self) -> None:
         """Until nothing of one's own is left to do."""
         await self.idle()
-        await errands.done(self.steps.errands, self.queues.errands, self.groups.errands)
+        await background.done(self.steps.background, self.queues.background, self.groups.background)
         while await self.numbering():
             await self.idle()
 
@@ -124,8 +124,8 @@ class Town(Controller):
         """An agent takes a probe and says what is there."""
         row = await self.store.read(path)
         assert row is not None
-        fences = await self.takes.take(ME, {path: row.snapshot.fence})
-        await self.mover.move(
+        fences = await self.custody.take(ME, {path: row.snapshot.fence})
+        await self.executor.apply(
             [TransitionInput(path, Report(Trigger.SEEN, fences[path], seen=state), principal="agent")]
         )
         await self.idle()

@@ -46,7 +46,7 @@ async def release_hold(
 
 
 def _recovery(service: Application) -> Recovery:
-    return Recovery(service.view.store, service.permission, service.grants)
+    return Recovery(service.view.store, service.permission, service.slots)
 
 
 def _shown(hold: Held) -> Hold:

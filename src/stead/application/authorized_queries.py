@@ -138,11 +138,11 @@ class AuthorizedQueries:
     async def logs(self, path: str, lines: int, since: str) -> Log | LogUnavailable | None:
         """The last that a resource wrote, asked of its agent; or why nobody can say."""
         found = await self.resource(path)
-        return None if found is None else await written(self.service.view, self.service.looks, path, lines, since)
+        return None if found is None else await written(self.service.view, self.service.observer, path, lines, since)
 
     async def standing(self, path: str, *, refresh: bool = False) -> GroupStatus | None:
         """How a group stands; with `refresh`, after a look at whatever may have changed by itself."""
-        looks, observed = self.service.looks, None
+        looks, observed = self.service.observer, None
         if refresh and looks is not None and await self._sees_path(path):
             observed = await looks.observed(path, MEMBER)
         found = await standing(self.service.view, path)
@@ -169,7 +169,7 @@ class AuthorizedQueries:
     ) -> Page[DriftReport]:
         """Belief beside what a look shows now; from the store alone where it need not be fresh."""
         below = await self._below(below)
-        looks = self.service.looks if fresh else None
+        looks = self.service.observer if fresh else None
         if looks is not None and not await self._sees_path(below):
             looks = None  # nobody is sent to look at what the caller may not see
         page = await self._visible(await truth(self.service.view, looks, kind, below, after, limit))

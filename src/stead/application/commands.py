@@ -62,9 +62,9 @@ class Application:
     view: Queries
     checks: Mapping[str, Check] = field(default_factory=dict)
     """What else has to be well, besides the database, for the service to be ready."""
-    looks: ProviderObserver | None = None
+    observer: ProviderObserver | None = None
     """Who is asked what is really there."""
-    grants: SlotAllocator | None = None
+    slots: SlotAllocator | None = None
     """Who gives room on lanes."""
     access: Access | None = None
     """Who knows callers and what they may; without it, everybody may everything."""
@@ -353,31 +353,31 @@ class Application:
     async def adopt(self, lane: str, token: str, path: str, caller: Caller) -> ActionAnswer:
         """Put what a provider has and nobody owns on record, at a path or at the one it was made for."""
         self.permission.require(caller, ORPHANS)
-        answer = await adopt(self.admission, self.looks, lane, token, path, caller)
+        answer = await adopt(self.admission, self.observer, lane, token, path, caller)
         return taken(answer, ADOPT, "vm", path) if isinstance(answer, Accepted) else answer
 
     async def remove_orphan(self, lane: str, token: str, caller: Caller) -> ActionAnswer:
         """Remove what a provider has and nobody owns."""
         self.permission.require(caller, ORPHANS)
-        answer = await remove(self.admission, self.looks, lane, token, caller)
+        answer = await remove(self.admission, self.observer, lane, token, caller)
         return taken(answer, REMOVE, "vm", lane) if isinstance(answer, Accepted) else answer
 
     async def survey(self, lane: str, caller: Caller) -> bool:
         """Have whoever serves a lane tell all that it has; whether somebody will."""
         self.permission.require(caller, ORPHANS)
-        return self.looks is not None and await self.looks.survey(lane)
+        return self.observer is not None and await self.observer.survey(lane)
 
     async def limit_lane(self, name: str, members: int | None, caller: Caller) -> None:
         """From now on a lane bears so many members at once; None: as many as its provider says."""
         self.permission.require(caller, LIMIT)
-        assert self.grants is not None, "nobody gives room here"
-        await self.grants.limit_lane(name, members)
+        assert self.slots is not None, "nobody gives room here"
+        await self.slots.limit_lane(name, members)
 
     async def limit_provider(self, name: str, members: int | None, regions: int | None, caller: Caller) -> None:
         """From now on a provider bears so many members at once in a region, and so many regions."""
         self.permission.require(caller, LIMIT)
-        assert self.grants is not None, "nobody gives room here"
-        await self.grants.limit_provider(name, members, regions)
+        assert self.slots is not None, "nobody gives room here"
+        await self.slots.limit_provider(name, members, regions)
 
     async def set_quotas(
         self, path: str, most: Mapping[str, int | None], caller: Caller

@@ -28,7 +28,7 @@ async def adopt(
     admission: Admission, looks: ProviderObserver | None, lane: str, token: str, path: str, caller: Caller
 ) -> Accepted | Rejection | ResourceNotFound | InvalidRequest:
     """Put an orphan on record at a path, or at the one it was made for; a look then tells what it is."""
-    store = admission.mover.store
+    store = admission.executor.store
     found = await store.orphan(lane, token)
     if found is None:
         return ResourceNotFound(f"there is no orphan {token} on {lane}")
@@ -52,7 +52,7 @@ async def remove(
 ) -> Accepted | Rejection | ResourceNotFound | InvalidRequest:
     """Put an orphan on record, and terminate it: an operation like any other, and told in the journal."""
     path = f"{LOST}/{lane.replace('.', '/', 1)}/{token_of(lane, token)}"
-    row = await admission.mover.store.read(path)
+    row = await admission.executor.store.read(path)
     if row is None:
         adopted = await adopt(admission, looks, lane, token, path, caller)
         if not isinstance(adopted, Accepted):

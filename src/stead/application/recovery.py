@@ -20,7 +20,7 @@ class Recovery:
 
     store: Store
     permission: Authorization
-    grants: SlotAllocator | None
+    slots: SlotAllocator | None
 
     async def hold(self, caller: Caller) -> Hold:
         """Whether the cell is held, since when, and which paths were released."""
@@ -30,6 +30,6 @@ class Recovery:
     async def release(self, path: str, caller: Caller) -> Hold:
         """Let the cell act at a path and below it, or with `/` everywhere."""
         self.permission.require(caller, RELEASE)
-        assert self.grants is not None, "nothing sends orders here"
-        await self.grants.release(path, caller.name)
+        assert self.slots is not None, "nothing sends orders here"
+        await self.slots.release(path, caller.name)
         return await self.store.hold()

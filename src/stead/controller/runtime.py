@@ -78,46 +78,46 @@ class Controller(RequestFrontend):
         """
         super().__init__(store, bus, kinds, clock, pace)
         self.identities = identities
-        self.trust = ReportTrust(store, bus.garbage, self.mover.clock, known=identities is not None)
-        mover = self.mover
-        self.groups = GroupExpansion(mover)
+        self.trust = ReportTrust(store, bus.garbage, self.executor.clock, known=identities is not None)
+        executor = self.executor
+        self.groups = GroupExpansion(executor)
         works: dict[tuple[str, str], Callable[[], Work]] = {
             **{(kind, "Preparing"): partial(MciPrepare, self.admission, bus) for kind in ("mci", "subgroup")},
             ("node", "PUTTING_IN_MAINTENANCE"): partial(NodeDrain, self.admission),
-            ("lease", "CREATING"): partial(LeaseBooking, mover),
+            ("lease", "CREATING"): partial(LeaseBooking, executor),
             ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
             ("system", "pending"): partial(SystemValidation, store),
             **dict.fromkeys(PLANS, partial(Cascade, self.admission)),
             **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
         }
-        self.steps = Steps(mover, works)
+        self.steps = Steps(executor, works)
         self.sharing = SharedResourceCleanup(self.admission)
-        mover.follow(self._begin)
-        self.takes = CustodyService(mover, pace)
-        self.rosters = ExpectedInventory(mover, self.trust)
-        self.clock = TimerService(mover)
-        orphans = OrphanDetector(mover, bus, pace)
-        self.presences = AgentPresence(mover, bus, self.trust, pace)
-        self.listener = Listener(mover, bus, self.looks, orphans, self.presences)
-        self.redispatch = Reconciler("redispatch", 2.0, RedispatchReconciler(mover, bus), told)
-        self.numbering = Reconciler("numbering", 0.2, JournalNumbering(store, GroupStateReconciler(mover)), told)
+        executor.on_commit(self._begin)
+        self.custody = CustodyService(executor, pace)
+        self.rosters = ExpectedInventory(executor, self.trust)
+        self.clock = TimerService(executor)
+        orphans = OrphanDetector(executor, bus, pace)
+        self.presences = AgentPresence(executor, bus, self.trust, pace)
+        self.listener = Listener(executor, bus, self.observer, orphans, self.presences)
+        self.redispatch = Reconciler("redispatch", 2.0, RedispatchReconciler(executor, bus), told)
+        self.numbering = Reconciler("numbering", 0.2, JournalNumbering(store, GroupStateReconciler(executor)), told)
         self.healers: tuple[Reconciler, ...] = (
             self.redispatch,
             Reconciler("kinds", EVERY, self.kinds.heal, told),
             Reconciler("presence", 1.0, self.presences, told),
             Reconciler("clock", 0.5, self.clock.tick, told),
-            Reconciler("grants", 2.0, self.grants.heal, told),
+            Reconciler("grants", 2.0, self.slots.heal, told),
             Reconciler("groups", 2.0, self.groups.heal, told),
             Reconciler("queues", 1.0, self.queues.heal, told),
             Reconciler("sharing", 10.0, self.sharing.heal, told),
-            Reconciler("drift", 1.0, DriftReconciler(self.looks), told),
+            Reconciler("drift", 1.0, DriftReconciler(self.observer), told),
             Reconciler("orphans", 5.0, orphans, told),
             Reconciler("scaling", 1.0, ScalingReconciler(self.admission), told),
             Reconciler("attachments", 1.0, AttachmentReconciler(self.admission), told),
             Reconciler("events", 0.5, LeaseEvents(self.admission), told),
             Reconciler("retakes", 5.0, LeaseRetakes(self.admission), told),
             Reconciler("hosts", 2.0, HostFailures(self.admission), told),
-            Reconciler("notices", 1.0, LeaseNotices(mover, webhooks), told),
+            Reconciler("notices", 1.0, LeaseNotices(executor, webhooks), told),
             Reconciler("learning", 5.0, DurationLearner(store, self.kinds), told),
             self.numbering,
             Reconciler("partitions", HOUR, PartitionReconciler(store, kept), told),
@@ -133,7 +133,7 @@ class Controller(RequestFrontend):
         for follow in (self.groups, self.steps, self.sharing):
             await follow(written)
         if written.apart:
-            await self.mover.store.flag_lost(written.apart)
+            await self.executor.store.flag_lost(written.apart)
         if not self._soon:
             self._soon = True
             asyncio.get_running_loop().call_later(SOON, self._number)
@@ -169,7 +169,7 @@ class Controller(RequestFrontend):
         for path, fence in take.members:
             latest[path] = max(fence, latest.get(path, fence))
         try:
-            fences = await self.takes.take(Custody(take.agent, take.epoch), latest, lanes)
+            fences = await self.custody.take(Custody(take.agent, take.epoch), latest, lanes)
         except SupersededRun:
             return TakeCustodyReply(ok=False, why="a newer run of the agent has taken its place", superseded=True)
         if not fences:
@@ -177,7 +177,7 @@ class Controller(RequestFrontend):
         return TakeCustodyReply(ok=True, custody=self.pace.custody_of_agent, fences=fences, call=self.pace.call)
 
     async def _renew(self, renew: RenewCustody) -> RenewCustodyReply:
-        lost = await self.takes.renew(Custody(renew.agent, renew.epoch), renew.fences)
+        lost = await self.custody.renew(Custody(renew.agent, renew.epoch), renew.fences)
         return RenewCustodyReply(ok=not lost, custody=self.pace.custody_of_agent, lost=sorted(lost))
 
     async def _opens(self, asked: OpenLane) -> None:

@@ -33,7 +33,7 @@ async def test_a_vm_that_was_stopped_by_hand(migrated: str, nats_server: Nats, c
         await ask(one, world, "create")
         await settled(one, "Running")
         await world.drift("stop", tokens=[await token(one)])
-        heal = DriftReconciler(one.looks)
+        heal = DriftReconciler(one.observer)
         assert await heal() == 0  # nothing is due yet
         await due(migrated)
         assert await heal() == 1
@@ -55,7 +55,7 @@ async def test_gone_counts_after_three_looks(migrated: str, nats_server: Nats, c
         await world.drift("delete", tokens=[await token(one)])
         for believed in ("Running", "Running", "Terminated"):
             await due(migrated)
-            assert await DriftReconciler(one.looks)() == 1
+            assert await DriftReconciler(one.observer)() == 1
             assert await state(one) == believed
 
 
@@ -67,7 +67,7 @@ async def test_a_look_that_finds_all_as_believed_says_how_fresh_that_is(
         await settled(one, "Running")
         before = await one.store.read(PATH)
         await due(migrated)
-        assert await DriftReconciler(one.looks)() == 1
+        assert await DriftReconciler(one.observer)() == 1
         after = await one.store.read(PATH)
         assert before is not None
         assert before.seen_at is not None
@@ -85,7 +85,7 @@ async def test_without_an_agent_nobody_looks_and_nothing_is_believed(
             await ask(one, world, "create")
             await settled(one, "Running")
         await due(migrated)
-        assert await DriftReconciler(one.looks)() == 0
+        assert await DriftReconciler(one.observer)() == 0
         assert await state(one) == "Running"
 
 
@@ -96,7 +96,7 @@ async def test_what_moves_is_not_looked_at(migrated: str, nats_server: Nats, cel
         await world.fault(kind="slow", seconds=2)
         await ask(one, world, "suspend")
         await due(migrated)
-        assert await DriftReconciler(one.looks)() == 0
+        assert await DriftReconciler(one.observer)() == 0
         assert await state(one) == "Suspending"
         await settled(one, "Suspended")
 

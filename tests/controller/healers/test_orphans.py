@@ -28,7 +28,7 @@ async def survey(dsn: str, one: Controller, lane: str) -> None:
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute("UPDATE lanes SET survey_at = now() WHERE name = $1", lane)
-        heal = OrphanDetector(one.mover, one.bus, replace(DEFAULT, survey=LONG))
+        heal = OrphanDetector(one.executor, one.bus, replace(DEFAULT, survey=LONG))
         assert await heal() == 1
         assert await heal() == 0
 
@@ -114,7 +114,7 @@ async def test_what_is_being_made_is_nobodys_orphan(
 async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats, cell: str, world: SimWorld) -> None:
     lane = f"{world.provider}.{world.region}"
     async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
-        service = Application(one.admission, Queries(one.store, one.mover.kinds), looks=one.looks)
+        service = Application(one.admission, Queries(one.store, one.executor.kinds), observer=one.observer)
         ann = Caller("ann")
         lost = []
         for name in ("/ns/m/g/1", "/ns/m/g/2"):
@@ -188,7 +188,7 @@ async def _found_and_removed(
             await until(lambda: _told(one, lane, 1))
             (orphan,) = await listed(one)
             assert orphan["facts"]["id"] == id
-            service = Application(one.admission, Queries(one.store, one.mover.kinds), looks=one.looks)
+            service = Application(one.admission, Queries(one.store, one.executor.kinds), observer=one.observer)
             gone = await service.remove_orphan(lane, orphan["token"], Caller("ann"))
             assert isinstance(gone, AcceptedRequest), gone
 
@@ -204,5 +204,5 @@ async def _found_and_removed(
 
 async def _told(one: Controller, lane: str, count: int) -> bool:
     """Whether so many are listed; the agent that has just begun is asked until it has told them."""
-    await one.looks.survey(lane)
+    await one.observer.survey(lane)
     return await _listed(one, count)

@@ -26,7 +26,7 @@ def nats() -> Iterator[Nats]:
 
 async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
-        heal = RedispatchReconciler(one.mover, one.bus)
+        heal = RedispatchReconciler(one.executor, one.bus)
         assert await heal() == 0
         epoch = (await one.store.cell())["bus_epoch"]
         for path in PATHS:
@@ -50,7 +50,7 @@ async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, 
 
 async def test_orders_that_were_accepted_without_a_bus(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
-        heal = RedispatchReconciler(one.mover, one.bus)
+        heal = RedispatchReconciler(one.executor, one.bus)
         await heal()
         epoch = (await one.store.cell())["bus_epoch"]
         nats.kill()
@@ -78,7 +78,7 @@ async def test_orders_of_an_earlier_incarnation_are_sent_again(
         Bus(nats.url, cell, agent="a1") as bus,
     ):
         await bus.connect(60)
-        heal = RedispatchReconciler(one.mover, one.bus)
+        heal = RedispatchReconciler(one.executor, one.bus)
         for path in PATHS:
             await ask(one, world, "create", path)
         async with bus.orders(lane) as orders:

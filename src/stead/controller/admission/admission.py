@@ -68,8 +68,8 @@ class NotFound:
 class Admission:
     """Lets requests in."""
 
-    def __init__(self, mover: TransitionExecutor) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor) -> None:
+        self.executor = executor
 
     async def ask(self, wish: AdmissionRequest) -> Accepted | Rejection | NotFound:
         """Answer a request."""
@@ -84,7 +84,7 @@ class Admission:
         return answer
 
     async def _ask(self, wish: AdmissionRequest) -> Accepted | Rejection | NotFound:
-        lifecycle = await self.mover.kinds.find(wish.kind)
+        lifecycle = await self.executor.kinds.find(wish.kind)
         if lifecycle is None:
             return NotFound(f"there is no kind {wish.kind}")
         known = await self.answered(wish)
@@ -99,9 +99,9 @@ class Admission:
         wish = replace(wish, place=place_of(lifecycle, wish.request.action, wish.path, wish.spec))
         queue = ""
         if may_wait(lifecycle, wish.request):
-            queue = await find_queue(self.mover.store, lifecycle, wish.path, wish.spec)
+            queue = await find_queue(self.executor.store, lifecycle, wish.path, wish.spec)
         begin = self._begin(wish, queue if lines_up(lifecycle, wish.request) else "")
-        answer = await self.mover.tell(self._told(wish, begin))
+        answer = await self.executor.apply_one(self._told(wish, begin))
         if isinstance(answer, Applied) and not answer.decision.queued:
             return await self._accepted(wish, begin, answer)
         if isinstance(answer, Conflict) and answer.kind == "key":
@@ -132,7 +132,7 @@ class Admission:
         }
         key = {"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {}
         used = await self.uses(wish)
-        answer = await self.mover.store.enqueue(wait | key | ({"uses": used} if used else {}))
+        answer = await self.executor.store.enqueue(wait | key | ({"uses": used} if used else {}))
         if isinstance(answer, int):
             return Accepted(str(begin.id), position=answer)
         if answer.kind == "key":
@@ -166,12 +166,12 @@ class Admission:
         return answer is not None and answer.kind == "gone"
 
     async def _turn(self, wish: AdmissionRequest, head: Mapping[str, Any]) -> Answer | Accepted:
-        lifecycle = await self.mover.kinds.find(wish.kind)
+        lifecycle = await self.executor.kinds.find(wish.kind)
         if lifecycle is None:
             return Rejection((Reason(Code.NOT_FOUND, f"there is no kind {wish.kind}"),), "")
         wish = await self._placed(wish)
         begin = replace(self._begin(wish, head["queue"]), id=head["operation"], request=head["request"], waited=True)
-        answer = await self._by_members(lifecycle, wish) or await self.mover.tell(self._told(wish, begin))
+        answer = await self._by_members(lifecycle, wish) or await self.executor.apply_one(self._told(wish, begin))
         if answer is None or (isinstance(answer, Rejection) and _missing(lifecycle, wish, answer)):
             return Rejection((Reason(Code.NOT_FOUND, f"there is no {wish.kind} {wish.path}"),), "")
         return answer
@@ -179,17 +179,17 @@ class Admission:
     async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Rejection | None = None) -> bool:
         """It ends without having begun; that it is out of the queue is true also if somebody else was faster."""
         reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons] if refusal is not None else []
-        await self.mover.store.leave_queue(head["operation"], outcome, reasons, head["principal"], head["actor"])
+        await self.executor.store.leave_queue(head["operation"], outcome, reasons, head["principal"], head["actor"])
         return True
 
     async def promote(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Rejection | NotFound:
         """Put an operation that waits its turn first."""
-        record = await self.mover.store.operation(operation)
-        if record is None or await self.mover.kinds.find(record["kind"]) is None:
+        record = await self.executor.store.operation(operation)
+        if record is None or await self.executor.kinds.find(record["kind"]) is None:
             return NotFound(f"there is no operation {operation}")
         refusal = self._not_theirs(record, "promote", actor)
         if refusal is None:
-            if record["position"] is not None and await self.mover.store.promote(operation, principal, actor):
+            if record["position"] is not None and await self.executor.store.promote(operation, principal, actor):
                 return Accepted(str(operation), position=1)
             says = f"{record['action']} of {record['path']} does not wait its turn"
             refusal = Rejection((Reason(Code.NOT_QUEUED, says),), "")
@@ -198,7 +198,7 @@ class Admission:
 
     def _not_theirs(self, record: Mapping[str, Any], word: str, actor: Actor) -> Rejection | None:
         """Of one that waits: whoever may ask for the action may also do this, and an admin may always."""
-        action = self.mover.kinds[record["kind"]].action(record["action"])
+        action = self.executor.kinds[record["kind"]].action(record["action"])
         if action is None or actor is Actor.ADMIN or any(acts_as(actor, by) for by in action.by):
             return None
         says = f"to {word} {action.name} is for {' or '.join(action.by)}, not for {actor}"
@@ -208,29 +208,29 @@ class Admission:
         """A refusal for a claim, with everybody who has one in the way."""
         if refusal.code is not Code.HELD or refusal.holder is None:
             return refusal
-        return replace(refusal, holders=tuple(await self.mover.store.holders(path)) or (refusal.holder,))
+        return replace(refusal, holders=tuple(await self.executor.store.holders(path)) or (refusal.holder,))
 
     async def cancel(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Rejection | NotFound:
         """End an operation before it is done; asked for twice, the second joins the first."""
-        record = await self.mover.store.operation(operation)
-        if record is None or await self.mover.kinds.find(record["kind"]) is None:
+        record = await self.executor.store.operation(operation)
+        if record is None or await self.executor.kinds.find(record["kind"]) is None:
             return NotFound(f"there is no operation {operation}")
         if record["position"] is not None:
             refused = self._not_theirs(record, "cancel", actor)
             if refused is not None:
                 await self.note(record, principal, "cancel", actor, refused)
                 return refused
-            if await self.mover.store.leave_queue(operation, Outcome.CANCELLED, [], principal, actor):
+            if await self.executor.store.leave_queue(operation, Outcome.CANCELLED, [], principal, actor):
                 return Accepted(str(operation))
         if "place" in record["request"] and not record["outcome"]:
             return await self._cancel_beside(record, principal, actor)
         told = TransitionInput(record["path"], Cancel(str(operation), actor), principal=principal, origin=HERE.get())
-        answer = await self.mover.tell(told)
+        answer = await self.executor.apply_one(told)
         if isinstance(answer, Applied):
             return Accepted(str(operation), joined=answer.decision.joined)
         refusal = answer if isinstance(answer, Rejection) else self._refused(answer)
         if answer is None or refusal.code is Code.ENDED:
-            refusal = ended(await self.mover.store.operation(operation) or record, refusal)
+            refusal = ended(await self.executor.store.operation(operation) or record, refusal)
         await self.note(record, principal, "cancel", actor, refusal)
         return refusal
 
@@ -240,25 +240,25 @@ class Admission:
         if refused is not None:
             await self.note(record, principal, "cancel", actor, refused)
             return refused
-        first = await self.mover.store.cancel_beside(record["id"], principal, actor)
-        await self.mover.after(CommitResult({}, [], [], [str(record["id"])]))
+        first = await self.executor.store.cancel_beside(record["id"], principal, actor)
+        await self.executor.run_commit_hooks(CommitResult({}, [], [], [str(record["id"])]))
         return Accepted(str(record["id"]), joined=not first)
 
     async def retry(
         self, operation: UUID, principal: str, actor: Actor, key: str = "", *, force: bool = False, reason: str = ""
     ) -> Accepted | Rejection | NotFound:
         """Ask once more for what an operation that ended otherwise was to do: of a group, the members that failed."""
-        record = await self.mover.store.operation(operation)
+        record = await self.executor.store.operation(operation)
         if record is None:
             return NotFound(f"there is no operation {operation}")
         if record["outcome"] not in RETRYABLE or "plan" in record["request"]:
-            row = await self.mover.store.read(record["path"])
+            row = await self.executor.store.read(record["path"])
             refusal = nothing_to_retry(record, row.snapshot.state if row is not None else "")
             await self.note(record, principal, "retry", actor, refusal)
             return refusal
         said, some = record["request"], []
         if record["outcome"] != Outcome.CANCELLED and not self._makes(record):
-            some = await self.mover.store.failed_members(str(operation), "", 1)
+            some = await self.executor.store.failed_members(str(operation), "", 1)
         wish = again(record, actor, principal)
         request = replace(wish.request, force=force or said.get("force", False), reason=reason or record["reason"])
         failed_of = str(operation) if some else ""
@@ -266,64 +266,64 @@ class Admission:
 
     def _makes(self, record: Mapping[str, Any]) -> bool:
         """Whether an operation makes members: tried again, it makes them all."""
-        lifecycle = self.mover.kinds.get(record["kind"])
+        lifecycle = self.executor.kinds.get(record["kind"])
         action = lifecycle.action(record["action"]) if lifecycle is not None else None
-        member = self.mover.kinds.get(lifecycle.members) if lifecycle is not None else None
+        member = self.executor.kinds.get(lifecycle.members) if lifecycle is not None else None
         return action is not None and member is not None and makes(member, action.members)
 
     async def answered(self, wish: AdmissionRequest) -> Accepted | Rejection | None:
         """The answer that was given before to the same key."""
         if not wish.key:
             return None
-        conflict = await self.mover.store.key(wish.principal, wish.key, wish.fingerprint())
+        conflict = await self.executor.store.key(wish.principal, wish.key, wish.fingerprint())
         return None if conflict is None else await self._repeated(conflict)
 
     async def _by_members(self, lifecycle: Lifecycle, wish: AdmissionRequest) -> Rejection | Accepted | None:
         """Of a group: what its members say to it, where none would act; decided once per class of members."""
-        action, member = lifecycle.action(wish.request.action), self.mover.kinds.get(lifecycle.members)
+        action, member = lifecycle.action(wish.request.action), self.executor.kinds.get(lifecycle.members)
         known = member.action(action.members) if action is not None and member is not None else None
         if action is None or member is None or makes(member, action.members) or not (known or action.observes):
             return None
-        row = await self.mover.store.read(wish.path)
+        row = await self.executor.store.read(wish.path)
         if row is None or row.kind != lifecycle.kind:
             return None
-        classes = by_class(await member_classes(self.mover.store, lifecycle, wish.path, wish.failed_of))
+        classes = by_class(await member_classes(self.executor.store, lifecycle, wish.path, wish.failed_of))
         answer = decide(lifecycle, Group(row.snapshot, member, classes), wish.request)
         if not isinstance(answer, Rejection):
             return Accepted("", idle=True) if answer.parent.ended and not answer.parent.moves else None
         if answer.code is not Code.NO_MEMBER:
             return answer if answer.code in (Code.WRONG_STATE, Code.UNKNOWN_ACTION) else None
-        holders = tuple((await self.mover.store.held_below(wish.path)).values()) if action.leaves_out else ()
+        holders = tuple((await self.executor.store.held_below(wish.path)).values()) if action.leaves_out else ()
         if holders and may_wait(lifecycle, wish.request):
             return None
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
 
     async def _placed(self, wish: AdmissionRequest) -> AdmissionRequest:
         """With what its spec lacks and somebody has to choose."""
-        lifecycle, action = self.mover.kinds[wish.kind], wish.request.action
+        lifecycle, action = self.executor.kinds[wish.kind], wish.request.action
         if wish.kind == SYSTEM and action == "deploy" and wish.deploys is None:
             return await self._deploys(wish)
         if not places(wish.kind, action):
             return wish
-        row = wish.read or (await self.mover.store.read(wish.path) if action == "migrate" else None)
-        found = await found_for(self.mover.store, lifecycle, row, action, wish.spec, wish.lane, wish.path)
+        row = wish.read or (await self.executor.store.read(wish.path) if action == "migrate" else None)
+        found = await found_for(self.executor.store, lifecycle, row, action, wish.spec, wish.lane, wish.path)
         return replace(wish, found=found) if found else wish
 
     async def _deploys(self, wish: AdmissionRequest) -> AdmissionRequest:
         """With the lanes that a deploy uses."""
-        system = wish.read or await self.mover.store.read(wish.path)
-        place = wish.place or place_of(self.mover.kinds[SYSTEM], "deploy", wish.path, wish.spec)
-        found = await deployed(self.mover.store, system, place, wish.spec.get("definition", {}))
+        system = wish.read or await self.executor.store.read(wish.path)
+        place = wish.place or place_of(self.executor.kinds[SYSTEM], "deploy", wish.path, wish.spec)
+        found = await deployed(self.executor.store, system, place, wish.spec.get("definition", {}))
         return replace(wish, deploys=tuple(sorted(found)))
 
     async def uses(self, wish: AdmissionRequest) -> dict[str, Any] | None:
         """The lanes that a request would use, or will when its turn has come, as the store takes them."""
         wish = await self._placed(wish)
-        row = wish.read or await self.mover.store.read(wish.path)
-        if row is not None and makes_object(self.mover.kinds, wish.kind, wish.request.action):
-            row = None if await is_free(self.mover.store, self.mover.kinds, row.brief) else row
+        row = wish.read or await self.executor.store.read(wish.path)
+        if row is not None and makes_object(self.executor.kinds, wish.kind, wish.request.action):
+            row = None if await is_free(self.executor.store, self.executor.kinds, row.brief) else row
         found = uses(
-            self.mover.kinds,
+            self.executor.kinds,
             wish.kind,
             wish.request.action,
             wish.path,
@@ -343,8 +343,8 @@ class Admission:
             principal=wish.principal,
             begin=begin,
             spec={**wish.spec, **wish.found},
-            detail=why(self.mover.kinds[wish.kind], wish.request),
-            new=self._new(wish) if may_be_new(self.mover.kinds[wish.kind], wish.request.action) else None,
+            detail=why(self.executor.kinds[wish.kind], wish.request),
+            new=self._new(wish) if may_be_new(self.executor.kinds[wish.kind], wish.request.action) else None,
             read=wish.read,
             facts=wish.facts,
             origin=HERE.get(),
@@ -355,7 +355,7 @@ class Admission:
     def _begin(self, wish: AdmissionRequest, queue: str) -> OperationStart:
         id = uuid4()
         trail = TraceContext(known().get("request_id", ""), tracing.current())
-        self.mover.trails.note(str(id), trail)
+        self.executor.request_contexts.note(str(id), trail)
         return OperationStart(
             id,
             wish.request.action,
@@ -368,7 +368,7 @@ class Admission:
         )
 
     def _new(self, wish: AdmissionRequest) -> Row:
-        snapshot = self.mover.first(wish.kind)
+        snapshot = self.executor.first(wish.kind)
         return Row(wish.path, wish.kind, snapshot, wish.lane, wish.token or uuid4(), {**wish.spec, **wish.found})
 
     async def _accepted(self, wish: AdmissionRequest, begin: OperationStart, moved: Applied) -> Accepted | Rejection:
@@ -389,12 +389,12 @@ class Admission:
         if not (wish.key and accepted.operation):
             return accepted
         id = UUID(accepted.operation)
-        kept = await self.mover.store.keep_key(wish.principal, wish.key, wish.fingerprint(), id)
+        kept = await self.executor.store.keep_key(wish.principal, wish.key, wish.fingerprint(), id)
         return (None if kept else await self.answered(wish)) or accepted
 
     async def _repeated(self, conflict: Conflict) -> Accepted | Rejection:
         if conflict.same:
-            record = await self.mover.store.operation(UUID(conflict.operation))
+            record = await self.executor.store.operation(UUID(conflict.operation))
             return Accepted(conflict.operation, repeated=True, position=record["position"] if record else None)
         says = "the idempotency key was used for another request"
         return Rejection((Reason(Code.KEY_REUSED, says),), "")
@@ -427,7 +427,7 @@ class Admission:
     ) -> None:
         """Put a refusal into the journal."""
         reasons = {"reasons": [{"code": r.code, "says": r.says} for r in refusal.reasons]}
-        await self.mover.store.refuse(about["path"], about["kind"], principal, word, actor, refusal.state, reasons)
+        await self.executor.store.refuse(about["path"], about["kind"], principal, word, actor, refusal.state, reasons)
 
 
 def may_be_new(lifecycle: Lifecycle, action: str) -> bool:

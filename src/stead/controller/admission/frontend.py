@@ -50,15 +50,15 @@ class RequestFrontend:
         self.bus = bus
         self.pace = pace
         self.kinds = Kinds(kinds, store, pace)
-        self.mover = TransitionExecutor(store, self.kinds, clock or store.clock)
-        carrier = OrderPublisher(self.mover, bus)
-        self.grants = SlotAllocator(self.mover, carrier)
-        self.mover.follow(carrier)
-        self.mover.follow(self.grants)
-        self.admission = Admission(self.mover)
+        self.executor = TransitionExecutor(store, self.kinds, clock or store.clock)
+        publisher = OrderPublisher(self.executor, bus)
+        self.slots = SlotAllocator(self.executor, publisher)
+        self.executor.on_commit(publisher)
+        self.executor.on_commit(self.slots)
+        self.admission = Admission(self.executor)
         self.queues = Queues(self.admission)
-        self.mover.follow(self.queues)
-        self.looks = ProviderObserver(self.mover, bus, pace)
+        self.executor.on_commit(self.queues)
+        self.observer = ProviderObserver(self.executor, bus, pace)
 
 
 class ControllerNotifier:
@@ -66,13 +66,13 @@ class ControllerNotifier:
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
-        self.errands = BackgroundTasks("what was let in")
+        self.background = BackgroundTasks("what was let in")
         self._soon = False
 
     async def __call__(self, written: CommitResult) -> None:
         """After a commit: at once where somebody is to begin something, soon where it is only to be numbered."""
         if written.expanding or written.recount or written.steps or written.gone:
-            self.errands.begin(
+            self.background.begin(
                 self._until_heard(Wakeup(written.expanding, written.recount, written.steps, written.gone))
             )
         elif not self._soon:

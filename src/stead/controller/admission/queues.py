@@ -21,13 +21,13 @@ class Queues:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
-        self.errands = BackgroundTasks("a queue")
+        self.store = admission.executor.store
+        self.background = BackgroundTasks("a queue")
 
     async def __call__(self, written: CommitResult) -> None:
         """What follows from a commit: try whoever waited for what has ended."""
         for queue in written.queues:
-            self.errands.begin(self.advance(queue))
+            self.background.begin(self.advance(queue))
 
     async def heal(self) -> int:
         """Try every head that nothing seems to be in the way of; how many left their queues."""

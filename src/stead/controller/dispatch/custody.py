@@ -26,8 +26,8 @@ class SupersededRun(Exception):
 class CustodyService:
     """Gives custody out and prolongs it."""
 
-    def __init__(self, mover: TransitionExecutor, pace: Pace = DEFAULT) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, pace: Pace = DEFAULT) -> None:
+        self.executor = executor
         self.pace = pace
         self._together = Batcher(self._move, MOST, size=len)
 
@@ -45,22 +45,22 @@ class CustodyService:
         if asked_before:
             lost = await self.renew(who, asked_before)
             taken |= {path: fence for path, fence in asked_before.items() if path not in lost}
-            if not taken and await self.mover.store.superseded([(who.agent, who.epoch)]):
+            if not taken and await self.executor.store.superseded([(who.agent, who.epoch)]):
                 raise SupersededRun
         return taken
 
     async def _move(self, asked: Sequence[Sequence[TransitionInput]]) -> list[list[Answer]]:
         """What many agents ask for, in one go."""
         runs = {(told.custody.agent, told.custody.epoch) for each in asked for told in each if told.custody}
-        newer = await self.mover.store.superseded(runs)
+        newer = await self.executor.store.superseded(runs)
         told = [_as_of_now(told, newer) if newer else told for each in asked for told in each]
-        answers = iter(await self.mover.move(told))
+        answers = iter(await self.executor.apply(told))
         return [list(islice(answers, len(each))) for each in asked]
 
     async def renew(self, who: Custody, members: Mapping[str, Fence]) -> set[str]:
         """Prolong custody; answers with the members whose custody is lost."""
-        due = self.mover.clock() + self.pace.custody
-        kept = await self.mover.store.renew(who.agent, who.epoch, members, due)
+        due = self.executor.clock() + self.pace.custody
+        kept = await self.executor.store.renew(who.agent, who.epoch, members, due)
         return set(members) - kept
 
 

@@ -39,8 +39,8 @@ CONTROLLER = "controller"
 class OrderPublisher:
     """The relay of a running controller. Nobody waits for it: what comes while it publishes is published next."""
 
-    def __init__(self, mover: TransitionExecutor, bus: Bus) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, bus: Bus) -> None:
+        self.executor = executor
         self.bus = bus
         self._orders: list[Mapping[str, Any]] = []
         self._task: asyncio.Task[None] | None = None
@@ -55,18 +55,18 @@ class OrderPublisher:
         while self._orders:
             orders, self._orders = self._orders, []
             try:
-                await send(self.mover, self.bus, orders)
+                await send(self.executor, self.bus, orders)
             except BusError as error:
                 log.info("orders wait for the bus: %s", error)
 
 
-async def send(mover: TransitionExecutor, bus: Bus, orders: Sequence[Mapping[str, Any]]) -> None:
+async def send(executor: TransitionExecutor, bus: Bus, orders: Sequence[Mapping[str, Any]]) -> None:
     """Put orders on their lanes, each with the request that it comes from.
 
     The bus rejects an order that is larger than its largest message. No agent has heard of it, so it is divided,
     and its halves are published; the order of a single member fails.
     """
-    known = await mover.trails.of(order["operation"] for order in orders)
+    known = await executor.request_contexts.of(order["operation"] for order in orders)
     with ExitStack() as stack:
         wire = []
         for told in orders:
@@ -75,15 +75,15 @@ async def send(mover: TransitionExecutor, bus: Bus, orders: Sequence[Mapping[str
                 words = {"order": str(told["id"]), "lane": told["lane"], "verb": told["verb"]}
                 made = stack.enter_context(tracing.span("publish order", trail.traceparent, **words))
                 trail = replace(trail, traceparent=made.traceparent or trail.traceparent)
-            wire.append(order_of(told, mover.kinds, trail))
+            wire.append(order_of(told, executor.kinds, trail))
         try:
             await bus.publish_orders(wire)
         except NotPublished as error:
             metrics.UNPUBLISHED.inc()
             too_large = [index for index, cause in error.failed.items() if isinstance(cause, TooLarge)]
-            halves = [half for index in too_large for half in await _divide(mover, bus, wire[index])]
+            halves = [half for index in too_large for half in await _divide(executor, bus, wire[index])]
             if halves:
-                await send(mover, bus, halves)
+                await send(executor, bus, halves)
             if len(too_large) < len(error.failed):
                 raise
         except BusError:
@@ -92,20 +92,22 @@ async def send(mover: TransitionExecutor, bus: Bus, orders: Sequence[Mapping[str
     metrics.PUBLISHED.inc(len(wire))
 
 
-async def _divide(mover: TransitionExecutor, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
+async def _divide(executor: TransitionExecutor, bus: Bus, order: Order) -> list[Mapping[str, Any]]:
     """Both halves of an order that is too large; none where it has a single member, which cannot be sent at all.
 
     The controller takes such an order itself, so that no agent gets it, and declines it with the reason.
     """
     if len(order.members) > 1:
-        return await mover.store.halve_order(order.id)
+        return await executor.store.halve_order(order.id)
     (member,) = order.members
     says = too_large(order, bus.max_message())
     log.error("order.too_large order=%d lane=%s path=%s error=%r", order.id, order.lane, member.path, says)
-    (taken,) = await mover.move([TransitionInput(member.path, Take(member.fence), custody=Custody(CONTROLLER, 1))])
+    (taken,) = await executor.apply(
+        [TransitionInput(member.path, Take(member.fence), custody=Custody(CONTROLLER, 1))]
+    )
     if isinstance(taken, Applied):
         declined = Report(Trigger.DECLINED, taken.fence)
-        await mover.move([TransitionInput(member.path, declined, detail={"error": says})])
+        await executor.apply([TransitionInput(member.path, declined, detail={"error": says})])
     return []
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from stead.controller.execution.executor import Follow, TransitionExecutor
+from stead.controller.execution.executor import CommitHook, TransitionExecutor
 from stead.store.commit import CommitResult
 
 log = logging.getLogger(__name__)
@@ -24,8 +24,8 @@ COLLECT_SECONDS = 0.2
 class SlotAllocator:
     """Asks for room, for all that wait on a lane together."""
 
-    def __init__(self, mover: TransitionExecutor, send: Follow) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, send: CommitHook) -> None:
+        self.executor = executor
         self.send = send
         self.wanted: set[str] = set()
         self.unfilled: set[str] = set()
@@ -65,32 +65,32 @@ class SlotAllocator:
 
     async def limit_lane(self, name: str, members: int | None) -> None:
         """From now on a lane has room for so many members; what waits for it gets it at once."""
-        await self.mover.store.limit_lane(name, members)
+        await self.executor.store.limit_lane(name, members)
         await self._grant([name], split=True)
 
     async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
         """From now on a provider bears so many members in a region, and so many regions."""
-        await self.mover.store.limit_provider(name, members, regions)
-        lanes = [lane for lane in await self.mover.store.waiting(0) if lane.split(".")[0] == name]
+        await self.executor.store.limit_provider(name, members, regions)
+        lanes = [lane for lane in await self.executor.store.waiting(0) if lane.split(".")[0] == name]
         if lanes:
             await self._grant(lanes, split=True)
 
     async def release(self, path: str, who: str) -> bool:
         """Let a restored cell act at a path and below it; whether it was held there. What waited for that is sent."""
-        released = await self.mover.store.release(path, who)
+        released = await self.executor.store.release(path, who)
         if released:
             await self.heal()
         return released
 
     async def _grant(self, lanes: list[str], *, split: bool) -> int:
-        orders = await self.mover.store.grant(lanes, self.mover.clock(), split=split)
+        orders = await self.executor.store.grant(lanes, self.executor.clock(), split=split)
         await self.send(CommitResult({}, orders, []))
         return len(orders)
 
     async def heal(self) -> int:
         """All that waits though there is room, and though it was released."""
-        await self.mover.store.free_released()
-        lanes = await self.mover.store.waiting(STOOD)
+        await self.executor.store.free_released()
+        lanes = await self.executor.store.waiting(STOOD)
         return await self._grant(lanes, split=True) if lanes else 0
 
 

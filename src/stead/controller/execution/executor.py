@@ -108,7 +108,7 @@ class Applied:
 Answer = Applied | Rejection | Conflict | None
 """None: there is no such resource, or none that whoever spoke may speak for."""
 
-Follow = Callable[[CommitResult], Awaitable[None]]
+CommitHook = Callable[[CommitResult], Awaitable[None]]
 """What comes after a commit: orders are sent, groups are counted. It never raises; what it leaves is found later."""
 
 
@@ -119,32 +119,32 @@ class TransitionExecutor:
         self.store = store
         self.kinds = live(kinds, store)
         self.clock = clock
-        self.trails = RequestContexts(store)
-        self._follow: list[Follow] = []
+        self.request_contexts = RequestContexts(store)
+        self._commit_hooks: list[CommitHook] = []
         self._known: dict[tuple[object, ...], DecisionTemplate | Rejection] = {}
         self._edition = self.kinds.edition
-        self.tell = Batcher(self.move, BATCH)
+        self.apply_one = Batcher(self.apply, BATCH)
         """Bring an event to a resource, together with whoever else does at the same time."""
 
     def first(self, kind: str) -> Snapshot:
         """How a resource begins: with fences above those of whatever was there before under the same path."""
         return Snapshot(self.kinds[kind].initial.name, Fence(self.store.incarnation, int(self.clock() * 1000)))
 
-    def follow(self, what: Follow) -> None:
+    def on_commit(self, what: CommitHook) -> None:
         """Do it after every commit."""
-        self._follow.append(what)
+        self._commit_hooks.append(what)
 
-    async def after(self, written: CommitResult) -> None:
+    async def run_commit_hooks(self, written: CommitResult) -> None:
         """Do what follows from a commit."""
-        for follow in self._follow:
-            await follow(written)
+        for hook in self._commit_hooks:
+            await hook(written)
 
-    async def move(
+    async def apply(
         self, told: Sequence[TransitionInput], expansion: Callable[[Sequence[Answer]], Expansion] | None = None
     ) -> list[Answer]:
         """Bring events to resources, one event to each at a time; with an `expansion` all are written or none."""
         if expansion is None and len(told) > MOST:
-            return [answer for part in batched(told, MOST) for answer in await self.move(part)]
+            return [answer for part in batched(told, MOST) for answer in await self.apply(part)]
         answers: list[Answer] = [None] * len(told)
         todo = list(range(len(told)))
         in_the_way: set[int] = set()
@@ -225,7 +225,7 @@ class TransitionExecutor:
             written.recount.extend(_counted(changes))
             written.steps.extend(_steps(changes))
             written.gone.extend(change.brief.path for change in changes if change.template.body["gone"])
-            await self.after(written)
+            await self.run_commit_hooks(written)
         return later
 
     async def _read(

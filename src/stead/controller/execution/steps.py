@@ -101,21 +101,21 @@ class Requested:
 class Steps:
     """Does what is to be done, by kind and state."""
 
-    def __init__(self, mover: TransitionExecutor, works: Mapping[tuple[str, str], Callable[[], Work]]) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, works: Mapping[tuple[str, str], Callable[[], Work]]) -> None:
+        self.executor = executor
         self.works = works
-        self.errands = BackgroundTasks("a step")
+        self.background = BackgroundTasks("a step")
 
     async def __call__(self, written: CommitResult) -> None:
         """After a commit: begin what it asks for."""
         for path, fence in written.steps:
-            self.errands.begin(self._until_over(path, fence))
+            self.background.begin(self._until_over(path, fence))
 
     async def _until_over(self, path: str, fence: Fence) -> None:
         pause = SOON
         work: Work | None = None
         while True:
-            row = await self.mover.store.read(path)
+            row = await self.executor.store.read(path)
             operation = row.snapshot.operation if row is not None else None
             if row is None or operation is None or row.snapshot.fence != fence:
                 return
@@ -124,7 +124,7 @@ class Steps:
                 return
             work = work or begin()
             answer = await work(row, UUID(operation.id))
-            await self.mover.store.say(UUID(operation.id), "" if isinstance(answer, Done) else answer.says)
+            await self.executor.store.say(UUID(operation.id), "" if isinstance(answer, Done) else answer.says)
             if not isinstance(answer, Waits):
                 await self._report(path, fence, answer)
                 return
@@ -135,4 +135,4 @@ class Steps:
         detail = answer.detail if isinstance(answer, Done) else {"error": answer.says}
         events = answer.events if isinstance(answer, Done) else ()
         event = Report(KINDS[type(answer)], fence, actor=Actor.CONTROLLER, events=events)
-        await self.mover.move([TransitionInput(path, event, principal=CONTROLLER, detail=detail)])
+        await self.executor.apply([TransitionInput(path, event, principal=CONTROLLER, detail=detail)])

@@ -47,8 +47,8 @@ def lanes_in(changes: Sequence[TreeChange]) -> set[str]:
 class Deploys:
     """Asks services and jobs."""
 
-    def __init__(self, mover: TransitionExecutor) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor) -> None:
+        self.executor = executor
 
     async def some(
         self, operation: str, asking: Mapping[str, Any], limit: int
@@ -58,11 +58,11 @@ class Deploys:
         Raises `Wrong` where what is there has become such that it cannot be done.
         """
         wish, after = asking["wish"], asking["after"]
-        system = await self.mover.store.read(asking["path"])
+        system = await self.executor.store.read(asking["path"])
         if system is None:
             return (), after, True
         definition = wish.get("spec", {}).get("definition", {}) if asking["action"] == "deploy" else None
-        todo = await planned(self.mover.store, system, wish.get("place", asking["path"]), definition)
+        todo = await planned(self.executor.store, system, wish.get("place", asking["path"]), definition)
         left = [change for change in todo if change.path > after]
         some = left[:limit]
         told = [self._told(operation, asking, change) for change in some]
@@ -83,6 +83,6 @@ class Deploys:
         new = None
         if change.action == "create":
             token = uuid5(UUID(operation), change.path)
-            first = self.mover.first(change.kind)
+            first = self.executor.first(change.kind)
             new = Row(change.path, change.kind, first, change.lane, token, change.spec)
         return TransitionInput(change.path, request, asking["principal"], spec=change.spec, new=new)

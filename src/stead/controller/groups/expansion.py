@@ -41,23 +41,23 @@ SKIPPED, UNCHANGED = "skipped", "unchanged"
 class GroupExpansion:
     """Asks members, and counts them."""
 
-    def __init__(self, mover: TransitionExecutor, chunk: int = CHUNK) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, chunk: int = CHUNK) -> None:
+        self.executor = executor
         self.chunk = chunk
-        self.plans = MemberPlans(mover)
-        self.deploys = Deploys(mover)
-        self.errands = BackgroundTasks("a group")
+        self.plans = MemberPlans(executor)
+        self.deploys = Deploys(executor)
+        self.background = BackgroundTasks("a group")
 
     async def __call__(self, written: CommitResult) -> None:
         """What follows from a commit: begin to ask, or count."""
         for path in written.recount:
-            self.errands.begin(self.recount(path))
+            self.background.begin(self.recount(path))
         for operation in written.expanding:
-            self.errands.begin(self.expand(operation))
+            self.background.begin(self.expand(operation))
 
     async def heal(self) -> int:
         """Go on with whatever was left: groups whose members were not all asked, or not counted."""
-        left = await self.mover.store.unfinished_groups()
+        left = await self.executor.store.unfinished_groups()
         for operation in left["expanding"]:
             await self.expand(operation)
         for path in left["counted"]:
@@ -71,7 +71,7 @@ class GroupExpansion:
 
     async def _chunk(self, operation: str) -> bool:
         """Ask some; whether there may be more."""
-        asking = await self.mover.store.expansion(operation)
+        asking = await self.executor.store.expansion(operation)
         if asking is None:
             return False
         if asking["kind"] == KIND and "cancels" not in asking["request"] and asking["action"] not in OBSERVING:
@@ -79,34 +79,34 @@ class GroupExpansion:
         if asking["request"].get("makes"):
             return await self._make(operation, asking)
         if "cancels" not in asking["request"] and (
-            rejection := await lease_book.rejection_of_start(self.mover, asking)
+            rejection := await lease_book.rejection_of_start(self.executor, asking)
         ):
             return await self._reject(operation, asking, rejection)
         paths = await self._members(operation, asking)
         last, done = paths[-1] if paths else asking["after"], len(paths) < self.chunk
         if "cancels" in asking["request"]:
-            await self.mover.move(
+            await self.executor.apply(
                 [TransitionInput(path, Cancel(operation, Actor.ADMIN), asking["principal"]) for path in paths]
             )
-            await self.mover.move([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
+            await self.executor.apply([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
             return not done
         request = _request(operation, asking)
-        held = await self.mover.store.held_below(asking["path"], operation) if self._leaves_out(asking) else {}
-        about = {"principal": asking["principal"], "detail": why(self.mover.kinds[asking["member"]], request)}
+        held = await self.executor.store.held_below(asking["path"], operation) if self._leaves_out(asking) else {}
+        about = {"principal": asking["principal"], "detail": why(self.executor.kinds[asking["member"]], request)}
         told = [TransitionInput(path, request, blocked=_above(held, path), **about) for path in paths]
         await self._tell(operation, asking, told, last, done, held)
         return not done
 
     def _leaves_out(self, asking: Mapping[str, Any]) -> bool:
         """Whether others may have claims on what the group's operation asks."""
-        action = self.mover.kinds[asking["kind"]].action(asking["action"])
+        action = self.executor.kinds[asking["kind"]].action(asking["action"])
         return action is not None and action.leaves_out
 
     async def _reject(self, operation: str, asking: Mapping[str, Any], reason: str) -> bool:
         """Request nothing of any member: the operation fails with a reason."""
         paths = await self._members(operation, asking)
         bad = [(path, SKIPPED, reason) for path in paths]
-        await self.mover.move(
+        await self.executor.apply(
             [], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad, failed=len(bad))
         )
         return False
@@ -117,15 +117,17 @@ class GroupExpansion:
             told, last, done = await self.deploys.some(operation, asking, self.chunk)
         except InvalidDescription as wrong:
             bad = [(str(problem.path[0]), SKIPPED, problem.says) for problem in wrong.problems]
-            await self.mover.move([], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad))
+            await self.executor.apply(
+                [], lambda _: Expansion(operation, asking["after"], True, 0, asking["turn"], bad)
+            )
             return False
         await self._tell(operation, asking, told, last, done)
         return not done
 
     async def _make(self, operation: str, asking: Mapping[str, Any]) -> bool:
         """Ask some that are not there yet to be made."""
-        row = await self.mover.store.read(asking["path"])
-        member = self.mover.kinds[asking["member"]]
+        row = await self.executor.store.read(asking["path"])
+        member = self.executor.kinds[asking["member"]]
         after = int(asking["after"] or 0)
         if row is None:
             return False
@@ -157,7 +159,7 @@ class GroupExpansion:
             ]
             return Expansion(operation, last, done, acting, asking["turn"], skipped, joined)
 
-        await self.mover.move(told, widened)
+        await self.executor.apply(told, widened)
 
     def _left_out(self, asking: Mapping[str, Any], told: TransitionInput, answer: Rejection) -> str:
         """Whether a member was skipped since it could not act, or is unchanged since nothing had to be done with it.
@@ -165,8 +167,8 @@ class GroupExpansion:
         The latter is where the action leads already. An action that leaves its group in its state, such as refine, is
         about some members alone: the others are unchanged too.
         """
-        group, event = self.mover.kinds[asking["kind"]], told.event
-        asked, member = group.action(asking["action"]), self.mover.kinds.get(asking["member"])
+        group, event = self.executor.kinds[asking["kind"]], told.event
+        asked, member = group.action(asking["action"]), self.executor.kinds.get(asking["member"])
         act = member.action(event.action) if member is not None and isinstance(event, Request) else None
         if act is None or asked is None or answer.code is not Code.WRONG_STATE:
             return SKIPPED
@@ -174,7 +176,7 @@ class GroupExpansion:
 
     async def _members(self, operation: str, asking: Mapping[str, Any]) -> list[str]:
         """The next members that are to hear of it."""
-        store, said, after = self.mover.store, asking["request"], asking["after"]
+        store, said, after = self.executor.store, asking["request"], asking["after"]
         if "cancels" in said:
             return await store.working_members(operation, asking["member"], asking["path"], after, self.chunk)
         if said.get("of"):
@@ -183,24 +185,24 @@ class GroupExpansion:
 
     async def recount(self, path: str) -> None:
         """Bring what the members amount to to their group."""
-        brief = (await self.mover.store.briefs([path])).get(path)
+        brief = (await self.executor.store.briefs([path])).get(path)
         if brief is None:
             return
-        kind = self.mover.kinds[brief.kind]
+        kind = self.executor.kinds[brief.kind]
         if brief.kind == KIND:
-            await self.mover.store.end_beside(path)
-        found = await self.mover.store.count_members(path, kind.members)
+            await self.executor.store.end_beside(path)
+        found = await self.executor.store.count_members(path, kind.members)
         if found is None:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
         detail = {"error": why} if (why := await self._failure(kind, brief, event)) else None
-        await self.mover.move([TransitionInput(path, event, principal="controller", detail=detail)])
+        await self.executor.apply([TransitionInput(path, event, principal="controller", detail=detail)])
 
     async def _failure(self, kind: Lifecycle, brief: ResourceSummary, event: Children) -> str:
         """Why a lease fails with its members: the error of the first of them. Empty where it does not fail."""
         if kind.fold is not Fold.EVENTS or brief.operation is None or event.remaining or not event.failed:
             return ""
-        members = await self.mover.store.operation_members(brief.operation, "", MAX_MEMBERS_READ)
+        members = await self.executor.store.operation_members(brief.operation, "", MAX_MEMBERS_READ)
         found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] in (SKIPPED, UNCHANGED))
         return f"{found[0]['path']}: {found[0]['says']}" if found else ""
 

@@ -50,8 +50,8 @@ def _segment(path: str, spec: Mapping[str, Any], first: int, count: int) -> Segm
 class MemberPlans:
     """Makes the rows of members that are not there yet."""
 
-    def __init__(self, mover: TransitionExecutor) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor) -> None:
+        self.executor = executor
 
     async def some(
         self, operation: str, row: Row, wish: Mapping[str, Any], member: Lifecycle, after: int, limit: int
@@ -60,7 +60,7 @@ class MemberPlans:
         wanted = segments(row, wish)
         picked = list(_picked(wanted, after, limit))
         shared = await self._shared(row.path.split("/")[1], [segment for segment, _ in picked])
-        snapshot = self.mover.first(member.kind)
+        snapshot = self.executor.first(member.kind)
         rows = []
         for segment, offset in picked:
             token, launch = launch_of(operation, segment, offset)
@@ -73,7 +73,7 @@ class MemberPlans:
     async def _shared(self, namespace: str, wanted: Sequence[Segment]) -> dict[str, dict[str, Any]]:
         """By group, what the provider said of what its VMs share."""
         groups = {segment.group: infrastructure.places(namespace, segment.spec) for segment in wanted}
-        rows = await self.mover.store.read_many(
+        rows = await self.executor.store.read_many(
             list({path for places in groups.values() for path in places.values()})
         )
         found = {

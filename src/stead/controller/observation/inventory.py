@@ -29,30 +29,30 @@ TOGETHER = 50
 class ExpectedInventory:
     """Answers agents."""
 
-    def __init__(self, mover: TransitionExecutor, trust: ReportTrust) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, trust: ReportTrust) -> None:
+        self.executor = executor
         self.trust = trust
         self._read = Batcher(self._pages, TOGETHER, at_once=2)
-        self._seen = CompiledKind(mover.kinds, _visible)
+        self._seen = CompiledKind(executor.kinds, _visible)
         """Kinds that can be looked at."""
 
     async def __call__(self, roster: InventoryRequest) -> InventoryReply:
         """What there may be on a lane: all but what is settled and gone."""
         await self.trust.check(roster.agent, [roster.lane])
-        now = self.mover.clock()
+        now = self.executor.clock()
         page = await self._read((roster.lane, roster.after))
         there = [row for row in page if self._may_be(row)]
         taken = [row.path for row in there if row.snapshot.taken]
         return InventoryReply(list(map(member_of, there)), page[-1].path if len(page) == PAGE else "", now, taken)
 
     async def _pages(self, asked: Sequence[tuple[str, str]]) -> list[list[Row]]:
-        return await self.mover.store.rosters(asked, PAGE)
+        return await self.executor.store.rosters(asked, PAGE)
 
     def _may_be(self, row: Row) -> bool:
         if row.kind not in self._seen():
             return False
         moving = row.snapshot.operation is not None or row.snapshot.hidden is not None
-        return moving or self.mover.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
+        return moving or self.executor.kinds[row.kind].state(row.snapshot.state).seen != ABSENT
 
 
 def _visible(kinds: Mapping[str, Lifecycle]) -> frozenset[str]:

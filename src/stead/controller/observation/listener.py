@@ -34,15 +34,15 @@ class Listener:
 
     def __init__(
         self,
-        mover: TransitionExecutor,
+        executor: TransitionExecutor,
         bus: Bus,
-        looks: ProviderObserver,
+        observer: ProviderObserver,
         orphans: OrphanDetector,
         presences: AgentPresence,
     ) -> None:
-        self.mover = mover
+        self.executor = executor
         self.bus = bus
-        self.looks = looks
+        self.observer = observer
         self.orphans = orphans
         self.presences = presences
 
@@ -88,9 +88,9 @@ class Listener:
             for report in reports:
                 if report.traceparent and tracing.on():
                     spans.enter_context(tracing.span("apply report", report.traceparent, lane=report.lane))
-            answers = await self.mover.move(words([report for report in reports if not report.successor]))
+            answers = await self.executor.apply(words([report for report in reports if not report.successor]))
             later = [report for report in reports if report.successor]
-            answers += await self.mover.move(await self.presences.successors(later))
+            answers += await self.executor.apply(await self.presences.successors(later))
         _tell(reports)
         for answer in answers:
             metrics.REPORTS.labels(_result(answer)).inc()
@@ -98,13 +98,13 @@ class Listener:
         states = [message for message in messages if isinstance(message, FullState)]
         if states:
             # When thousands of sites come back, each tells little: together it is a few statements.
-            await self.looks.apply([line for state in states for line in _lines(state)])
+            await self.observer.apply([line for state in states for line in _lines(state)])
             await self.orphans.found(states)
 
     async def _current(self, messages: Sequence[FromAgent]) -> Sequence[FromAgent]:
         """Without what runs of agents say that newer ones have superseded. A successor speaks under its notify-id."""
         said = [m for m in messages if isinstance(m, FullState) or (isinstance(m, Report) and not m.successor)]
-        newer = await self.mover.store.superseded({(m.agent, m.epoch) for m in said})
+        newer = await self.executor.store.superseded({(m.agent, m.epoch) for m in said})
         stale = {id(m) for m in said if m.lane in newer.get((m.agent, m.epoch), ())}
         if stale:
             log.info("reports.superseded count=%d agents=%s", len(stale), ", ".join(sorted({n for n, _ in newer})))

@@ -93,8 +93,8 @@ class _Refresh:
 class ProviderObserver:
     """Looks at resources, and applies what was seen."""
 
-    def __init__(self, mover: TransitionExecutor, bus: Bus, pace: Pace = DEFAULT) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, bus: Bus, pace: Pace = DEFAULT) -> None:
+        self.executor = executor
         self.bus = bus
         self.pace = pace
 
@@ -137,7 +137,7 @@ class ProviderObserver:
 
     async def _superseded(self, reply: ProbeReply, lane: str) -> bool:
         """Whether a newer run of the agent that answered serves the lane."""
-        newer = await self.mover.store.superseded([(reply.agent, reply.epoch)])
+        newer = await self.executor.store.superseded([(reply.agent, reply.epoch)])
         return any(lane in lanes for lanes in newer.values())
 
     async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | UnknownReason:
@@ -166,7 +166,7 @@ class ProviderObserver:
     async def observed(self, below: str, kind: str) -> ObservedGroupStatus:
         """The same, with what was not observed of a kind and why."""
         done = await self._refresh(below)
-        store, lifecycle = self.mover.store, self.mover.kinds[kind]
+        store, lifecycle = self.executor.store, self.executor.kinds[kind]
         found = await store.unobserved(kind, below, done.seen, done.unseen)
         left = tuple(
             UnobservedGroupStatus(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
@@ -180,10 +180,10 @@ class ProviderObserver:
 
     async def _refresh(self, below: str) -> _Refresh:
         done, after = _Refresh(), ""
-        still = sorted({s.name for kind in self.mover.kinds.values() for s in kind.states if s.still})
+        still = sorted({s.name for kind in self.executor.kinds.values() for s in kind.states if s.still})
         while True:
-            paths = await self.mover.store.refreshable(below, after, PAGE, still, self.pace.still)
-            rows = (await self.mover.store.read_many(paths)).values()
+            paths = await self.executor.store.refreshable(below, after, PAGE, still, self.pace.still)
+            rows = (await self.executor.store.read_many(paths)).values()
             free = [row for row in rows if not row.snapshot.taken]
             seen = await self.look(free)
             lines = [line for line in seen.values() if isinstance(line, StateLine)]
@@ -197,14 +197,14 @@ class ProviderObserver:
 
     async def apply(self, told: Sequence[TransitionInput]) -> list[Answer]:
         """Bring what was seen to what is believed."""
-        answers = await self.mover.move(told)
+        answers = await self.executor.apply(told)
         as_believed: defaultdict[int, list[str]] = defaultdict(list)
         for answer in answers:
             if isinstance(answer, Applied) and not answer.wrote:
                 brief = answer.brief
-                as_believed[look_after(self.mover.kinds[brief.kind], brief.state)].append(brief.path)
+                as_believed[look_after(self.executor.kinds[brief.kind], brief.state)].append(brief.path)
         for pause, paths in as_believed.items():
-            await self.mover.store.saw(paths, pause)
+            await self.executor.store.saw(paths, pause)
         return answers
 
 

@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 class OrphanDetector:
     """Has lanes surveyed, and keeps the list of what was found."""
 
-    def __init__(self, mover: TransitionExecutor, bus: Bus, pace: Pace = DEFAULT) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, bus: Bus, pace: Pace = DEFAULT) -> None:
+        self.executor = executor
         self.bus = bus
         self.pace = pace
 
     async def __call__(self) -> int:
         """Ask one lane that is due; what it has comes on the stream of reports."""
-        lane = await self.mover.store.due_survey(self.pace.survey)
+        lane = await self.executor.store.due_survey(self.pace.survey)
         if lane is None:
             return 0
         try:
@@ -43,7 +43,7 @@ class OrphanDetector:
 
     async def found(self, messages: Sequence[FullState]) -> None:
         """What agents have that is on nobody's roster."""
-        store = self.mover.store
+        store = self.executor.store
         strays = [(m.lane, {s.token: s for s in m.objects if s.token and not s.path}) for m in messages]
         tokens = {token for _, some in strays for token in some}
         owners = await store.owners(sorted(tokens)) if tokens else {}
@@ -60,7 +60,7 @@ class OrphanDetector:
         """Whether there may be something on the lane for it: unless it is elsewhere, or settled and gone."""
         if row is None or row.lane != lane:
             return False
-        state = self.mover.kinds[row.kind].state(row.snapshot.state)
+        state = self.executor.kinds[row.kind].state(row.snapshot.state)
         return row.snapshot.operation is not None or row.snapshot.hidden is not None or state.seen != ABSENT
 
 

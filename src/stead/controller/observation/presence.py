@@ -58,8 +58,8 @@ CONNECTED = "connected"
 class AgentPresence:
     """Hears agents, and tells their sites."""
 
-    def __init__(self, mover: TransitionExecutor, bus: Bus, trust: ReportTrust, pace: Pace = DEFAULT) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor, bus: Bus, trust: ReportTrust, pace: Pace = DEFAULT) -> None:
+        self.executor = executor
         self.trust = trust
         self.away = float(pace.away)
         self.bus = bus
@@ -67,7 +67,7 @@ class AgentPresence:
         self._answers: dict[tuple[str, int], str] = {}
         """Where runs of agents want to hear that they are superseded."""
         self._throttled: Counter[str] = Counter()
-        self._last = Batcher(mover.store.last_epochs, TOGETHER, at_once=2)
+        self._last = Batcher(executor.store.last_epochs, TOGETHER, at_once=2)
         self._since = time.monotonic()
         """Since when whoever is there could be heard."""
         self._unheard = LogThrottle()
@@ -90,7 +90,7 @@ class AgentPresence:
                 )
             return
         if believed:
-            offset = presence.now - self.mover.clock() if presence.now else 0.0
+            offset = presence.now - self.executor.clock() if presence.now else 0.0
             self._skew.tell(abs(offset))
             self._heard[presence.agent, presence.epoch] = replace(_there(presence), clock_offset=offset)
             if answer:
@@ -102,7 +102,7 @@ class AgentPresence:
         """Agents have begun a new epoch: this is written before they are told that it was heard."""
         believed = [_there(hello) for hello in hellos if await self.trust.believes(hello)]
         if believed:
-            await self.mover.store.met(believed, SITES)
+            await self.executor.store.met(believed, SITES)
             await self._tell()
 
     async def greet(self, asked: SiteRequest) -> SiteReply:
@@ -111,12 +111,12 @@ class AgentPresence:
         lanes = [lane for lane in asked.lanes if lane.startswith(SITES)]
         after, sites, forgotten = await self._last((asked.agent, lanes))
         known = [KnownSite(*site) for site in sites]
-        now, every = self.mover.clock(), self.away / WORDS
+        now, every = self.executor.clock(), self.away / WORDS
         return SiteReply(after=after, every=every, sites=known, forgotten=forgotten, now=now)
 
     async def successors(self, reports: Sequence[Report]) -> list[TransitionInput]:
         """What new agents say of upgrades, each under the notify-id that its site knows it by."""
-        ids = await self.mover.store.notify_ids([(r.lane, r.epoch) for r in reports]) if reports else {}
+        ids = await self.executor.store.notify_ids([(r.lane, r.epoch) for r in reports]) if reports else {}
         return [
             TransitionInput(
                 result.path, event, f"agent:{report.agent}", facts=result.facts, lanes=frozenset((report.lane,))
@@ -133,12 +133,12 @@ class AgentPresence:
         throttled, self._throttled = self._throttled, Counter()
         try:
             for first in range(0, len(heard), MOST):
-                superseded = await self.mover.store.met(heard[first : first + MOST], SITES)
+                superseded = await self.executor.store.met(heard[first : first + MOST], SITES)
                 await self._stop(superseded, answers)
             if answers:
                 await self._turn_away(answers)
             for lane, calls in throttled.items():
-                await self.mover.store.throttled(lane, calls)
+                await self.executor.store.throttled(lane, calls)
             told = await self._tell()
             return told + (await self._miss() if time.monotonic() - self._since > self.away else 0)
         except Exception:
@@ -150,14 +150,14 @@ class AgentPresence:
         for (agent, epoch), by in superseded.items():
             log.warning("agent.superseded agent=%s epoch=%d by=%d", agent, epoch, by)
             if where := answers.get((agent, epoch)):
-                await self._answer(where, agent, Superseded(epoch=epoch, by=by, now=self.mover.clock()))
+                await self._answer(where, agent, Superseded(epoch=epoch, by=by, now=self.executor.clock()))
 
     async def _turn_away(self, answers: Mapping[tuple[str, int], str]) -> None:
         """Tell agents that have come back for sites that were forgotten."""
-        for (agent, epoch), lanes in (await self.mover.store.forgotten_runs(self.away)).items():
+        for (agent, epoch), lanes in (await self.executor.store.forgotten_runs(self.away)).items():
             if where := answers.get((agent, epoch)):
                 log.warning("agent.site_forgotten agent=%s epoch=%d lanes=%s", agent, epoch, ",".join(lanes))
-                word = Superseded(epoch=epoch, by=epoch, now=self.mover.clock(), forgotten=lanes)
+                word = Superseded(epoch=epoch, by=epoch, now=self.executor.clock(), forgotten=lanes)
                 await self._answer(where, agent, word)
 
     async def _answer(self, where: str, agent: str, word: Superseded) -> None:
@@ -168,7 +168,7 @@ class AgentPresence:
 
     async def _tell(self) -> int:
         """Tell sites who has connected."""
-        store = self.mover.store
+        store = self.executor.store
         come = await store.untold(self.away, MEETING)
         told = []
         for each in come:
@@ -183,7 +183,7 @@ class AgentPresence:
                     facts=_facts(each),
                 )
             )
-        answers = await self.mover.move(told)
+        answers = await self.executor.apply(told)
         heard = [each for each, answer in zip(come, answers, strict=True) if _heard(each, answer)]
         known = [(each["lane"], each["epoch"], each["notify"]) for each in heard]
         if known:
@@ -192,7 +192,7 @@ class AgentPresence:
 
     async def _miss(self) -> int:
         """Tell sites who is gone."""
-        store = self.mover.store
+        store = self.executor.store
         missed = await store.missed(self.away, MOST)
         met = [m for m in missed if m["path"] is not None and m["notify"] is not None]
         told = [
@@ -200,7 +200,7 @@ class AgentPresence:
         ]
         for each in missed:
             log.info("%s was not heard of for %g s on %s", each["agent"], self.away, each["lane"])
-        answers = await self.mover.move(told)
+        answers = await self.executor.apply(told)
         if any(isinstance(answer, Conflict) for answer in answers):
             return 0  # they come up again
         if missed:

@@ -64,12 +64,12 @@ class AttachmentReconciler:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
+        self.store = admission.executor.store
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
         read = await self.store.wake_attachments(PART)
-        due = await self.store.due_attachments(self.admission.mover.clock(), BATCH, AGAIN)
+        due = await self.store.due_attachments(self.admission.executor.clock(), BATCH, AGAIN)
         for each in due:
             if await self.follow(each["machine"], each["state"]):
                 await self.store.followed(each["machine"], each["turn"])
@@ -87,7 +87,7 @@ class AttachmentReconciler:
         return state == "ERROR" or not left
 
     async def _ask(self, disk: Mapping[str, Any], action: str, reason: str) -> None:
-        actor = asks_as(self.admission.mover.kinds["disk"], action, Actor.USER)
+        actor = asks_as(self.admission.executor.kinds["disk"], action, Actor.USER)
         request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
         answer = await self.admission.ask(
             AdmissionRequest("disk", disk["path"], request, CONTROLLER, {}, disk["lane"])

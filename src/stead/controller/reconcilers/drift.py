@@ -15,17 +15,17 @@ PATIENCE = 60.0
 class DriftReconciler:
     """Finds what is due for a look; several controllers share the work."""
 
-    def __init__(self, looks: ProviderObserver) -> None:
-        self.looks = looks
+    def __init__(self, observer: ProviderObserver) -> None:
+        self.observer = observer
 
     async def __call__(self) -> int:
         """Look at what is due; how many were seen."""
-        store = self.looks.mover.store
-        rows = await store.read_many(await store.due_looks(BATCH, min(PATIENCE, self.looks.pace.look)))
+        store = self.observer.executor.store
+        rows = await store.read_many(await store.due_looks(BATCH, min(PATIENCE, self.observer.pace.look)))
         settled = [row for row in rows.values() if row.snapshot.operation is None and row.snapshot.hidden is None]
-        seen = await self.looks.ask(settled)
+        seen = await self.observer.ask(settled)
         told = told_of(seen)
-        await self.looks.apply(told)
+        await self.observer.apply(told)
         looked = [rows[line.path] for line in seen]
         if looked:
             await store.note_observations(calls_for(looked), sum(self._stands_for(row) for row in looked))
@@ -33,4 +33,6 @@ class DriftReconciler:
 
     def _stands_for(self, row: Row) -> int:
         """How many looks this one is in the place of: what changes seldom is looked at less often."""
-        return max(1, look_after(self.looks.mover.kinds[row.kind], row.snapshot.state) // self.looks.pace.look)
+        return max(
+            1, look_after(self.observer.executor.kinds[row.kind], row.snapshot.state) // self.observer.pace.look
+        )

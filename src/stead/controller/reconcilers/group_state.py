@@ -22,20 +22,20 @@ FOLLOWS = (Fold.DOMINANT, Fold.WORST)
 class GroupStateReconciler:
     """Brings groups to where their members are."""
 
-    def __init__(self, mover: TransitionExecutor) -> None:
-        self.mover = mover
-        self.groups = CompiledKind(mover.kinds, _follow)
+    def __init__(self, executor: TransitionExecutor) -> None:
+        self.executor = executor
+        self.groups = CompiledKind(executor.kinds, _follow)
 
     async def __call__(self, parents: Sequence[str]) -> int:
         """Groups at these paths, and those that they are in; how many were brought somewhere."""
-        kinds = self.mover.kinds
+        kinds = self.executor.kinds
         paths = {path for parent in parents for path in (*ancestors(parent), parent)} - {ROOT}
         told = []
-        for record in await self.mover.store.resting_groups(sorted(paths), self.groups()):
+        for record in await self.executor.store.resting_groups(sorted(paths), self.groups()):
             event = amounts(kinds[record["kind"]], record["counts"])
             if followed(kinds[record["kind"]], record["state"], event) != record["state"]:
                 told.append(TransitionInput(record["path"], event, principal="controller"))
-        await self.mover.move(told)
+        await self.executor.apply(told)
         return len(told)
 
 

@@ -43,12 +43,12 @@ class LeaseEvents:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.mover = admission.mover
+        self.executor = admission.executor
 
     async def __call__(self) -> int:
         """See to all that is due; how much that was."""
-        now = self.mover.clock()
-        due = await self.mover.store.due_events(now, BATCH, AGAIN)
+        now = self.executor.clock()
+        due = await self.executor.store.due_events(now, BATCH, AGAIN)
         async with asyncio.TaskGroup() as group:
             for lease, kind in due:
                 action = ACTIONS.get(kind)
@@ -61,8 +61,8 @@ class LeaseEvents:
 
     async def _cancel_expired(self, now: float) -> int:
         """Cancel what hands hosts over after the end of their lease, which fails; its end takes them back."""
-        expired = await self.mover.store.expired(now, BATCH)
-        await self.mover.move(
+        expired = await self.executor.store.expired(now, BATCH)
+        await self.executor.apply(
             [
                 TransitionInput(path, Cancel(str(operation), Actor.ADMIN), principal=Actor.CLOCK)
                 for path, operation in expired
@@ -71,7 +71,7 @@ class LeaseEvents:
         return len(expired)
 
     async def _told(self, lease: str, now: float) -> None:
-        await self.mover.store.tell_end(lease, now)
+        await self.executor.store.tell_end(lease, now)
 
 
 class LeaseRetakes:
@@ -79,11 +79,11 @@ class LeaseRetakes:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.mover = admission.mover
+        self.executor = admission.executor
 
     async def __call__(self) -> int:
         """Ask again for what is due; how much that was."""
-        due = await self.mover.store.due_retakes(self.mover.clock(), BATCH, RETAKE)
+        due = await self.executor.store.due_retakes(self.executor.clock(), BATCH, RETAKE)
         for lease in due:
             await _ask(self.admission, lease, "terminate", Actor.CLOCK, "")
         return len(due)
@@ -94,13 +94,13 @@ class HostFailures:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.mover = admission.mover
+        self.executor = admission.executor
 
     async def __call__(self) -> int:
         """Note what is missing, and have it mended where it can be."""
-        now = self.mover.clock()
-        flagged = await self.mover.store.flag_reservations(now)
-        leases = await self.mover.store.due_mends(now, BATCH, AGAIN)
+        now = self.executor.clock()
+        flagged = await self.executor.store.flag_reservations(now)
+        leases = await self.executor.store.due_mends(now, BATCH, AGAIN)
         for lease in leases:
             await _ask(self.admission, lease, "update", Actor.CONTROLLER, "a host of it failed, or works again")
         return len(flagged) + len(leases)
@@ -109,15 +109,15 @@ class HostFailures:
 class LeaseNotices:
     """Brings what is to be told of leases to where it is to go, and nowhere else."""
 
-    def __init__(self, mover: TransitionExecutor, allowed: Sequence[str]) -> None:
+    def __init__(self, executor: TransitionExecutor, allowed: Sequence[str]) -> None:
         """`allowed`: beginnings of addresses. Owners of leases say where to, and must not reach just anything."""
-        self.mover = mover
+        self.executor = executor
         self.allowed = tuple(allowed)
         self._client: httpx.AsyncClient | None = None
 
     async def __call__(self) -> int:
         """Try what is due; how much that was."""
-        due = await self.mover.store.due_notices(self.mover.clock(), BATCH, 2 * POST)
+        due = await self.executor.store.due_notices(self.executor.clock(), BATCH, 2 * POST)
         await asyncio.gather(*(self._bring(notice) for notice in due))
         return len(due)
 
@@ -125,10 +125,10 @@ class LeaseNotices:
         error = await self._post(notice)
         if error:
             log.info("the webhook of %s: %s", notice["lease"], error)
-        now = self.mover.clock()
+        now = self.executor.clock()
         ended = not error or notice["tries"] >= TRIES or not self._may(notice["url"])
         again = None if ended else now + min(2 ** notice["tries"], HOUR)
-        await self.mover.store.end_notice(notice["id"], now, error, again)
+        await self.executor.store.end_notice(notice["id"], now, error, again)
 
     def _may(self, url: str) -> bool:
         """Whether it leads to where it seems to: no name before the host's, and no way up again."""

@@ -22,9 +22,9 @@ BATCH = 500
 class RedispatchReconciler:
     """Notices that the bus has changed or was away, or that the cell has a new incarnation."""
 
-    def __init__(self, mover: TransitionExecutor, bus: Bus) -> None:
-        self.mover = mover
-        self.store = mover.store
+    def __init__(self, executor: TransitionExecutor, bus: Bus) -> None:
+        self.executor = executor
+        self.store = executor.store
         self.bus = bus
         self.broken = True
         self.incarnation = 0
@@ -58,7 +58,7 @@ class RedispatchReconciler:
     async def _send_all(self) -> int:
         sent, after = 0, 0
         while orders := await self.store.untaken(after, BATCH):
-            await send(self.mover, self.bus, orders)
+            await send(self.executor, self.bus, orders)
             sent += len(orders)
             after = orders[-1]["id"]
         return sent

@@ -47,15 +47,15 @@ class ScalingReconciler:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
-        kinds = admission.mover.kinds
+        self.store = admission.executor.store
+        kinds = admission.executor.kinds
         self.access = Access(self.store, CompiledKind(kinds, actions_of))
         self.permission = Authorization(self.access, kinds, self.store)
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
         read, _ = await self.store.wake_scaling(PART)
-        due = await self.store.due_scaling(self.admission.mover.clock(), BATCH, LEASE)
+        due = await self.store.due_scaling(self.admission.executor.clock(), BATCH, LEASE)
         for namespace, name in due:
             try:
                 await self.look(namespace, name)
@@ -72,7 +72,7 @@ class ScalingReconciler:
         if kept.deeds:  # somebody has died before all of it was asked
             await self._do(kept)
             return
-        policy, now = scaling.read(kept.policy), self.admission.mover.clock()
+        policy, now = scaling.read(kept.policy), self.admission.executor.clock()
         rows = await self.store.scaled(policy.places, policy.name)
         policy = scaling.spelled_out(policy, [row["path"] for row in rows if row["kind"] == CLUSTERINST.kind])
         verdict = judge(policy, _standing(policy, kept, rows), now)
@@ -95,7 +95,7 @@ class ScalingReconciler:
         acts, no = list(kept.acts), list[str]()
         for deed in kept.deeds:
             answer = await self._ask(kept, deed)
-            now = self.admission.mover.clock()
+            now = self.admission.executor.clock()
             if isinstance(answer, Accepted):
                 place, done = deed["path"].rpartition("/")[0], None if answer.operation else now
                 acts.append(_act(place, deed["more"], now, answer.operation, done))
@@ -104,7 +104,7 @@ class ScalingReconciler:
         verdict = dict(kept.verdict)
         if no:
             verdict |= {"code": Code.REFUSED, "says": f"{verdict.get('says', '')}; refused: {'; '.join(no)}"}
-        again = self.admission.mover.clock() + RETRY if no else None
+        again = self.admission.executor.clock() + RETRY if no else None
         await self.store.write_scaling(kept, _latest(acts), (), verdict, again)
 
     async def _ask(self, kept: Kept, deed: Mapping[str, Any]) -> Accepted | str:

@@ -36,8 +36,8 @@ CLOCK = "clock"
 class TimerService:
     """Finds what is due."""
 
-    def __init__(self, mover: TransitionExecutor) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor) -> None:
+        self.executor = executor
 
     def told(self, brief: ResourceSummary, timer: str) -> TransitionInput:
         """A timer that is due, with the operation that it begins, if it is the kind that begins one."""
@@ -45,7 +45,7 @@ class TimerService:
             return TransitionInput(
                 brief.path, Cancel(str(brief.hidden or brief.operation), Actor.ADMIN), principal=CLOCK
             )
-        expires = self.mover.kinds[brief.kind].state(brief.state).expires
+        expires = self.executor.kinds[brief.kind].state(brief.state).expires
         if timer != "expiry" or expires is None:
             return TransitionInput(brief.path, TimerDue(timer), principal=CLOCK)
         operation = uuid4()
@@ -54,22 +54,22 @@ class TimerService:
 
     async def tick(self) -> int:
         """Fire what is due now; how many timers changed something."""
-        now = self.mover.clock()
+        now = self.executor.clock()
         timers = []
-        for brief in await self.mover.store.due(now, BATCH):
+        for brief in await self.executor.store.due(now, BATCH):
             due = sorted((at, name) for name, at in brief.armed().items() if at <= now)
             if due:
                 timers.append((brief, due[0][1]))
         answers = await self._fire(timers)
         idle = [timer for timer, answer in zip(timers, answers, strict=True) if _changed_nothing(answer)]
         if idle:
-            await self.mover.store.set_timers([(brief, self._repaired(brief, name, now)) for brief, name in idle])
+            await self.executor.store.set_timers([(brief, self._repaired(brief, name, now)) for brief, name in idle])
         return sum(isinstance(answer, Applied) and answer.wrote for answer in answers)
 
     async def _fire(self, timers: Sequence[tuple[ResourceSummary, str]]) -> list[Answer]:
         """What became of timers. One whose change cannot be applied is logged, and holds up no other."""
         try:
-            return await self.mover.move([self.told(brief, name) for brief, name in timers])
+            return await self.executor.apply([self.told(brief, name) for brief, name in timers])
         except Exception as error:
             if not at_fault(error):
                 raise
@@ -83,7 +83,7 @@ class TimerService:
     def _repaired(self, brief: ResourceSummary, name: str, now: float) -> dict[str, float]:
         """The timers that a resource is to have, after one of them changed nothing."""
         timers = brief.armed()
-        lifecycle = self.mover.kinds.get(brief.kind)
+        lifecycle = self.executor.kinds.get(brief.kind)
         runs = None if lifecycle is None else pending(lifecycle, snapshot_of(brief.likeness))
         if runs is None or name in runs or name == WAITING:
             return timers | {name: now + RETRY}

@@ -96,7 +96,7 @@ class Cascade:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
+        self.store = admission.executor.store
         self.asked = Requested(self.store)
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
@@ -137,7 +137,7 @@ class Cascade:
         if record is None:
             return
         under = (str(operation), *record["request"].get("under", ()))
-        lifecycle = self.admission.mover.kinds[kind]
+        lifecycle = self.admission.executor.kinds[kind]
         room = AT_ONCE - sum(part["busy"] for part in parts)
         for part in [part for part in parts if not part["busy"]][: max(room, 0)]:
             action = asks[part["state"]]

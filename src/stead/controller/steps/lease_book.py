@@ -34,12 +34,12 @@ NOBODY_WAITS = Waits("nobody waits for it any more")
 class LeaseBooking:
     """Finds hosts for a new lease."""
 
-    def __init__(self, mover: TransitionExecutor) -> None:
-        self.mover = mover
+    def __init__(self, executor: TransitionExecutor) -> None:
+        self.executor = executor
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Book all that it wants, or nothing."""
-        now = self.mover.clock()
+        now = self.executor.clock()
         try:
             terms = terms_of.read(row.spec)
         except InvalidLeaseSpec as wrong:
@@ -48,7 +48,7 @@ class LeaseBooking:
             return Declined(f"it would end at {said(terms.end)}, and that has passed")
         if terms.start.timestamp() < now - LATE:
             return Declined(f"it would begin at {said(terms.start)}, and that has passed")
-        booked = await self.mover.store.book(row.path, row.snapshot.fence.counter, terms.booked(), now)
+        booked = await self.executor.store.book(row.path, row.snapshot.fence.counter, terms.booked(), now)
         if isinstance(booked, HostsUnavailable):
             return Declined(no_room(booked, terms, row.path))
         return Done() if booked else NOBODY_WAITS
@@ -59,14 +59,14 @@ class LeaseRebooking:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.mover = admission.mover
-        self.store = admission.mover.store
+        self.executor = admission.executor
+        self.store = admission.executor.store
         self.asked = Requested(self.store)
         self.booked = False
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
-        now = self.mover.clock()
+        now = self.executor.clock()
         parts = (await self.store.reservations([row.path]))[row.path]
         events = {event["kind"]: event for event in (await self.store.events([row.path]))[row.path]}
         start = events.get("start_lease")
@@ -132,13 +132,13 @@ class LeaseRebooking:
             await self.store.found_lost([path])
 
 
-async def rejection_of_start(mover: TransitionExecutor, asking: Mapping[str, Any]) -> str:
+async def rejection_of_start(executor: TransitionExecutor, asking: Mapping[str, Any]) -> str:
     """Why the hosts of a lease are not to be handed over any more; empty where they are, or where it is no start."""
     if asking["kind"] != "lease" or asking["request"].get("action") != "start":
         return ""
-    events = (await mover.store.events([asking["path"]]))[asking["path"]]
+    events = (await executor.store.events([asking["path"]]))[asking["path"]]
     ends = next((event["at"] for event in events if event["kind"] == "end_lease"), None)
-    if ends is None or ends.timestamp() > mover.clock():
+    if ends is None or ends.timestamp() > executor.clock():
         return ""
     return f"the lease ended at {said(ends)}, before its hosts could be handed over"
 

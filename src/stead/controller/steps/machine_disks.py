@@ -59,7 +59,7 @@ class MachineDisks:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
+        self.store = admission.executor.store
         self.asked = Requested(self.store)
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
@@ -71,7 +71,7 @@ class MachineDisks:
             return Failed("the request names no disk")
         asks = asks_of(record["action"], spec)
         disk = await self.store.read(path)
-        kinds = self.admission.mover.kinds
+        kinds = self.admission.executor.kinds
         if disk is not None and record["action"] == "add-disk" and await is_free(self.store, kinds, disk.brief):
             disk = None
         if disk is not None and disk.kind != DISK:

@@ -37,7 +37,7 @@ class NodeDrain:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
+        self.store = admission.executor.store
         self.asked = Requested(self.store)
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
@@ -52,7 +52,7 @@ class NodeDrain:
         stuck = [machine["path"] for machine in left if machine["state"] == "ERROR"]
         rest = [machine for machine in left if not machine["moves"] and not machine["busy"]]
         room = AT_ONCE - sum(machine["moves"] for machine in left)
-        movable = starts(self.admission.mover.kinds["machine"], "migrate")
+        movable = starts(self.admission.executor.kinds["machine"], "migrate")
         ready = [machine for machine in rest if machine["state"] in movable][: max(room, 0)]
         if len(stuck) == len(left):
             return Failed(f"{stuck[0]} is in ERROR and cannot be moved: delete it, or see what it is")

@@ -33,18 +33,18 @@ class SharedResourceCleanup:
 
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
-        self.store = admission.mover.store
+        self.store = admission.executor.store
         self.uses = References(self.store)
-        self.nothing = CompiledKind(admission.mover.kinds, _nothing)
+        self.nothing = CompiledKind(admission.executor.kinds, _nothing)
         """States in which there is nothing at the provider."""
-        self.ended = CompiledKind(admission.mover.kinds, _ended)
-        self.errands = BackgroundTasks("what nobody uses")
+        self.ended = CompiledKind(admission.executor.kinds, _ended)
+        self.background = BackgroundTasks("what nobody uses")
 
     async def __call__(self, written: CommitResult) -> None:
         """After a commit: whoever has come to an end may be done with what it used."""
         users = [path for path in written.gone if path.count("/") <= 3]
         if users:
-            self.errands.begin(self._free(users))
+            self.background.begin(self._free(users))
 
     async def _free(self, users: Sequence[str]) -> int:
         freed = 0
@@ -60,7 +60,9 @@ class SharedResourceCleanup:
     async def _forget(self, subgroups: Sequence[str]) -> None:
         """Their VMs are gone, and what they were part of, too."""
         request = Request("remove", Actor.CONTROLLER, within=True, by=CONTROLLER)
-        await self.admission.mover.move([TransitionInput(path, request, principal=CONTROLLER) for path in subgroups])
+        await self.admission.executor.apply(
+            [TransitionInput(path, request, principal=CONTROLLER) for path in subgroups]
+        )
 
     async def _remove(self, paths: Sequence[str]) -> int:
         removed = 0

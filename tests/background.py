@@ -7,9 +7,9 @@ import asyncio
 from stead.controller.execution.background_tasks import BackgroundTasks
 
 
-async def done(*errands: BackgroundTasks) -> None:
+async def done(*background: BackgroundTasks) -> None:
     """Nothing of them is under way, nor what they began meanwhile."""
-    while tasks := {task for some in errands for task in some.tasks}:
+    while tasks := {task for some in background for task in some.tasks}:
         await asyncio.gather(*tasks)
         await asyncio.sleep(
             0

@@ -28,19 +28,19 @@ from stead.pki.identity import Identity
 from stead.store import Store
 from stead.store.migrate import MigrationFailed, migrate
 
-__all__ = ["Authenticator", "BusAddress", "Engine", "MigrationFailed", "access_of", "door", "engine"]
+__all__ = ["Authenticator", "BusAddress", "Engine", "MigrationFailed", "access_of", "open_application", "open_engine"]
 
 
 @dataclass(frozen=True)
 class BusAddress:
-    """Where the bus of a cell is, and as whom one speaks there."""
+    """The address of a cell's bus, and the identity that a process connects with."""
 
     nats: str
     cell: str
     identity: Path | None = None
-    """A folder; without one, the bus lets everybody in, and the cell gives no identities out."""
+    """A folder; without one, the bus authenticates no client, and the cell issues no identities."""
     lifetime: float = LIFETIME
-    """Seconds for which what agents connect with holds."""
+    """Lifetime of agent credentials in seconds."""
     leaves: bool = False
     """Whether agents of sites may be behind leaf nodes."""
     replicas: int = 1
@@ -49,26 +49,26 @@ class BusAddress:
 
 @dataclass(frozen=True)
 class Engine:
-    """What runs, and what is asked."""
+    """A running controller, and the application that interfaces call."""
 
     controller: Controller
-    service: Application
+    application: Application
 
 
 @dataclass(frozen=True)
 class Authenticator:
-    """How a server makes sure who asks."""
+    """How a server authenticates callers."""
 
     issuer: Issuer | None = None
-    """Who says who people are, beside tokens."""
+    """The OpenID issuer whose ID tokens are accepted, beside tokens of the cell."""
     policies: Mapping[str, str] = field(default_factory=dict)
-    """Texts in Cedar by name, beside those that are in the database."""
+    """Policies in Cedar by name, in addition to those in the database."""
     open: bool = False
     """The server authenticates no caller, and permits everything."""
 
 
 @asynccontextmanager
-async def engine(
+async def open_engine(
     dsn: str,
     nats: str,
     cell: str,
@@ -83,20 +83,20 @@ async def engine(
     webhooks: Sequence[str] = (),
     kept: float = KEPT,
 ) -> AsyncIterator[Engine]:
-    """Bring the schema up to date, connect, and put a controller together. Nothing runs until somebody runs it.
+    """Migrate the schema, connect, and assemble a controller with its application. The caller runs the controller.
 
-    Without a bus it begins all the same: requests are accepted, and what they order is sent when the bus is there.
-    Webhooks of leases go to addresses that begin like one of `webhooks`. What has ended is kept for so many seconds.
+    Without a bus it starts all the same: requests are accepted, and their orders are sent when the bus is back.
+    Webhooks of leases go to addresses that begin with one of `webhooks`. What has ended is kept for `kept` seconds.
     """
     place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
-    async with _ground(dsn, place, "controller", connections) as (store, bus, identities):
+    async with _open_store_and_bus(dsn, place, "controller", connections) as (store, bus, identities):
         controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks, kept=kept)
         await controller.kinds.fresh()
-        yield Engine(controller, _service(controller, identities))
+        yield Engine(controller, _application(controller, identities))
 
 
 @asynccontextmanager
-async def door(
+async def open_application(
     dsn: str,
     nats: str,
     cell: str,
@@ -109,24 +109,24 @@ async def door(
     leaves: bool = False,
     replicas: int = 1,
 ) -> AsyncIterator[Application]:
-    """The service alone: what it lets in is carried on by controllers in other processes.
+    """Assemble the application without a controller: controllers in other processes carry on what it accepts.
 
-    Without an entry, nobody is asked who they are.
+    Without an `entry`, no caller is authenticated.
     """
     place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
-    async with _ground(dsn, place, "door", connections) as (store, bus, identities):
-        opened = RequestFrontend(store, bus, KINDS, pace=pace)
-        opened.executor.on_commit(ControllerNotifier(bus))
-        await opened.kinds.fresh()
-        reading = asyncio.create_task(Reconciler("kinds", EVERY, opened.kinds.heal, told).run())
+    async with _open_store_and_bus(dsn, place, "server", connections) as (store, bus, identities):
+        frontend = RequestFrontend(store, bus, KINDS, pace=pace)
+        frontend.executor.on_commit(ControllerNotifier(bus))
+        await frontend.kinds.fresh()
+        reading = asyncio.create_task(Reconciler("kinds", EVERY, frontend.kinds.heal, told).run())
         try:
-            yield _service(opened, identities, entry)
+            yield _application(frontend, identities, entry)
         finally:
             reading.cancel()
 
 
 @asynccontextmanager
-async def _ground(
+async def _open_store_and_bus(
     dsn: str, place: BusAddress, name: str, connections: int
 ) -> AsyncIterator[tuple[Store, Bus, AgentIdentities | None]]:
     own = Identity(place.identity) if place.identity is not None else None
@@ -141,31 +141,31 @@ async def _ground(
             bus = Bus(where.bus, where.cell, name=name, options=own.options, replicas=place.replicas)
         async with bus:
             with watched(store, bus, own):
-                with suppress(Unavailable):  # it goes on trying
+                with suppress(Unavailable):  # the bus goes on trying to connect
                     await bus.connect(2)
                 yield store, bus, identities
 
 
-def _service(
-    door: RequestFrontend, identities: AgentIdentities | None, entry: Authenticator | None = None
+def _application(
+    frontend: RequestFrontend, identities: AgentIdentities | None, entry: Authenticator | None = None
 ) -> Application:
-    view = Queries(door.store, door.executor.kinds)
-    access = access_of(entry, door.store, door.executor.kinds) if entry is not None else None
+    queries = Queries(frontend.store, frontend.executor.kinds)
+    access = access_of(entry, frontend.store, frontend.executor.kinds) if entry is not None else None
     return Application(
-        door.admission,
-        view,
-        {"bus": BusReadiness(door.bus)},
-        door.observer,
-        door.slots,
+        frontend.admission,
+        queries,
+        {"bus": BusReadiness(frontend.bus)},
+        frontend.observer,
+        frontend.slots,
         access,
         identities,
-        served=ServedLanes(door.store, door.executor.kinds),
-        bus=door.bus.condition,
+        served=ServedLanes(frontend.store, frontend.executor.kinds),
+        bus=frontend.bus.condition,
     )
 
 
 def access_of(entry: Authenticator, store: Store, kinds: Mapping[str, Lifecycle]) -> Access:
-    """Who knows callers, and judges them."""
+    """Assemble authentication and policies."""
     oidc = OidcVerifier(entry.issuer) if entry.issuer is not None else None
     return Access(
         store, CompiledKind(live(kinds, store), actions_of), oidc=oidc, files=entry.policies, open=entry.open

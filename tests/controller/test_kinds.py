@@ -12,7 +12,7 @@ from stead.access.access import Access
 from stead.access.policies import InvalidPolicy
 from stead.application.health import Health
 from stead.application.queries import Queries
-from stead.build import Authenticator, access_of, door, engine
+from stead.build import Authenticator, access_of, open_application, open_engine
 from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted, Admission, NotFound
 from stead.controller.admission.request import AdmissionRequest
@@ -94,8 +94,11 @@ async def test_whoever_begins_knows_it_before_anybody_asks(
     store: Store, migrated: str, nats_server: Nats, cell: str
 ) -> None:
     await put(store, NOTE)
-    async with engine(migrated, nats_server.url, cell) as begun, door(migrated, nats_server.url, cell) as opened:
-        assert begun.service.kinds["note"] is begun.controller.executor.kinds["note"]
+    async with (
+        open_engine(migrated, nats_server.url, cell) as begun,
+        open_application(migrated, nats_server.url, cell) as opened,
+    ):
+        assert begun.application.kinds["note"] is begun.controller.executor.kinds["note"]
         assert "note" in opened.kinds
         await put(store, SHELF)
 

@@ -198,7 +198,7 @@ async def be_controller(what: Mapping[str, Any], line: Line) -> None:
     """A controller, which also lets requests in that come down the line."""
     setattr(controller_engine, "migrate", no_migration)  # noqa: B010
     place = (what["database"], what["nats"], what["cell"])
-    async with controller_engine.engine(*place, connections=2, pace=PACE) as engine:
+    async with controller_engine.open_engine(*place, connections=2, pace=PACE) as engine:
 
         async def ask(wish: Mapping[str, Any]) -> None:
             request = Request(wish["action"], force=wish.get("force", False), reason=wish.get("reason", ""))

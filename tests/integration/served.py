@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import uvicorn
 
 from stead.api import create_app
-from stead.build import engine
+from stead.build import open_engine
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
 from stead.lifecycle.pace import DEFAULT, Pace
@@ -48,10 +48,10 @@ async def served(
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     cell = cell or f"s{secrets.token_hex(4)}"
-    async with engine(dsn, nats.url, cell, connections=5, pace=pace) as e:
+    async with open_engine(dsn, nats.url, cell, connections=5, pace=pace) as e:
         e.controller.healers = tuple(healer for healer in e.controller.healers if healer.name not in without)
         config = uvicorn.Config(
-            create_app(e.service), log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+            create_app(e.application), log_level="critical", lifespan="off", timeout_graceful_shutdown=1
         )
         web = uvicorn.Server(config)
 

@@ -70,5 +70,5 @@ def test_a_controller_is_told_them_also_by_its_server(monkeypatch: pytest.Monkey
 async def test_a_controller_lets_them_go_there(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed: list[Any] = []
     monkeypatch.setattr("stead.controller.runtime.LeaseNotices", lambda _, webhooks: allowed.append(webhooks))
-    async with engines.engine(database, "nats://127.0.0.1:9", "main", webhooks=ALLOWED):
+    async with engines.open_engine(database, "nats://127.0.0.1:9", "main", webhooks=ALLOWED):
         assert allowed == [ALLOWED]

@@ -48,5 +48,5 @@ def test_less_than_a_day_and_more_than_a_calendar_has_are_refused(time: str, mon
 async def test_a_controller_goes_by_it(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
     monkeypatch.setattr("stead.controller.runtime.PartitionReconciler", lambda _, kept: told.append(kept))
-    async with engines.engine(database, "nats://127.0.0.1:9", "main", kept=7.0 * DAY):
+    async with engines.open_engine(database, "nats://127.0.0.1:9", "main", kept=7.0 * DAY):
         assert told == [7.0 * DAY]

@@ -9,7 +9,7 @@ import threading
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
-from stead.build import engine
+from stead.build import open_engine
 from stead.cli.processes import running
 from stead.cli.processes.place import Place
 from stead.cli.processes.running import Metrics
@@ -39,7 +39,7 @@ def _end_with_parent() -> None:
 async def _controller(place: Place) -> None:
     options = {**place.options(), "webhooks": place.webhooks, "kept": float(seconds(place.kept))}
     async with AsyncExitStack() as stack:
-        e = await stack.enter_async_context(engine(place.database, place.nats, place.cell, **options))
+        e = await stack.enter_async_context(open_engine(place.database, place.nats, place.cell, **options))
         if exposition.SOCKET in os.environ:
             await stack.enter_async_context(exposition.serve_socket(Path(os.environ[exposition.SOCKET])))
         work = asyncio.create_task(e.controller.run())

@@ -20,7 +20,7 @@ from stead.api.connection_limits import LimitedConnection, raise_limit
 from stead.api.limits import Limits
 from stead.api.rates import said
 from stead.application import Application
-from stead.build import Authenticator, door
+from stead.build import Authenticator, open_application
 from stead.cli.processes import running
 from stead.cli.processes.https import HttpsCertificate
 from stead.cli.processes.place import Place
@@ -77,7 +77,7 @@ def run(place: Place, listening: Listening, entry: Authenticator) -> None:
 
 
 async def _server(place: Place, listening: Listening, entry: Authenticator) -> None:
-    async with door(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
+    async with open_application(place.database, place.nats, place.cell, entry=entry, **place.options()) as service:
         await _tell(service, entry)
         command = [*_own_command(), "controller", *place.words()]
         with TemporaryDirectory(prefix="stead-metrics-") as folder:

@@ -152,6 +152,28 @@ def test_tests_neither_sleep_for_a_fixed_time_nor_give_a_busy_machine_too_little
     assert [f"{path}:{line}" for path in sorted(worth) for rule in rules for line in rule(worth[path])] == []
 
 
+def single_flushes(source: str) -> list[int]:
+    """The lines that wait for a NATS server with the library's own flush, which overtakes subscriptions."""
+    awaited = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Await))
+    return [
+        node.lineno
+        for node in awaited
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "flush"
+    ]
+
+
+def test_tests_flush_subscriptions_by_the_helper_that_waits_for_them() -> None:
+    sources = {path.relative_to(ROOT): path.read_text() for path in (ROOT / "tests").rglob("*.py")}
+    allowed = Path("tests/subscribing.py")
+    worth = {path: source for path, source in sources.items() if "flush()" in source and path != allowed}
+    assert [f"{path}:{line}" for path in sorted(worth) for line in single_flushes(worth[path])] == []
+
+
+@pytest.mark.parametrize(("line", "found"), [("await client.flush()", True), ("file.flush()", False)])
+def test_single_flush_is_found(line: str, found: bool) -> None:
+    assert bool(single_flushes(f"async def f():\n    {line}")) is found
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [

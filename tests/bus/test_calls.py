@@ -134,6 +134,7 @@ async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
 
 async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> None:
     await bus.serve_take(granted)
+    await bus.identity()  # answered after the subscription was
     client = await nats.connect(nats_server.url, inbox_prefix=inbox("agent-1"))
     answer = await client.request(bus.subjects.take("agent-1"), b"garbage", timeout=5)
     await client.close()

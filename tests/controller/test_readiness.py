@@ -11,6 +11,7 @@ from nats.aio.msg import Msg
 from stead.bus import Bus, Unavailable
 from stead.controller.health.readiness import BusReadiness
 from stead.dev.engines import Nats
+from tests.subscribing import flushed
 
 LOOKS = "$JS.API.STREAM.INFO.>"
 LISTS = "$JS.API.CONSUMER.LIST.>"
@@ -32,7 +33,7 @@ async def test_many_probes_look_at_the_bus_once_and_list_no_consumers_of_single_
             await bus.identity()
             for subject in (LOOKS, LISTS):
                 await watcher.subscribe(subject, cb=hear)
-            await watcher.flush()
+            await flushed(watcher)
             ready = BusReadiness(bus, interval=60)
             await asyncio.gather(*(ready() for _ in range(100)))
             await ready()
@@ -40,7 +41,7 @@ async def test_many_probes_look_at_the_bus_once_and_list_no_consumers_of_single_
             async with asyncio.timeout(60):
                 while len(asked) < len(streams):
                     await asyncio.sleep(0.01)
-            await watcher.flush()
+            await flushed(watcher)
             assert sorted(asked) == sorted(f"$JS.API.STREAM.INFO.{name}" for name in streams)
     finally:
         await watcher.close()

@@ -19,6 +19,7 @@ from stead.dev.engines import Nats
 from tests.drivers.libvirt_server import Libvirt
 from tests.drivers.libvirt_world import NODES, LibvirtWorld
 from tests.integration.test_processes import Stead
+from tests.subscribing import flushed
 
 LANE = "libvirt.dc"
 PROBE = "probe"
@@ -77,6 +78,7 @@ async def datacenter(dsn: str, server: Nats, world: LibvirtWorld) -> AsyncIterat
     try:
         for subject in Subjects(cell).all_orders:
             await listener.subscribe(subject, cb=orders.hear)
+        await flushed(listener)
         with (
             Stead(*words, port_option=True) as one,
             Stead(*words, port_option=True) as two,

@@ -32,6 +32,7 @@ from tests.drivers.cloud import SimWorld
 from tests.integration.doomed import PACE
 from tests.integration.served import served
 from tests.integration.whole import agent, running, until
+from tests.subscribing import flushed
 
 KNOWN = """
 SELECT id::text FROM operations UNION SELECT id::text FROM ended_operations UNION SELECT operation::text FROM queued
@@ -130,6 +131,7 @@ class Life:
         try:
             for subject in Subjects(self.cell).all_reports:
                 await client.subscribe(subject, cb=hear)
+            await flushed(client)
             yield said
         finally:
             await client.close()

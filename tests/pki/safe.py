@@ -21,6 +21,7 @@ from stead.pki.claims import Permissions
 from stead.pki.identity import Candidate, Description, Identity
 from stead.pki.initialization import InitializedCell, found
 from stead.pki.issuer import CredentialIssuer
+from tests.subscribing import flushed
 
 CELL = "safe"
 
@@ -78,8 +79,7 @@ class Speaker:
 
     async def refused(self) -> list[str]:
         """What was refused since last asked. The server answers in order, so all is known after a flush."""
-        await self.client.flush()
-        await asyncio.sleep(0.02)
+        await flushed(self.client)
         said, self.errors = self.errors, []
         return [error for error in said if "permissions violation" in error]
 

@@ -40,6 +40,7 @@ from stead.store import Store
 from tests.drivers.cloud import SimWorld
 from tests.integration.whole import ask, running, settled
 from tests.pki.safe import CELL, SafeNats, Speaker, speaking
+from tests.subscribing import flushed
 
 FOREIGN = "/ns/m/g/1"
 OWN_LANE = "hostile.place"
@@ -78,7 +79,7 @@ class Scene:
 
     async def heard(self, left: int = 0) -> None:
         """Until controllers have had all that was said, and so much at most is left to others."""
-        await self.hostile.client.flush()
+        await flushed(self.hostile.client)
         manager = self.one.bus._link.client().jsm()
         async with asyncio.timeout(60):
             while True:

@@ -51,7 +51,7 @@ async def main(nats: str, cell: str, name: str, lanes: Sequence[str]) -> None:
     """For ever."""
     async with Bus(nats, cell, agent=name) as bus:
         await bus.connect(10)
-        await Agent(bus, name, {lane: Silent() for lane in lanes}, at_once=10_000).run()
+        await Agent(bus, name, {lane: Silent() for lane in lanes}, max_orders=10_000).run()
 
 
 if __name__ == "__main__":

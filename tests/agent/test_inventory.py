@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stead.agent.inventory import OwnedObjects, facts_of, line_of, strays
-from stead.agent.state_sync import MAX_BYTES, parts
+from stead.agent.state_sync import MAX_PART_BYTES, parts
 from stead.bus.codec import FROM_AGENT, encode
 from stead.bus.messages import FullState, OrderMember
 from stead.drivers import guard
@@ -81,7 +81,7 @@ def test_lines_without_end_are_told_in_parts() -> None:
     found = [FoundObject(id=f"i-{n}", token="", state="Running", facts={"tags": "a" * 30_000}) for n in range(60)]
     told = parts(strays(found, owned))
     assert sum(map(len, told)) == 60
-    assert max(len(encode(FullState("a", 1, "lab.a", part, False))) for part in told) < MAX_BYTES + 1_000
+    assert max(len(encode(FullState("a", 1, "lab.a", part, False))) for part in told) < MAX_PART_BYTES + 1_000
 
 
 class Wild(SimDriver):

@@ -39,7 +39,7 @@ async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
         view = Queries(one.store, one.executor.kinds)
 
         async def says(wanted: str) -> bool:
-            runs.lanes[lane].wanted.set()
+            runs.lanes[lane].sync.request()
             page = await view.lanes("", 10)
             found = next((each.agents for each in page.items if each.lane == lane), ())
             return (
@@ -63,7 +63,7 @@ async def test_agent_whose_provider_is_away_for_a_moment_logs_no_error(
     async with controller(migrated, nats_server, cell), agent(nats_server, cell, world):
 
         async def logged() -> bool:
-            return any("full state" in record.getMessage() for record in caplog.records)
+            return any("state_sync.failed" in record.getMessage() for record in caplog.records)
 
         await until(logged)
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

@@ -89,7 +89,7 @@ async def test_logs_are_fetched_and_followed(
             stead = command(s, monkeypatch)
             told = await asyncio.to_thread(partial(stead, "app", "logs", app.path, "--lines", "2"))
             assert (told.code, told.out) == (Code.DONE, "three\na\x1b[31mb\n")
-            monkeypatch.setattr("stead.agent.agent.within", partial(within, most=80))
+            monkeypatch.setattr("stead.agent.lane_requests.within", partial(within, most=80))
             told = await asyncio.to_thread(partial(stead, "app", "logs", app.path, "--lines", "4"))
             assert (told.code, told.out) == (Code.DONE, "three\na\x1b[31mb\n")
             assert "2 older lines left out" in told.err

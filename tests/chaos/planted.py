@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 import stead.store.migration_runner as migrations
-from stead.agent import agent as agent_module
+from stead.agent import lane_worker
 from stead.agent.custody import Custody
 from stead.bus import Bus, Delivery
 from stead.bus import bus as bus_module
@@ -80,7 +80,7 @@ def custody_not_checked() -> None:
         return {m.path: reply.fences[m.path] for m in order.members if m.path in reply.fences}
 
     put(decide, "on_take", give)
-    put(agent_module, "given", believe)
+    put(lane_worker, "given", believe)
     put(Custody, "_renew", renew)
     put(Custody, "check", lambda self: None)
 

@@ -17,7 +17,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from stead.agent.inventory import OwnedObjects, strays
-from stead.agent.order_work import TRIES, OrderWork
+from stead.agent.lane_driver import LaneDriver
+from stead.agent.order_results import MAX_TRIES
+from stead.agent.order_work import OrderWork
 from stead.application.orphan_adoption import token_of
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers import guard
@@ -130,7 +132,7 @@ async def carried_out(driver: Driver, verb: str, member: Member, within: float =
     """What an agent reports of an order whose state times out within so many seconds."""
     told = OrderMember(member.path, FIRST, member.token, dict(member.spec), dict(member.facts))
     order = Order(1, "lab.a", "vm", verb, f"order-{verb}", "op", 1, [told], within)
-    return await OrderWork(driver).do(order, {member.path: FIRST}, lambda: None)
+    return await OrderWork(LaneDriver(driver)).execute(order, {member.path: FIRST}, lambda: None)
 
 
 def known(members: list[Member], results: list[Result]) -> list[Member]:
@@ -301,7 +303,7 @@ class Conformance:
         await world.throttle(0.1)
         work = asyncio.create_task(carried_out(driver, "suspend", made, within=600))
         before = await world.calls("suspend")
-        await eventually(lambda: world.calls("suspend"), lambda calls: calls > before + TRIES)
+        await eventually(lambda: world.calls("suspend"), lambda calls: calls > before + MAX_TRIES)
         await world.heal()
         (said,) = await work
         assert said.kind == "done"

@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from stead.agent.order_work import TRIES, OrderWork
+from stead.agent.lane_driver import LaneDriver
+from stead.agent.order_results import MAX_TRIES
+from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember
 from stead.dev.children import free_port
 from stead.drivers.base import MOVING, Member, Result
@@ -171,14 +173,14 @@ class TestRolling:
     @pytest.mark.long
     async def test_an_order_takes_as_many_calls_as_it_needs(self, world: ProcessWorld) -> None:
         driver = Counting(world.driver(patience=0))
-        made = known([service := world.service(TRIES + 2)], await act(driver, "create", [service]))
+        made = known([service := world.service(MAX_TRIES + 2)], await act(driver, "create", [service]))
         driver.calls = 0
         new = respecified(made[0], 2, **world.other_spec())
         member = OrderMember(new.path, FENCE, new.token, dict(new.spec), dict(new.facts), "service", 2)
         order = Order(1, "lab.a", "service", "update", "t.1", "op", 1, [member], 0.0)
-        (said,) = await OrderWork(driver).do(order, {new.path: FENCE}, lambda: None)
-        assert (said.kind, said.facts["up"]) == ("done", TRIES + 2)
-        assert driver.calls > TRIES
+        (said,) = await OrderWork(LaneDriver(driver)).execute(order, {new.path: FENCE}, lambda: None)
+        assert (said.kind, said.facts["up"]) == ("done", MAX_TRIES + 2)
+        assert driver.calls > MAX_TRIES
         assert await tell(driver, new) == (STABLE, 2)
         await driver.close()
 

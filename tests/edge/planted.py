@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from stead.agent import agent as agent_module
-from stead.agent import state_sync
-from stead.agent.agent import LaneWorker
+from stead.agent import lane_worker, session, state_sync
+from stead.agent.lane_worker import LaneWorker
 from stead.agent.order_work import OrderWork
 from stead.bus import Delivery
 from stead.bus.messages import FromAgent, FullState, Order, ReportResult, TakeCustodyReply
@@ -36,14 +36,14 @@ WORDS = 3
 def order_repeated() -> None:
     """An agent does whatever order it hears, however often it hears it, and whoever has it."""
 
-    async def fresh(self: LaneWorker, delivery: Delivery[Order]) -> bool:
+    async def is_new(self: LaneWorker, delivery: Delivery[Order]) -> bool:
         return True
 
     def believe(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
         return {member.path: member.fence.raised() for member in order.members}
 
-    put(LaneWorker, "_fresh", fresh)
-    put(agent_module, "given", believe)
+    put(LaneWorker, "_is_new", is_new)
+    put(lane_worker, "given", believe)
 
 
 def absence_assumed() -> None:
@@ -78,21 +78,19 @@ def end_mark_ignored() -> None:
                 )
 
     put(Listener, "_apply", believe)
-    put(state_sync, "PAGE", 2)
+    put(state_sync, "MAX_PART_LINES", 2)
 
 
 def undo_dropped() -> None:
     """An agent says that the previous spec is back, and has not touched anything."""
-    work = OrderWork.do
+    work = OrderWork.execute
 
-    async def do(
-        self: OrderWork, order: Order, fences: Mapping[str, Fence], may: Callable[[], None]
-    ) -> list[ReportResult]:
+    async def execute(self: OrderWork, order: Order, fences: Mapping[str, Fence], *rest: Any) -> list[ReportResult]:
         if order.verb == "restore":
             return [ReportResult(path, fence, "done") for path, fence in fences.items()]
-        return await work(self, order, fences, may)
+        return await work(self, order, fences, *rest)
 
-    put(OrderWork, "do", do)
+    put(OrderWork, "execute", execute)
 
 
 def token_forgotten() -> None:
@@ -127,5 +125,5 @@ if __name__ == "__main__":
     if bug != "none":
         BUGS[bug]()
     pace = DEFAULT.scaled(float(sys.argv.pop(1)))
-    put(agent_module, "PRESENCE", pace.away / WORDS)
+    put(session, "PRESENCE_INTERVAL", pace.away / WORDS)
     app()

@@ -8,8 +8,7 @@ from unittest import mock
 
 import pytest
 
-from stead.agent.agent import SiteStateUnavailable
-from stead.agent.site import LANES
+from stead.agent.site import LANES, SiteStateUnavailable
 from stead.application.drift import truth
 from stead.application.queries import Queries
 from stead.bus import Bus
@@ -84,10 +83,10 @@ async def test_a_new_run_supersedes_the_old_one_whose_silence_then_says_nothing(
 async def test_an_agent_whose_clock_is_behind_is_let_in_all_the_same(edge: Edge) -> None:
     async with edge.agent():
         await ready(edge)
-    with mock.patch("stead.agent.agent.time.time_ns", return_value=1_000_000_000):
+    with mock.patch("stead.agent.session.time.time_ns", return_value=1_000_000_000):
         async with edge.agent() as late:
             async with asyncio.timeout(60):
-                while late.epoch <= 1000 or (await edge.notify(edge.site)) < late.epoch:
+                while late.session.epoch <= 1000 or (await edge.notify(edge.site)) < late.session.epoch:
                     await asyncio.sleep(0.05)
             await edge.until(edge.site, "Ready")
 
@@ -96,7 +95,7 @@ async def test_an_agent_whose_clock_is_behind_is_let_in_all_the_same(edge: Edge)
 async def test_an_agent_that_cannot_say_what_its_site_has_ends(edge: Edge) -> None:
     await edge.world.fault(kind="drop")
     operation = await edge.ask("create", edge.site)
-    with mock.patch("stead.agent.site.PAUSE", 0.01), mock.patch("stead.agent.site.TRIES", 2):
+    with mock.patch("stead.agent.site.PAUSE", 0.01), mock.patch("stead.agent.site.MAX_TRIES", 2):
         async with edge.agent() as agent:
             (lane,) = agent.lanes.values()
             with pytest.raises(SiteStateUnavailable):
@@ -261,7 +260,7 @@ async def test_site_after_failed_upgrade_shows_the_agent_that_runs_and_whether_i
         await ready(edge)
     async with edge.frozen(edge.site, "UpdateError"):
         await edge.until_fact(edge.site, "connected", False)
-        with mock.patch("stead.agent.agent.__version__", "9.9"):
+        with mock.patch("stead.agent.session.__version__", "9.9"):
             async with edge.agent():
                 await edge.until_fact(edge.site, "connected", True)
                 await edge.until_fact(edge.site, "version", "9.9")

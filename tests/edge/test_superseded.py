@@ -11,8 +11,8 @@ from unittest import mock
 import pytest
 
 from stead.agent import Agent, build
-from stead.agent.agent import LaneWorker
 from stead.agent.build import UnknownCell
+from stead.agent.lane_worker import LaneWorker
 from stead.agent.supersession import SupersededRun
 from stead.bus import Bus
 from stead.bus.messages import FullState, Hello, Presence, RenewCustody, Report, ReportResult, StateLine, TakeCustody
@@ -71,14 +71,14 @@ async def test_older_run_stops_when_a_newer_one_connects_and_the_newer_does_all_
             assert isinstance(why, SupersededRun)
             assert "crm" in str(why)
             async with asyncio.timeout(60):
-                while await edge.notify(edge.site) != newest.epoch:
+                while await edge.notify(edge.site) != newest.session.epoch:
                     await asyncio.sleep(0.05)
             await edge.until(edge.site, "Ready")
-            before = len(lane(newest).met)
+            before = len(lane(newest).recent)
             clusters = [f"{edge.site}/c{n}" for n in range(3)]
             operations = [await edge.ask("create", cluster, {"nodes": 1}) for cluster in clusters]
             assert [await edge.end(operation) for operation in operations] == ["done"] * 3
-            assert len(lane(newest).met) - before == 3
+            assert len(lane(newest).recent) - before == 3
             assert not second.done()
 
 
@@ -90,13 +90,13 @@ async def test_older_run_that_asks_for_an_order_gets_none_and_is_told_why(edge: 
     await edge.ask("create", cluster, {"nodes": 1})
     members = [(cluster, (await row(edge, cluster)).snapshot.fence)]
     async with older(edge) as bus:
-        refused = await bus.take(TakeCustody(agent="crm", epoch=agent.epoch - 1, members=members))
+        refused = await bus.take(TakeCustody(agent="crm", epoch=agent.session.epoch - 1, members=members))
         assert (refused.ok, refused.superseded, refused.fences) == (False, True, {})
-        given = await bus.take(TakeCustody(agent="crm", epoch=agent.epoch, members=members))
+        given = await bus.take(TakeCustody(agent="crm", epoch=agent.session.epoch, members=members))
         assert given.ok
-        renew = RenewCustody(order=1, agent="crm", epoch=agent.epoch, fences=given.fences)
+        renew = RenewCustody(order=1, agent="crm", epoch=agent.session.epoch, fences=given.fences)
         assert (await bus.renew(renew)).ok
-        await bus.publish_report(Hello("crm", agent.epoch + LATER, [edge.lane], "2"))
+        await bus.publish_report(Hello("crm", agent.session.epoch + LATER, [edge.lane], "2"))
 
         async def lost() -> bool:
             return not (await bus.renew(renew)).ok
@@ -113,15 +113,16 @@ async def test_what_an_older_run_reports_changes_nothing(edge: Edge) -> None:
         assert await edge.do("create", cluster, {"nodes": 1}) == "done"
         fence = (await row(edge, cluster)).snapshot.fence
         gone = [StateLine(fence, "absent", cluster)]
-        await bus.publish_report(FullState("crm", agent.epoch - 1, edge.lane, gone, end=True, began=1.0))
+        await bus.publish_report(FullState("crm", agent.session.epoch - 1, edge.lane, gone, end=True, began=1.0))
         seen = [ReportResult(cluster, fence, "seen", seen="absent")]
-        await bus.publish_report(Report(agent="crm", epoch=agent.epoch - 1, order=1, lane=edge.lane, results=seen))
+        before = agent.session.epoch - 1
+        await bus.publish_report(Report(agent="crm", epoch=before, order=1, lane=edge.lane, results=seen))
         await edge.world.fault(kind="fail", status=400, verb="update-clusterinst", times=1)
         assert await edge.do("update", cluster, {"nodes": 2}) == "undone"  # heard after what the older one said
         assert "agent seen UpdateError" not in await edge.moves(cluster)
         fence = (await row(edge, cluster)).snapshot.fence
         gone = [StateLine(fence, "absent", cluster)]
-        await bus.publish_report(FullState("crm", agent.epoch, edge.lane, gone, end=True, began=1.0))
+        await bus.publish_report(FullState("crm", agent.session.epoch, edge.lane, gone, end=True, began=1.0))
         await edge.until(cluster, "UpdateError")  # the same word of the newest run counts
 
 

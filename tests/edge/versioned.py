@@ -14,7 +14,7 @@ import stead
 from stead.bus import NoAnswer, bus, codec, rpc
 from stead.bus.messages import MAJOR, Message, Order
 
-PATCHED = ("stead.agent.agent", "stead.agent.site", "stead.agent.handover")
+PATCHED = ("stead.agent.session", "stead.agent.site", "stead.agent.handover")
 """Modules that know the version."""
 
 
@@ -64,9 +64,9 @@ def older() -> None:
     async def nobody_knows(*_: object) -> None:
         raise NoAnswer("there was no such question")
 
-    vars(import_module("stead.agent.agent"))["PRESENCE"] = 1.0  # it was not told how often it is to be heard
+    vars(import_module("stead.agent.session"))["PRESENCE_INTERVAL"] = 1.0  # no controller says how often
     vars(bus)["ORDER"] = Old(Order)
-    vars(bus)["Form"] = Old
+    vars(bus)["MessageFormat"] = Old
     type.__setattr__(bus.Bus, "greet", nobody_knows)
 
 

@@ -31,7 +31,7 @@ from nats.aio.client import Client
 
 from stead import build as controller_engine
 from stead.agent import build
-from stead.agent.order_work import OrderWork
+from stead.agent.order_work import OrderExecution
 from stead.bus import Bus, Delivery
 from stead.controller.admission.request import AdmissionRequest
 from stead.drivers.sim.driver import SimDriver
@@ -169,16 +169,16 @@ class Fate:
         setattr(Delivery, "ack", acknowledged)  # noqa: B010
 
     def watch_provider(self) -> None:
-        perform, look = SimDriver.perform, OrderWork._look
+        perform, look = SimDriver.perform, OrderExecution._observe
 
         async def performed(driver: SimDriver, verb: str, *rest: Any) -> Any:
             return await self.write(f"call {verb}", partial(perform, driver, verb, *rest))
 
-        async def looked(work: OrderWork, *rest: Any) -> Any:
-            return await self.write("look", partial(look, work, *rest))
+        async def looked(execution: OrderExecution, *rest: Any) -> Any:
+            return await self.write("look", partial(look, execution, *rest))
 
         setattr(SimDriver, "perform", performed)  # noqa: B010
-        setattr(OrderWork, "_look", looked)  # noqa: B010
+        setattr(OrderExecution, "_observe", looked)  # noqa: B010
 
 
 def told_of_change(template: Mapping[str, Any]) -> str:

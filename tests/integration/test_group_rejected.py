@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stead.agent.order_work import TRIES
+from stead.agent.order_results import MAX_TRIES
 from stead.application import Queries
 from stead.application.group_status import standing
 from tests.integration.grounds import Grounds
@@ -43,7 +43,7 @@ async def test_group_action_that_a_provider_throttles_is_retried_until_it_is_don
         suspend = await here.ask("web", "suspend")
 
         async def outlasted() -> bool:
-            return await world.calls("suspend") > TRIES
+            return await world.calls("suspend") > MAX_TRIES
 
         await until(outlasted)
         await world.heal()

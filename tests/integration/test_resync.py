@@ -5,7 +5,7 @@ from __future__ import annotations
 import nats
 import pytest
 
-from stead.agent.order_work import OrderWork
+from stead.agent.lane_driver import LaneDriver
 from stead.agent.state_sync import StateSync
 from stead.bus import Bus
 from stead.bus.codec import FROM_AGENT
@@ -74,12 +74,12 @@ async def test_a_full_state_from_before_an_order_says_nothing(
             (member,) = (await worker.bus.roster(InventoryRequest(lane, agent="a1"))).members
             await ask(one, world, "suspend")
             await settled(one, "Suspended")
-        old = FullState("a1", worker.epoch, lane, [StateLine(member.fence, "Running", PATH)], True)
+        old = FullState("a1", worker.session.epoch, lane, [StateLine(member.fence, "Running", PATH)], True)
         await one.bus.publish_report(old)
-        gone = FullState("a1", worker.epoch, lane, [StateLine(await fence(one), "absent", PATH)], False)
+        gone = FullState("a1", worker.session.epoch, lane, [StateLine(await fence(one), "absent", PATH)], False)
         for _ in range(3):  # without the end mark nothing is missing
             await one.bus.publish_report(gone)
-        new = FullState("a1", worker.epoch, lane, [StateLine(await fence(one), "Running", PATH)], True)
+        new = FullState("a1", worker.session.epoch, lane, [StateLine(await fence(one), "Running", PATH)], True)
         row = await one.store.read(PATH)
         assert row is not None
         assert row.snapshot.state == "Suspended"
@@ -113,7 +113,7 @@ async def test_nothing_is_told_of_what_somebody_works_on(
 
         await until(taken)
         driver = world.driver()
-        told = await heard(nats_server, one, StateSync(second, "a2", 1, lane, OrderWork(driver)))
+        told = await heard(nats_server, one, StateSync(second, "a2", 1, lane, LaneDriver(driver)))
         await driver.close()
         assert [[line.path for line in part.objects] for part in told] == [["/ns/m/g/2"], []]
         assert await one.observer.ask([row for row in (await one.store.read_many([PATH])).values()]) == []

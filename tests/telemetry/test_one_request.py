@@ -62,7 +62,7 @@ def test_its_id_is_in_the_log_of_everybody_on_its_way(seen: Seen) -> None:
     assert found >= {
         ("server", "stead.api.request_ids"),
         ("controller", "stead.controller.observation.listener"),
-        ("agent", "stead.agent.agent"),
+        ("agent", "stead.agent.lane_worker"),
         ("agent", "stead.drivers.guard"),
     }
 

@@ -37,7 +37,7 @@ async def run(
     name: str,
     lanes: Mapping[str, Mapping[str, Any]],
     identity: Identity | None = None,
-    succession: Handover | None = None,
+    handover: Handover | None = None,
     domain: str | None = None,
     leaf: str | None = None,
 ) -> None:
@@ -69,7 +69,7 @@ async def run(
         if identity is None:
             await _find_cell(bus, cell)
         async with asyncio.TaskGroup() as group:
-            group.create_task(Agent(bus, name, drivers, succession=succession).run())
+            group.create_task(Agent(bus, name, drivers, handover=handover).run())
             if identity is not None:
                 group.create_task(CredentialRenewal(bus, identity).run())
 

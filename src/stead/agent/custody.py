@@ -1,6 +1,6 @@
 """The right to work on an order, for some seconds, renewed while the work goes on.
 
-When it cannot be renewed in time the work is cancelled: the agent stops by itself before anybody else may begin.
+When it cannot be renewed in time the work is cancelled: the agent stops by itself before another agent may begin.
 """
 
 from __future__ import annotations
@@ -9,30 +9,56 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
-from stead.bus import Bus, NoAnswer
-from stead.bus.messages import Order, RenewCustody, Report, ReportResult
+from stead.agent.session import AgentSession
+from stead.batcher import Batcher
+from stead.bus import NoAnswer
+from stead.bus.messages import Order, RenewCustody, Report, ReportResult, TakeCustody, TakeCustodyReply
 from stead.lifecycle.snapshot import Fence
+
+MAX_TAKEN = 1000
+"""Members in one request for custody: it counts from before the request, so the answer has to come soon."""
 
 
 class CustodyLost(Exception):
-    """Custody has run out: nothing more may be done."""
+    """Custody has run out: the agent may do nothing more."""
+
+
+class CustodyClient:
+    """Asks controllers for custody, for orders of all lanes together."""
+
+    def __init__(self, session: AgentSession) -> None:
+        self.session = session
+        self._take = Batcher(self._take_all, MAX_TAKEN, at_once=2, size=len)
+
+    async def take(self, members: Sequence[tuple[str, Fence]]) -> TakeCustodyReply | NoAnswer:
+        """Custody of the members that no other agent has; it counts from before the call."""
+        return await self._take(members)
+
+    async def _take_all(self, requests: Sequence[Sequence[tuple[str, Fence]]]) -> list[TakeCustodyReply | NoAnswer]:
+        session = self.session
+        members = [member for request in requests for member in request]
+        try:
+            reply = await session.bus.take(TakeCustody(agent=session.name, epoch=session.epoch, members=members))
+        except NoAnswer as error:
+            return [error for _ in requests]
+        return [reply for _ in requests]
 
 
 class Custody:
-    """Wraps the work: cancels it when custody is lost."""
+    """Custody of one order. As a context, it cancels the work in it when custody is lost."""
 
     def __init__(
-        self, bus: Bus, agent: str, epoch: int, order: Order, fences: Mapping[str, Fence], until: float
+        self, session: AgentSession, order: Order, fences: Mapping[str, Fence], until: float, traceparent: str = ""
     ) -> None:
-        self.bus = bus
-        self.agent = agent
-        self.epoch = epoch
+        """`until` is a time of the event loop; `fences` are those of the members that the agent has custody of."""
+        self.session = session
+        self.epoch = session.epoch
         self.order = order
         self.fences = dict(fences)
-        self._gone: set[str] = set()
         self.until = until
         self.held = True
-        self.traceparent = order.traceparent
+        self.traceparent = traceparent or order.traceparent
+        self._reported: set[str] = set()
         self._work: asyncio.Task[object] | None = None
         self._renewal: asyncio.Task[None] | None = None
 
@@ -50,16 +76,16 @@ class Custody:
         return kind is CustodyLost
 
     def check(self) -> None:
-        """Before every call: a process that was stopped for a while wakes up in the middle of its work."""
+        """Raise where custody is over. To be called before every call: a process may have been stopped meanwhile."""
         if asyncio.get_running_loop().time() >= self.until:
             self.held = False
             raise CustodyLost
 
-    def settled(self, paths: Iterable[str]) -> None:
-        """Members whose results are reported are not held any longer."""
+    def release(self, paths: Iterable[str]) -> None:
+        """Hold members no longer whose results are reported."""
         for path in paths:
             if self.fences.pop(path, None) is not None:
-                self._gone.add(path)
+                self._reported.add(path)
 
     async def _renew(self) -> None:
         loop = asyncio.get_running_loop()
@@ -67,25 +93,29 @@ class Custody:
             await asyncio.sleep(max(0.0, (self.until - loop.time()) / 3))
             asked = loop.time()
             try:
-                renew = RenewCustody(order=self.order.id, agent=self.agent, epoch=self.epoch, fences=self.fences)
-                reply = await self.bus.renew(renew, timeout=max(0.1, self.until - asked))
+                request = RenewCustody(
+                    order=self.order.id, agent=self.session.name, epoch=self.epoch, fences=self.fences
+                )
+                reply = await self.session.bus.renew(request, timeout=max(0.1, self.until - asked))
             except NoAnswer:
                 break
-            if not reply.ok and not (reply.lost and self._gone.issuperset(reply.lost)):
+            if not reply.ok and not (reply.lost and self._reported.issuperset(reply.lost)):
                 break
             self.until = asked + reply.custody
         self.held = False
         if self._work is not None:
             self._work.cancel()
 
-    def report(self, lane: str, results: Sequence[ReportResult]) -> Report:
-        """What came of it, in the form the bus takes."""
-        return Report(
-            agent=self.agent,
-            epoch=self.epoch,
-            order=self.order.id,
-            lane=lane,
-            results=list(results),
-            request_id=self.order.request_id,
-            traceparent=self.traceparent,
+    async def report(self, lane: str, results: Sequence[ReportResult]) -> None:
+        """Report results of the order."""
+        await self.session.bus.publish_report(
+            Report(
+                agent=self.session.name,
+                epoch=self.epoch,
+                order=self.order.id,
+                lane=lane,
+                results=list(results),
+                request_id=self.order.request_id,
+                traceparent=self.traceparent,
+            )
         )

@@ -12,19 +12,17 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stead import __version__
+from stead.agent.session import AgentSession
 from stead.agent.versions import InstalledVersions, UnknownVersion
 from stead.bus import BusError
-from stead.bus.messages import Hello, KnownSite, Presence, Report, ReportResult, SiteRequest
+from stead.bus.messages import KnownSite, Report, ReportResult, SiteRequest
+from stead.drivers.base import Driver
 from stead.lifecycle.snapshot import FIRST
-
-if TYPE_CHECKING:
-    from stead.agent.agent import Agent
 
 log = logging.getLogger(__name__)
 
@@ -96,13 +94,13 @@ class Handover:
                     child.kill()
                 await child.wait()
 
-    async def take_over(self, agent: Agent) -> None:
+    async def take_over(self, session: AgentSession, drivers: Mapping[str, Driver]) -> None:
         """Be let in as the new agent, end the old one, and say so."""
-        word = asyncio.create_task(_be_there(agent))
+        word = asyncio.create_task(_announce(session))
         try:
-            sites = await self._let_in(agent)
+            sites = await self._let_in(session)
             for lane in sites:
-                await agent.lanes[lane].work.driver.inventory()
+                await drivers[lane].inventory()
             async with self.versions.turn(GOING) as ours:
                 if not ours:
                     raise HandoverRejected("the old agent has given this one up")
@@ -113,21 +111,21 @@ class Handover:
         finally:
             word.cancel()
         for lane, site in sites.items():
-            await agent.bus.publish_report(
+            await session.bus.publish_report(
                 Report(
-                    agent=agent.name, epoch=agent.epoch, order=0, lane=lane, successor=True,
+                    agent=session.name, epoch=session.epoch, order=0, lane=lane, successor=True,
                     results=[ReportResult(site.path, FIRST, "done", facts={"version": __version__})],
                 )
             )  # fmt: skip
 
-    async def _let_in(self, agent: Agent) -> dict[str, KnownSite]:
+    async def _let_in(self, session: AgentSession) -> dict[str, KnownSite]:
         """The sites that have let this agent in, once one has."""
-        await agent.bus.publish_report(Hello(agent.name, agent.epoch, list(agent.lanes), __version__, successor=True))
+        await session.say_hello(successor=True)
         with suppress(TimeoutError):
             async with asyncio.timeout(self.patience):
                 while True:
                     with suppress(BusError):
-                        known = (await agent.bus.greet(SiteRequest(agent=agent.name, lanes=list(agent.lanes)))).sites
+                        known = (await session.bus.greet(SiteRequest(agent=session.name, lanes=session.lanes))).sites
                         sites = {site.lane: site for site in known if site.state == LET_IN}
                         if sites:
                             return sites
@@ -135,14 +133,12 @@ class Handover:
         raise HandoverRejected("no controller has let the new agent in")
 
 
-async def _be_there(agent: Agent) -> None:
+async def _announce(session: AgentSession) -> None:
     """Say that the new agent is there, until it is the only one."""
     while True:
         with suppress(BusError):
-            await agent.bus.announce(
-                Presence(agent.name, agent.epoch, list(agent.lanes), __version__, successor=True)
-            )
-        await asyncio.sleep(agent.presence)
+            await session.announce(successor=True)
+        await asyncio.sleep(session.presence_interval)
 
 
 async def _end_parent(pid: int) -> None:

@@ -1,48 +1,48 @@
-"""Orders and their answers as an agent handles them: in parts that fit a message, under fences, and in words."""
+"""Orders and their answers as an agent handles them: parts that fit a message, fences, and a summary for the log."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from stead.agent.custody import MAX_TAKEN
 from stead.bus import Delivery
 from stead.bus.messages import Order, ReportResult, TakeCustodyReply
 from stead.lifecycle.snapshot import Fence
 
-MOST_TAKEN = 1000
-"""Members in one question for custody: it runs from before the question, so the answer has to come soon."""
+MAX_LOG_BYTES = 800_000
+"""Bytes of log lines in one answer; a message of the bus has a million at most."""
 
-MOST_LOGS = 800_000
-"""Bytes of what something wrote in one answer; a message of the bus has a million at most."""
+MAX_RECENT_ORDERS = 2_000
 
 
-def in_words(results: Sequence[ReportResult]) -> str:
-    """What became of members, in short."""
+def summary(results: Sequence[ReportResult]) -> str:
+    """How many members had which result."""
     return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(result.kind for result in results).items()))
 
 
 def started(fences: Mapping[str, Fence]) -> list[ReportResult]:
-    """The word that an order has been begun."""
+    """Results that say that an order has been begun."""
     return [ReportResult(path, fence, "started") for path, fence in fences.items()]
 
 
 def parts(deliveries: Sequence[Delivery[Order]]) -> Iterator[list[Delivery[Order]]]:
-    """Orders that came together, so many at a time that custody of their members may be asked for in one go."""
+    """Orders that came together, in parts whose members fit one request for custody."""
     part: list[Delivery[Order]] = []
-    room = MOST_TAKEN
+    room = MAX_TAKEN
     for delivery in deliveries:
         size = len(delivery.message.members)
         if part and size > room:
             yield part
-            part, room = [], MOST_TAKEN
+            part, room = [], MAX_TAKEN
         part.append(delivery)
         room -= size
     if part:
         yield part
 
 
-def within(lines: Sequence[str], most: int = MOST_LOGS) -> list[str]:
-    """The last lines, as far as they have room in one message."""
+def within(lines: Sequence[str], most: int = MAX_LOG_BYTES) -> list[str]:
+    """The last lines that fit one message."""
     kept: list[str] = []
     for line in reversed(lines):
         most -= 6 * len(line) + 3  # as JSON, at worst
@@ -52,12 +52,35 @@ def within(lines: Sequence[str], most: int = MOST_LOGS) -> list[str]:
     return kept[::-1]
 
 
-def key(order: Order) -> tuple[object, ...]:
-    """An order, under its fences."""
+class RecentOrders:
+    """Orders that this run has taken or asks for, each under its fences; the latest of them."""
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[object, ...], None] = {}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, order: Order) -> bool:
+        """Whether the order is new."""
+        key = _key(order)
+        if key in self._keys:
+            return False
+        self._keys[key] = None
+        if len(self._keys) > MAX_RECENT_ORDERS:
+            del self._keys[next(iter(self._keys))]
+        return True
+
+    def discard(self, order: Order) -> None:
+        """Accept the order when it comes again."""
+        self._keys.pop(_key(order), None)
+
+
+def _key(order: Order) -> tuple[object, ...]:
     return (order.id, *(member.fence for member in order.members))
 
 
 def given(order: Order, reply: TakeCustodyReply) -> dict[str, Fence]:
-    """The members of an order that custody was given of; what was given may be of another order for the same ones."""
+    """The members of an order that custody was given of; the reply may be about another order for them, too."""
     own = {member.path: member.fence.raised() for member in order.members}
     return {path: fence for path, fence in own.items() if reply.fences.get(path) == fence}

@@ -1,45 +1,57 @@
-"""What an agent does for the site it runs on, apart from what it makes there.
+"""What an agent does for the site it runs on, apart from the resources that it makes there.
 
-A controller that has heard of it has it gather what the site has. Where that cannot be said, the agent ends, and
-whoever sees to it starts it anew: under a new epoch it is let in again.
+A controller that has heard of the agent has it count what the site has. Where the driver cannot say that, the agent
+ends, and the machine's service manager starts it again: under a new epoch the controller greets it again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 from stead import __version__
-from stead.agent.handover import HandoverRejected
-from stead.agent.order_work import Fences, OrderWork
+from stead.agent.handover import Handover, HandoverRejected
+from stead.agent.lane_driver import LaneDriver
+from stead.agent.order_results import Fences
+from stead.agent.session import AgentSession
 from stead.bus.messages import Order, OrderMember, ReportKind, ReportResult
 from stead.drivers.base import Error
 
-if TYPE_CHECKING:
-    from stead.agent.agent import Agent
-
 KIND = "cloudlet"
-"""What controllers call a site."""
+"""The kind of a site."""
 
 LANES = "edge."
-"""How the lanes of sites begin."""
+"""Prefix of the lanes of sites."""
 
 GATHER = "gather"
 UPGRADE = "upgrade"
 
-TRIES, PAUSE = 5, 1.0
-"""How often it is tried to gather what there is, and seconds before another try."""
+MAX_TRIES, PAUSE = 5, 1.0
+"""Tries to read what the site has, and seconds between two."""
+
+
+class SiteStateUnavailable(Exception):
+    """A controller asked what a site has, and its driver could not say."""
 
 
 class Site:
     """The site of one lane."""
 
-    def __init__(self, agent: Agent, work: OrderWork) -> None:
-        self.agent = agent
-        self.work = work
+    def __init__(
+        self,
+        session: AgentSession,
+        driver: LaneDriver,
+        handover: Handover | None,
+        take_over_again: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`take_over_again` begins a new epoch, and takes over as the new agent of an upgrade."""
+        self.session = session
+        self.driver = driver
+        self.handover = handover
+        self.take_over_again = take_over_again
 
-    async def do(self, order: Order, fences: Fences) -> list[ReportResult]:
-        """Carry out what is the site's own, for the one member that it is about."""
+    async def execute(self, order: Order, fences: Fences) -> list[ReportResult]:
+        """Carry out an order about the site itself, its one member."""
         facts: dict[str, object] = {}
         try:
             if order.verb == GATHER:
@@ -48,7 +60,7 @@ class Site:
             elif order.verb == UPGRADE:
                 error = await self._upgrade(order.members[0])
                 if not error:
-                    return []  # that it has taken over was said already, by the new agent that this one is now
+                    return []  # the new agent, which this one is now, has reported already that it took over
             else:
                 error = f"this agent, of version {__version__}, does not know {order.verb} of a {order.kind}"
         except Error as failed:
@@ -58,29 +70,28 @@ class Site:
 
     async def _upgrade(self, member: OrderMember) -> str:
         """Be replaced, which ends this process; otherwise why not."""
-        version, succession = member.spec.get("version"), self.agent.succession
+        version = member.spec.get("version")
         if not isinstance(version, str) or not version:
-            return "it is not said to which version"
-        if succession is None:
-            return "this agent was not told where other versions of it are (--versions)"
+            return "the order does not say to which version"
+        if self.handover is None:
+            return "this agent does not know where its other versions are (--versions)"
         if version != __version__:
-            return await succession.hand_over(version)
+            return await self.handover.hand_over(version)
         # It had taken over, and was started anew before the controller heard of it.
-        await self.agent.begin_epoch()
         try:
-            await succession.take_over(self.agent)
+            await self.take_over_again()
         except HandoverRejected as error:
             return str(error)
         return ""
 
     async def _gather(self) -> dict[str, object]:
-        for left in reversed(range(TRIES)):
+        for left in reversed(range(MAX_TRIES)):
             try:
-                found = await self.work.inventory()
+                found = await self.driver.inventory()
                 break
             except Error:
                 if not left:
                     raise
                 await asyncio.sleep(PAUSE)
-        kinds = sorted(self.work.driver.kinds)
-        return {"agent": self.agent.name, "version": __version__, "kinds": kinds, "objects": len(found)}
+        kinds = sorted(self.driver.kinds)
+        return {"agent": self.session.name, "version": __version__, "kinds": kinds, "objects": len(found)}

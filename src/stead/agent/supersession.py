@@ -11,16 +11,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
+from stead.agent.session import AgentSession
 from stead.bus.messages import Superseded
-
-if TYPE_CHECKING:
-    from stead.agent.agent import Agent
 
 log = logging.getLogger(__name__)
 
-CLOCK = 2.0
+MAX_CLOCK_SKEW = 2.0
 """Seconds by which the clock of an agent may differ from the cell's."""
 
 
@@ -35,55 +32,61 @@ class SiteForgotten(Exception):
 class Supersession:
     """Hears that a run is superseded, and ends it."""
 
-    def __init__(self, agent: Agent) -> None:
-        self.agent = agent
+    def __init__(self, session: AgentSession) -> None:
+        self.session = session
         self._heard = asyncio.Event()
-        self._word: Superseded | None = None
+        self._notice: Superseded | None = None
         self._forgotten: list[str] = []
 
-    def hear(self, word: Superseded | None = None) -> None:
+    async def begin_epoch(self) -> None:
+        """Begin a new epoch; a controller may answer that sites were forgotten."""
+        if forgotten := await self.session.begin_epoch():
+            self.forget(forgotten)
+
+    def hear(self, notice: Superseded | None = None) -> None:
         """A controller says so: in answer to the agent's presence, or when it asked for an order."""
-        if word is not None and word.forgotten:
-            if word.epoch == self.agent.epoch:
-                self.forget(word.forgotten)
-        elif word is None or word.epoch == self.agent.epoch:
-            self._word = word
+        if notice is not None and notice.forgotten:
+            if notice.epoch == self.session.epoch:
+                self.forget(notice.forgotten)
+        elif notice is None or notice.epoch == self.session.epoch:
+            self._notice = notice
             self._heard.set()
 
     def forget(self, lanes: Collection[str]) -> None:
         """Sites were forgotten; a run that serves nothing else ends."""
-        self._forgotten = sorted(set(lanes) & set(self.agent.lanes))
+        self._forgotten = sorted(set(lanes) & set(self.session.lanes))
         for lane in self._forgotten:
-            log.warning("agent.site_forgotten agent=%s lane=%s", self.agent.name, lane)
-        if len(self._forgotten) == len(self.agent.lanes):
+            log.warning("agent.site_forgotten agent=%s lane=%s", self.session.name, lane)
+        if len(self._forgotten) == len(self.session.lanes):
             self._heard.set()
 
     def check(self) -> None:
         """Raise where every site that the run serves was forgotten."""
-        if self._forgotten and len(self._forgotten) == len(self.agent.lanes):
+        if self._forgotten and len(self._forgotten) == len(self.session.lanes):
             raise SiteForgotten(
-                f"the site of lane {', '.join(self._forgotten)} was forgotten; the agent {self.agent.name} ends, and "
-                f"what runs here runs on. To serve it again, make the site anew: stead cloudlet create NAMESPACE/SITE"
+                f"the site of lane {', '.join(self._forgotten)} was forgotten; the agent {self.session.name} ends, "
+                "and what runs here runs on. To serve it again, make the site anew: "
+                "stead cloudlet create NAMESPACE/SITE"
             )
 
     async def run(self) -> None:
         """Raise when a newer run has taken the place of this one."""
-        agent = self.agent
+        session = self.session
         while True:
             await self._heard.wait()
             self._heard.clear()
             self.check()
-            if agent.certain or self._word is None or not self._was_behind(self._word):
-                name = agent.name
+            if session.confirmed or self._notice is None or not self._was_behind(self._notice):
+                name = session.name
                 raise SupersededRun(
                     f"a newer run of the agent {name} has connected and serves its lanes; this run ends. "
                     f"If both are to run, give one another name: stead agent run --name NAME"
                 )
-            log.warning("agent.epoch_behind agent=%s epoch=%d by=%d", agent.name, agent.epoch, self._word.by)
-            await agent.begin_epoch()
-            await agent.say_hello()
+            log.warning("agent.epoch_behind agent=%s epoch=%d by=%d", session.name, session.epoch, self._notice.by)
+            await self.begin_epoch()
+            await session.say_hello()
 
-    def _was_behind(self, word: Superseded) -> bool:
+    def _was_behind(self, notice: Superseded) -> bool:
         """Whether the clock that gave this run its epoch was behind the cell's."""
-        began = word.now - (time.monotonic() - self.agent.began)
-        return began * 1000 - self.agent.epoch > CLOCK * 1000
+        began = notice.now - (time.monotonic() - self.session.began)
+        return began * 1000 - self.session.epoch > MAX_CLOCK_SKEW * 1000

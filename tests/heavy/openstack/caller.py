@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from stead.agent.lane_driver import LaneDriver
 from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember
 from stead.drivers.base import Member
@@ -48,7 +49,7 @@ async def make(work: OrderWork, member: Member, seconds: float) -> Came:
     rounds = 0
     while time.monotonic() < end:
         rounds += 1
-        said = await work.do(order, {member.path: fence}, lambda: None)
+        said = await work.execute(order, {member.path: fence}, lambda: None)
         if said:
             return Came(str(said[0].kind), dict(said[0].facts), said[0].error, rounds)
     return Came("unknown", rounds=rounds)
@@ -57,7 +58,7 @@ async def make(work: OrderWork, member: Member, seconds: float) -> Came:
 async def main() -> None:
     asked = msgspec.json.decode(sys.stdin.readline(), type=Asked)
     driver = OpenStackDriver(read(Config, asked.config))
-    work = OrderWork(driver)
+    work = OrderWork(LaneDriver(driver))
     print(READY, flush=True)
     sys.stdin.readline()
     came = await asyncio.gather(*(make(work, member, asked.seconds) for member in asked.members))

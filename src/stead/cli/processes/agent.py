@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from stead.agent import build
-from stead.agent.agent import SiteStateUnavailable
 from stead.agent.build import InvalidSettings, UnknownCell
 from stead.agent.handover import Handover
+from stead.agent.site import SiteStateUnavailable
 from stead.agent.supersession import SiteForgotten, SupersededRun
 from stead.cli.processes import running
 from stead.cli.processes.running import Metrics
@@ -48,9 +48,9 @@ def run(
     """
     running.expose(metrics, wait=bool(succeeds))
     config = {lane: build.lane_config(driver, lane, settings) for lane in lanes}
-    succession = Handover(versions, _own_words(), succeeds) if versions is not None else None
+    handover = Handover(versions, _own_words(), succeeds) if versions is not None else None
     try:
-        running.run(_until_told(build.run(nats, cell, name, config, identity, succession, domain, leaf)))
+        running.run(_until_told(build.run(nats, cell, name, config, identity, handover, domain, leaf)))
     except BaseExceptionGroup as group:
         forgotten = group.subgroup(SiteForgotten)
         if forgotten is not None:

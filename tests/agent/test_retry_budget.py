@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from stead.agent.patience import MAX_PAUSE, RetryBudget, latest
+from stead.agent.retry_budget import MAX_PAUSE, RetryBudget, latest
 from stead.bus.messages import Order
 from stead.drivers.base import Throttled, TryAgain, Unreachable
 

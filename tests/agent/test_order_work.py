@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from stead.agent import order_work
-from stead.agent.order_work import TRIES, OrderWork, members_of
+from stead.agent.lane_driver import LaneDriver, members_of
+from stead.agent.order_results import MAX_TRIES
+from stead.agent.order_work import OrderWork
 from stead.bus.messages import Order, OrderMember, ReportResult
 from stead.drivers.base import MOVING, Member, ObservedObject, Permanent, Result
 from stead.drivers.sim.driver import SimDriver
@@ -28,7 +30,7 @@ async def driver(world: SimWorld) -> AsyncIterator[SimDriver]:
 
 async def said(driver: SimDriver, verb: str, member: OrderMember) -> list[ReportResult]:
     order = Order(1, "aws.a", "vm", verb, f"t.{verb}", "op", 1, [member])
-    return await OrderWork(driver).do(order, {member.path: FENCE}, lambda: None)
+    return await OrderWork(LaneDriver(driver)).execute(order, {member.path: FENCE}, lambda: None)
 
 
 async def made(driver: SimDriver, world: SimWorld) -> OrderMember:
@@ -95,20 +97,20 @@ async def calls_for(*results: Result, may: Callable[[], None] = lambda: None) ->
     """How many calls an order takes, and what is said of it."""
     driver = GettingOn([*results])
     order = Order(1, "lab.a", "vm", "update", "t.1", "op", 1, [OrderMember("/a/b", FENCE, "token", {})], 0.0)
-    (said,) = await OrderWork(driver).do(order, {"/a/b": FENCE}, may)
+    (said,) = await OrderWork(LaneDriver(driver)).execute(order, {"/a/b": FENCE}, may)
     return driver.made, said
 
 
 async def test_who_gets_on_is_called_for_again_without_end() -> None:
-    made, said = await calls_for(*[ON] * (3 * TRIES), Result(path="", ok=True, facts={"id": "x"}))
-    assert (made, said.kind, said.facts) == (3 * TRIES + 1, "done", {"id": "x"})
+    made, said = await calls_for(*[ON] * (3 * MAX_TRIES), Result(path="", ok=True, facts={"id": "x"}))
+    assert (made, said.kind, said.facts) == (3 * MAX_TRIES + 1, "done", {"id": "x"})
 
 
 async def test_who_does_not_get_on_is_given_up_all_the_same() -> None:
     made, said = await calls_for(*[ON] * 10, FULL)
-    assert (made, said.kind, said.error) == (10 + TRIES, "declined", "no room")
+    assert (made, said.kind, said.error) == (10 + MAX_TRIES, "declined", "no room")
     made, said = await calls_for(FULL, FULL, FULL, ON, FULL)  # who got on begins to count anew
-    assert (made, said.kind) == (4 + TRIES, "declined")
+    assert (made, said.kind) == (4 + MAX_TRIES, "declined")
 
 
 async def test_who_gets_on_is_called_for_no_longer_than_custody_lasts() -> None:
@@ -150,7 +152,7 @@ class Uneven(SimDriver):
 
 @pytest.mark.parametrize("verb", ["run", "probe"])
 async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(order_work, "LOOK", 0.01)
+    monkeypatch.setattr(order_work, "OBSERVE_INTERVAL", 0.01)
     driver = Uneven("succeeded")
     paths = ["/a/failed", "/a/known", "/a/fast", "/a/slow"] if verb == "run" else ["/a/fast", "/a/slow"]
     order = Order(1, "lab.a", "job", verb, "t.1", "op", 1, [OrderMember(p, FENCE, p, {}) for p in paths], 0.0)
@@ -162,7 +164,9 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
         if len(told) == len(paths) - 1:
             all_but_one.set()
 
-    doing = asyncio.create_task(OrderWork(driver).do(order, dict.fromkeys(paths, FENCE), lambda: None, tell))
+    doing = asyncio.create_task(
+        OrderWork(LaneDriver(driver)).execute(order, dict.fromkeys(paths, FENCE), lambda: None, tell)
+    )
     await asyncio.wait_for(all_but_one.wait(), 60)
     kinds = {"/a/failed": "failed", "/a/known": "done", "/a/fast": "done" if verb == "run" else "seen"}
     assert told == {path: kind for path, kind in kinds.items() if path in paths}
@@ -181,7 +185,7 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
 )
 async def test_a_look_at_what_the_driver_never_made_has_an_answer(driver: SimDriver, member: Member) -> None:
     with pytest.raises(Permanent):
-        await OrderWork(driver).look([member])
+        await LaneDriver(driver).observe([member])
 
 
 async def test_a_provider_that_cannot_be_reached_in_time_declines_the_order(
@@ -221,7 +225,7 @@ async def test_members_that_are_rejected_are_declined_and_the_others_done(driver
     )
     order = Order(1, "aws.a", "vm", "suspend", "t.suspend", "op", 1, members, 0.0)
     fences = {member.path: FENCE for member in members}
-    results = await OrderWork(driver).do(order, fences, lambda: None)
+    results = await OrderWork(LaneDriver(driver)).execute(order, fences, lambda: None)
     assert [result.kind for result in results] == ["declined", "done"]
 
 

@@ -1,4 +1,4 @@
-"""How long an agent calls a provider again that does not let it in."""
+"""How often, and how long, an agent retries a call that its provider does not accept."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MAX_PAUSE = 16.0
 """Seconds between two tries to reach a provider, in the end."""
 
 MARGIN = 5.0
-"""Seconds before a state times out in which it is told that nothing could be done."""
+"""Seconds before a state times out in which the agent reports that nothing was done."""
 
 
 class RetryBudget:
-    """Whether a call is made again: a few times; and until a time, while the provider does nothing."""
+    """Whether a call is retried: a few times; and until a time, while the provider does nothing."""
 
     def __init__(self, tries: int, until: float) -> None:
         """`until` is a time of the monotonic clock, which is never set."""

@@ -51,7 +51,7 @@ async def statements(dsn: str, vms: int, each: int) -> str:
     last = path_of(vms - 1)
     async with Store.open(dsn, connections=1) as store:
         admission = Admission(TransitionExecutor(store, KINDS, time.time))
-        row = await store.read(last)
+        row = await store.resources.read(last)
         assert row is not None
         with kept(store) as calls:
             answer = await admission.ask(AdmissionRequest("vm", last, Request("suspend"), "anonymous", read=row))

@@ -83,7 +83,7 @@ async def standing(
         await bus.identity()
         async with background(asyncio.ensure_future(one.run())), takers(nats, bus, name, lanes, agents):
             await quiet(store)
-            yield store, bus, await store.untaken(0, orders)  # what the commits have answered with
+            yield store, bus, await store.orders.list_untaken(0, orders)  # what the commits have answered with
     server.drop_database(name)
 
 
@@ -106,7 +106,7 @@ async def carried(store: Store, bus: Bus, told: Sequence[Mapping[str, Any]], lef
 
 async def all_taken(store: Store, left: int = 0) -> None:
     """Until all orders but so many are."""
-    while await store._pool.fetchval("SELECT count(*) FROM orders WHERE agent = ''") > left:
+    while await store.pool.fetchval("SELECT count(*) FROM orders WHERE agent = ''") > left:
         await asyncio.sleep(0.02)
 
 
@@ -127,7 +127,7 @@ async def quiet(store: Store) -> None:
     busy = "SELECT max(query_start) > now() - interval '0.5 s' FROM pg_stat_activity"
     busy += " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     await asyncio.sleep(1)
-    while await store._pool.fetchval(busy):
+    while await store.pool.fetchval(busy):
         await asyncio.sleep(0.2)
 
 
@@ -152,7 +152,7 @@ async def payload(server: Postgres) -> bytes:
     """What an order looks like on its way."""
     dsn = await ordered(server, "sample", 1, ["sim.a"])
     async with Store.open(dsn, connections=1) as store:
-        (told,) = await store.untaken(0, 1)
+        (told,) = await store.orders.list_untaken(0, 1)
     return encode(order_of(told, KINDS))
 
 

@@ -45,7 +45,7 @@ def test_hundred_policies_and_thousand_grants_cost_an_admission_little(strict: s
         access._looked = float("inf")
         service = Application(cell.admission, cell.view, access=access)
         cell.run(cell._hand.execute("DELETE FROM lane_grants"))
-        cell.run(cell.store.allow_lane("sim.a", "shop", "a test", ""))
+        cell.run(cell.store.lanes.allow("sim.a", "shop", "a test", ""))
         number = 0
 
         def database() -> float:

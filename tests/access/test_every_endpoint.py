@@ -62,7 +62,7 @@ def spare(house: House) -> str:
 
 
 def queue(house: House) -> None:
-    house.cell.run(house.cell.store.open_queue("/shop/web"))
+    house.cell.run(house.cell.store.queues.open("/shop/web"))
 
 
 def orphan(house: House) -> None:
@@ -71,15 +71,15 @@ def orphan(house: House) -> None:
 
 
 def grant(house: House) -> None:
-    house.cell.run(house.cell.store.add_grant("user:eve", "viewer", "shop", "a test"))
+    house.cell.run(house.cell.store.access.add_grant("user:eve", "viewer", "shop", "a test"))
 
 
 def policy(house: House) -> None:
-    house.cell.run(house.cell.store.put_policy("none", POLICY, "a test"))
+    house.cell.run(house.cell.store.access.put_policy("none", POLICY, "a test"))
 
 
 def scaling(house: House) -> None:
-    house.cell.run(house.cell.store.put_scaling("shop", "web", SCALING, SCALING["places"], [""], "a test"))
+    house.cell.run(house.cell.store.scaling.put("shop", "web", SCALING, SCALING["places"], [""], "a test"))
 
 
 def booked(house: House) -> None:
@@ -96,14 +96,14 @@ def a_system(house: House) -> str:
 
 async def token(house: House, path: str) -> str:
     """The id of what is at a path."""
-    row = await house.cell.store.read(path)
+    row = await house.cell.store.resources.read(path)
     assert row is not None
     return str(row.token)
 
 
 def lease(house: House) -> str:
     """The path of a lease, for which there is a host."""
-    house.cell.run(house.cell.store.put_host("h2", "rack.a", {}, None))
+    house.cell.run(house.cell.store.hosts.put("h2", "rack.a", {}, None))
     terms = {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z", "reservations": [{}]}
     with house.as_("admin") as web:
         web.post("/v1/resources/shop/lease", json={"kind": "lease", "spec": terms})
@@ -111,7 +111,7 @@ def lease(house: House) -> str:
 
 
 def host(house: House) -> None:
-    house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
+    house.cell.run(house.cell.store.hosts.put("h1", "rack.a", {}, None))
 
 
 def own_kind(house: House) -> None:
@@ -119,7 +119,7 @@ def own_kind(house: House) -> None:
     lifecycle, cell = load(NOTE), house.cell
     cell.run(cell.kinds.fresh())
     was = cell.kinds.versions.get("note", 0)
-    cell.run(cell.store.register(lifecycle, was, NOTE, [], {"worlds": 3, "steps": 4}, "a test"))
+    cell.run(cell.store.lifecycles.register(lifecycle, was, NOTE, [], {"worlds": 3, "steps": 4}, "a test"))
 
 
 NOTE = """

@@ -147,14 +147,14 @@ def a_system(house: House) -> None:
 
 def booked(house: House) -> None:
     """There is a host, and a lease."""
-    house.cell.run(house.cell.store.put_host("h1", "rack.a", {}, None))
+    house.cell.run(house.cell.store.hosts.put("h1", "rack.a", {}, None))
     terms = {"start": "2030-01-07T08:00:00Z", "end": "2030-01-07T12:00:00Z", "reservations": [{"name": "r0"}]}
     house.cell.put("/shop/booked", "lease", "ACTIVE", **terms)
 
 
 def a_host(house: House) -> None:
     """There is one that nobody has had."""
-    house.cell.run(house.cell.store.put_host("spare", "rack.a", {}, None))
+    house.cell.run(house.cell.store.hosts.put("spare", "rack.a", {}, None))
 
 
 def _observing() -> Iterator[tuple[str, Rule]]:

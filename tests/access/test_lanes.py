@@ -111,7 +111,7 @@ def test_dry_run_and_explanation_reject_what_the_request_would_be_rejected_for(t
 
 def test_dialects_reject_like_the_interface_itself(town: House) -> None:
     group = {"name": "g", "provider": "sim", "region": "a", "specId": "small", "imageId": "debian-12"}
-    town.cell.run(town.cell.store.put_host("h1", "rack.a", {}, None))
+    town.cell.run(town.cell.store.hosts.put("h1", "rack.a", {}, None))
     terms = {"start_date": "now", "end_date": "2100-01-01 00:00", "reservations": [HOSTS]}
     with town.as_("a") as web:
         refused(web.post("/tumblebug/ns/a/mci", json={"name": "web", "subGroups": [group]}))
@@ -126,7 +126,7 @@ HOSTS = {"resource_type": "physical:host", "min": 1, "max": 1, "hypervisor_prope
 
 def test_booking_takes_hosts_of_allowed_lanes_alone(town: House) -> None:
     for name, lane in (("h1", "rack.a"), ("h2", "rack.b"), ("h3", "rack.b")):
-        town.cell.run(town.cell.store.put_host(name, lane, {}, None))
+        town.cell.run(town.cell.store.hosts.put(name, lane, {}, None))
     allow(town, "rack.a", "a")
     lease = {"start": "2100-01-01T00:00:00Z", "end": "2100-01-02T00:00:00Z", "before_end": 0}
     ids: dict[str, str] = {}
@@ -324,7 +324,7 @@ def test_policy_forbids_by_lane_and_each_of_several_lanes_is_judged(town: House)
     allow(town, "*", "*")
     with town.as_("admin") as web:
         assert web.put("/v1/policies/lanes", json={"text": FORBID}).status_code == 204
-    town.cell.run(town.cell.store.access_version())
+    town.cell.run(town.cell.store.access.read_version())
     system = {"kind": "system", "spec": {"lanes": ["sim.a", THEIRS]}}
     with town.as_("operator") as web:
         answer = web.post("/v1/resources/b/sys", json=system)

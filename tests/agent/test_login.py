@@ -47,12 +47,12 @@ async def test_agent_that_its_provider_rejects_is_unhealthy_until_it_does_not(
             )
 
         await until(lambda: says("UnauthorizedOperation"))
-        finding = rejected([dict(each) for each in await one.store.agents()])
+        finding = rejected([dict(each) for each in await one.store.agents.read_all()])
         assert (finding.grade, lane in finding.says) == (Grade.BAD, True)
         assert "UnauthorizedOperation" in finding.says
         await world.heal()
         await until(lambda: says(""))
-        assert rejected([dict(each) for each in await one.store.agents()]).grade is Grade.OK
+        assert rejected([dict(each) for each in await one.store.agents.read_all()]).grade is Grade.OK
 
 
 async def test_agent_whose_provider_is_away_for_a_moment_logs_no_error(

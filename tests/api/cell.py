@@ -195,7 +195,7 @@ class Cell:
 
     async def _numbered(self) -> int:
         async with self._numberer:  # there is one numberer at a time
-            return (await self.store.number_journal())[0]
+            return (await self.store.journal.number())[0]
 
     # What a test does to the engine
 
@@ -230,7 +230,7 @@ class Cell:
         self.run(self.report(path, Trigger.SEEN, facts, seen))
 
     async def report(self, path: str, word: Trigger, facts: dict[str, Any], seen: str = "") -> None:
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         taken = await self.custody.take(AGENT, {path: row.snapshot.fence})
         said = Report(word, taken[path], seen=seen)
@@ -241,7 +241,7 @@ class Cell:
         self.run(self._told(path, seen, facts))
 
     async def _told(self, path: str, seen: str, facts: dict[str, Any]) -> None:
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         await self.executor.apply(
             [TransitionInput(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)]
@@ -254,7 +254,7 @@ class Cell:
 
     def orphan(self, lane: str, token: str) -> None:
         """A provider has something that nobody owns."""
-        self.run(self.store.note_orphans(lane, [{"token": token, "path": "", "state": "Running", "facts": {}}]))
+        self.run(self.store.orphans.record(lane, [{"token": token, "path": "", "state": "Running", "facts": {}}]))
 
     def prepared(self, path: str) -> None:
         """The controller has prepared an infrastructure."""
@@ -262,7 +262,7 @@ class Cell:
         self.run(self.idle())
 
     async def _prepared(self, path: str) -> None:
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await self.executor.apply([TransitionInput(path, done, principal="controller")])

@@ -187,8 +187,8 @@ async def settle(cell: Cell, path: str, word: Trigger = Trigger.DONE) -> None:
 
 def moving(cell: Cell, path: str) -> list[str]:
     """Members with an order, in an order that goes from subgroup to subgroup."""
-    names = cell.run(cell.store.paths("vm", f"{path}/", "", 100))
-    rows = cell.run(cell.store.read_many(names))
+    names = cell.run(cell.store.resources.list_paths("vm", f"{path}/", "", 100))
+    rows = cell.run(cell.store.resources.read_many(names))
     return sorted((p for p in names if rows[p].snapshot.state in MOVING), key=lambda p: p.rpartition("/")[::-1])
 
 
@@ -326,7 +326,7 @@ def test_group_has_one_state_word_everywhere_after_every_change(cell: Cell, web:
         if of == path:
             shown.add(web.get(mci).json()["status"].removeprefix("Partial-").partition(":")[0])
         cell.run(GroupStateReconciler(cell.executor)([f"{path}/front", f"{path}/back"]))
-        row = cell.run(cell.store.read(of))
+        row = cell.run(cell.store.resources.read(of))
         assert row is not None
         return shown | {row.snapshot.state}
 

@@ -26,7 +26,7 @@ def test_not_ready_says_which(cell: Cell, web: httpx.Client, monkeypatch: pytest
     async def away(*_: object) -> None:
         raise ConnectionRefusedError
 
-    monkeypatch.setattr(cell.store, "paths", away)
+    monkeypatch.setattr(cell.store.resources, "list_paths", away)
     answer = web.get("/readyz")
     assert (answer.status_code, answer.text) == (503, "[-] database failed\nnot ready\n")
     assert web.get("/livez").status_code == 200

@@ -17,8 +17,8 @@ ACTIONS = ("suspend", "terminate")
 
 def states(cell: Cell, path: str) -> dict[str, str]:
     """The members below a path by name, with their states."""
-    names = cell.run(cell.store.paths("vm", f"{path}/", "", 100))
-    rows = cell.run(cell.store.read_many(names))
+    names = cell.run(cell.store.resources.list_paths("vm", f"{path}/", "", 100))
+    rows = cell.run(cell.store.resources.read_many(names))
     return {name.removeprefix(f"{path}/"): rows[name].snapshot.state for name in names}
 
 

@@ -60,7 +60,7 @@ async def app_at(site: ProcessWorld, server: Served, dsn: str) -> Member:
     (cluster,) = await make(driver, site.cluster())
     wanted = site.app(cluster, command=["sh", "-c", f"mkfifo go; {WRITES}"])
     await put(dsn, wanted.path, LANE, "appinst", "Ready")
-    row = await server.controller.store.read(wanted.path)
+    row = await server.controller.store.resources.read(wanted.path)
     assert row is not None
     (app,) = await make(driver, msgspec.structs.replace(wanted, token=str(row.token)))
     await driver.close()

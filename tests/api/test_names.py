@@ -49,7 +49,7 @@ def test_name_of_object_that_is_gone_is_free_again(
 ) -> None:
     path = f"/{ns}" if kind == "account" else f"/{ns}/x"
     cell.put(path, kind, state, old=True)
-    before = cell.run(cell.store.read(path))
+    before = cell.run(cell.store.resources.read(path))
     dry = web.post(
         f"/v1/resources{path}?action={making(KINDS[kind])}&dry_run=true",
         json={"kind": kind, "lane": "dc.1"},
@@ -58,7 +58,7 @@ def test_name_of_object_that_is_gone_is_free_again(
     assert (dry.status_code, dry.json()["state"]) == (200, KINDS[kind].initial.name), dry.text
     made = make(web, path, kind, new=True)
     assert made.status_code in (200, 202), made.text
-    now = cell.run(cell.store.read(path))
+    now = cell.run(cell.store.resources.read(path))
     assert before is not None
     assert now is not None
     spec = {name: value for name, value in now.spec.items() if name != "node"}  # which may be chosen for it
@@ -76,10 +76,10 @@ def test_request_without_a_kind_is_about_the_object_that_is_gone(
 ) -> None:
     path = f"/{ns}" if kind == "account" else f"/{ns}/x"
     cell.put(path, kind, state, old=True)
-    before = cell.run(cell.store.read(path))
+    before = cell.run(cell.store.resources.read(path))
     answer = web.post(f"/v1/resources{path}?action={making(KINDS[kind])}", json={}, headers=ADMIN)
     assert problem(answer, 409, "wrong-state")["allowed_actions"] == []
-    assert cell.run(cell.store.read(path)) == before
+    assert cell.run(cell.store.resources.read(path)) == before
 
 
 def test_name_of_one_kind_is_free_for_another(cell: Cell, web: httpx.Client, ns: str) -> None:

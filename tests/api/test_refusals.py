@@ -185,7 +185,7 @@ def test_when_the_database_is_away_it_is_503_and_worth_another_try(
     async def away(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(cell.store, "read", away)
+    monkeypatch.setattr(cell.store.resources, "read", away)
     answer = web.get("/v1/resources/a")
     problem(answer, 503, "unavailable")
     assert int(answer.headers["retry-after"]) > 0

@@ -282,7 +282,7 @@ def force(cell: Cell, document: str) -> None:
     """Put a document in force that nobody has explored."""
     lifecycle = load(document)
     seen = {"worlds": 0, "steps": 0, "bounds": {}}
-    assert cell.run(cell.store.register(lifecycle, 0, document, [], seen, "a test")) == []
+    assert cell.run(cell.store.lifecycles.register(lifecycle, 0, document, [], seen, "a test")) == []
     cell.run(cell.kinds.fresh())
 
 

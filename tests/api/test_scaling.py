@@ -59,8 +59,8 @@ def follow(cell: Cell, ns: str, clock: Callable[[], float] = time.time) -> None:
     cell.numbered()
     while cell.run(heal()):
         for kind in ("appinst", "clusterinst"):
-            for path in cell.run(cell.store.paths(kind, f"/{ns}/", "", 100)):
-                row = cell.run(cell.store.read(path))
+            for path in cell.run(cell.store.resources.list_paths(kind, f"/{ns}/", "", 100)):
+                row = cell.run(cell.store.resources.read(path))
                 if row is not None and row.snapshot.state == "DeletePrepare" and ns in cell.obeyed:
                     cell.childless(path)  # an app has nothing that depends on it, and a cluster that goes no app
         cell.run(cell.idle())
@@ -186,7 +186,7 @@ def test_where_it_failed_another_place_is_taken(cell: Cell, web: httpx.Client, n
     follow(cell, ns)
     assert instances(web, ns) == {"a/c/web-1": "CreateRequested"}
     cell.settle(f"/{ns}/a/c/web-1", Trigger.FAILED)
-    while cell.run(cell.store.read(f"/{ns}/a/c/web-1")) is not None:
+    while cell.run(cell.store.resources.read(f"/{ns}/a/c/web-1")) is not None:
         cell.settle(f"/{ns}/a/c/web-1")  # taking it back
     follow(cell, ns)
     assert instances(web, ns) == {"b/c/web-1": "CreateRequested"}
@@ -213,14 +213,14 @@ def test_a_policy_at_rest_is_not_looked_at(cell: Cell, web: httpx.Client, ns: st
     tell(web, ns, 60)
     follow(cell, ns)
     assert shown(web, ns)["code"] == "rests"
-    kept = cell.run(cell.store.scaling(ns, "p"))
+    kept = cell.run(cell.store.scaling.read(ns, "p"))
     assert kept is not None
     assert kept.look_at is None
     web.post(f"/v1/resources{place}/other", json={"kind": "appinst"})
     cell.numbered()
-    while cell.run(cell.store.wake_scaling(5000))[0]:
+    while cell.run(cell.store.scaling.wake(5000))[0]:
         pass
-    woken = cell.run(cell.store.scaling(ns, "p"))
+    woken = cell.run(cell.store.scaling.read(ns, "p"))
     assert woken is not None
     assert woken.look_at is not None
 
@@ -331,7 +331,7 @@ def test_a_controller_that_dies_while_it_asks(
     dies = ScalingReconciler(Mortal(executor, after))
     with pytest.raises(Died):
         cell.run(dies.look(ns, "p"))
-    kept = cell.run(cell.store.scaling(ns, "p"))
+    kept = cell.run(cell.store.scaling.read(ns, "p"))
     assert kept is not None
     assert len(kept.deeds) == 1
     follow(cell, ns, lambda: time.time() + LEASE + 1)
@@ -373,7 +373,7 @@ def test_what_somebody_has_made_theirs_meanwhile_is_left(cell: Cell, web: httpx.
 
 def test_a_refusal_is_told_and_tried_again(cell: Cell, web: httpx.Client, ns: str, place: str) -> None:
     text = f'forbid (principal, action == Action::"create", resource in Resource::"{place}");'
-    cell.run(cell.store.put_policy(f"freeze-{ns}", text, "ann"))
+    cell.run(cell.store.access.put_policy(f"freeze-{ns}", text, "ann"))
     try:
         put(web, ns, policy(place))
         tell(web, ns, 50)
@@ -385,6 +385,6 @@ def test_a_refusal_is_told_and_tried_again(cell: Cell, web: httpx.Client, ns: st
         lines = web.get("/v1/journal", params={"path": f"{place}/web-1"}).json()["items"]
         assert [(line["principal"], line["refused"]) for line in lines] == [(f"policy:{ns}/p", 1)]
     finally:
-        cell.run(cell.store.remove_policy(f"freeze-{ns}", "a test"))
+        cell.run(cell.store.access.remove_policy(f"freeze-{ns}", "a test"))
     follow(cell, ns, lambda: time.time() + 40)
     assert instances(web, ns) == {"s/c/web-1": "Ready"}

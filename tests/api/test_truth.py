@@ -9,7 +9,7 @@ import pytest
 
 from stead.client import SyncClient
 from stead.dev.engines import Nats
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 from tests.api.cell import Cell
 from tests.api.test_resources import make, problem, running
 from tests.drivers.cloud import SimWorld
@@ -25,7 +25,7 @@ async def test_belief_and_truth_side_by_side(migrated: str, nats_server: Nats, w
                 await ask(s.controller, world, "create", path)
             for path in (PATH, "/ns/m/g/2"):
                 await settled(s.controller, "Running", path)
-            row = await s.controller.store.read("/ns/m/g/2")
+            row = await s.controller.store.resources.read("/ns/m/g/2")
             assert row is not None
             await world.drift("stop", tokens=[str(row.token)])
             answer = await web.get("/v1/truth", params={"below": "/ns/m", "kind": "vm", "limit": 1})
@@ -86,7 +86,7 @@ def test_orphans_the_oldest_first(cell: Cell, web: httpx.Client, ns: str) -> Non
 
     def find(lane: str, *tokens: str) -> None:
         found = [{"token": t, "path": f"/{ns}/{t}", "state": "Running", "facts": {"id": f"i-{t}"}} for t in tokens]
-        cell.run(cell.store.note_orphans(lane, found))
+        cell.run(cell.store.orphans.record(lane, found))
 
     find(lanes[0], "t1")
     find(lanes[1], "t2")
@@ -108,7 +108,9 @@ def test_orphans_the_oldest_first(cell: Cell, web: httpx.Client, ns: str) -> Non
 
 
 def test_lanes_with_who_serves_them(cell: Cell, web: httpx.Client, ns: str) -> None:
-    cell.run(cell.store.met([PresentAgent(f"{ns}-agent", 1, [f"{ns}.a", f"{ns}.b"], "0.1.0")], "edge."))
+    cell.run(
+        cell.store.agents.record_presence([PresentAgent(f"{ns}-agent", 1, [f"{ns}.a", f"{ns}.b"], "0.1.0")], "edge.")
+    )
     with SyncClient(cell.url) as client:
         client.ask(f"/{ns}/m/g/1", "create", kind="vm", lane=f"{ns}.b")
         client.ask(f"/{ns}/m/g/2", "create", kind="vm", lane=f"{ns}.c")

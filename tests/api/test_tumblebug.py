@@ -97,7 +97,7 @@ def targets(said: dict[str, Any]) -> tuple[str, str, str]:
 
 async def failed(cell: Cell, path: str, error: str) -> None:
     """An agent says why it could not do what was asked."""
-    row = await cell.store.read(path)
+    row = await cell.store.resources.read(path)
     assert row is not None
     taken = await cell.custody.take(AGENT, {path: row.snapshot.fence})
     await cell.executor.apply([TransitionInput(path, Report(Trigger.FAILED, taken[path]), detail={"error": error})])
@@ -369,7 +369,7 @@ def test_failed_mci_says_why_it_failed(cell: Cell, web: httpx.Client, ns: str) -
 
 async def unprepared(cell: Cell, path: str, error: str) -> None:
     """The controller says why it could not prepare an infrastructure."""
-    row = await cell.store.read(path)
+    row = await cell.store.resources.read(path)
     assert row is not None
     word = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
     await cell.executor.apply([TransitionInput(path, word, principal="controller", detail={"error": error})])

@@ -17,7 +17,7 @@ from tests.api.test_tumblebug import group, stands
 
 async def unprepared(cell: Cell, path: str) -> None:
     """The controller could not prepare a subgroup."""
-    row = await cell.store.read(path)
+    row = await cell.store.resources.read(path)
     assert row is not None
     said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
     await cell.executor.apply(

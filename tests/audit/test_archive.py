@@ -151,7 +151,7 @@ def test_lines_of_today_stay(aged: datetime, cell: Cell, stead: Stead, tmp_path:
     assert stead("journal", "archive", "--before", f"{tomorrow:%Y-%m-%d}", "--to", str(tmp_path)).code == Code.DONE
     cell.numbered()
     # A line of the first day came last, so all are in the file; those of later days stay until these are archived.
-    assert [line["position"] for line in cell.run(cell.store.journal(0))] == [*range(11, 31), 32]
+    assert [line["position"] for line in cell.run(cell.store.journal.read(0))] == [*range(11, 31), 32]
 
 
 def test_whoever_wants_what_is_archived_is_told(cell: Cell, sql: Sql, stead: Stead, tmp_path: Path) -> None:

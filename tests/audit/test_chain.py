@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stead.client import BrokenChain, ChainedLine, JournalChain
 from stead.client.journal_chain import genesis, link
 from stead.store import Store
+from stead.store.statements import statement
 from tests.audit.conftest import LINES
 
 OLD = """
@@ -29,9 +30,9 @@ UPDATE cell SET last_position = last_position + (SELECT count(*) FROM numbered)
 
 async def gone_over(store: Store, after: int = 0, hash: bytes | None = None) -> JournalChain:
     """The whole journal, verified."""
-    head = await store.head()
+    head = await store.journal.read_head()
     chain = JournalChain(after, hash, {head["position"]: head["hash"]})
-    for line in await store.trail(after, 100_000):
+    for line in await store.journal.read_chain(after, 100_000):
         chain.add(ChainedLine(line.position, "", line.hash, line.text.encode()))
     chain.end()
     return chain
@@ -44,10 +45,10 @@ async def test_an_old_controller_beside_a_new_one_leaves_no_hole(migrated: str) 
             if turn % 2:
                 await pool.execute(OLD)
             else:
-                await store.number_journal(most=7)
-                await store.number_journal(most=7)
-        assert (await store.head())["position"] == 33  # the last eleven wait
-        await store.number_journal(most=3)
+                await store.journal.number(most=7)
+                await store.journal.number(most=7)
+        assert (await store.journal.read_head())["position"] == 33  # the last eleven wait
+        await store.journal.number(most=3)
         chain = await gone_over(store)
         assert (chain.lines, chain.without) == (44, 0)
 
@@ -58,7 +59,7 @@ async def test_lines_from_before_the_chain_stay_as_they_are(migrated: str) -> No
         await pool.execute(OLD)
         await pool.execute("UPDATE journal_head SET after = 5, position = 5, hash = journal_genesis(5)")
         await pool.execute(LINES, 5)
-        await store.number_journal()
+        await store.journal.number()
         assert await pool.fetchval("SELECT count(*) FROM journal WHERE hash IS NULL") == 5
         chain = await gone_over(store)
         assert (chain.lines, chain.without) == (10, 5)
@@ -68,12 +69,12 @@ async def test_the_chain_goes_on_where_positions_leap(migrated: str) -> None:
     """After a restore they do, and the line that tells of it is the first after the leap."""
     async with Store.open(migrated) as store, asyncpg.create_pool(migrated) as pool:
         await pool.execute(LINES, 5)
-        await store.number_journal()
-        await store.raise_incarnation()
+        await store.journal.number()
+        await store.cell.raise_incarnation()
         assert (await gone_over(store)).lines == 5  # nobody has numbered the line yet
-        await store.number_journal()
+        await store.journal.number()
         await pool.execute(LINES, 5)
-        await store.number_journal()
+        await store.journal.number()
         chain = await gone_over(store)
         assert (chain.lines, chain.without) == (11, 0)
         assert chain.position > 100_000
@@ -86,18 +87,21 @@ async def test_what_was_cut_off_is_not_hidden_by_a_leap(migrated: str) -> None:
     """Whoever has the database can take the newest lines away and go on behind them: whoever kept a head sees it."""
     async with Store.open(migrated) as store, asyncpg.create_pool(migrated) as pool:
         await pool.execute(LINES, 3)
-        await store.number_journal()
-        before = await store.head()
+        await store.journal.number()
+        before = await store.journal.read_head()
         await pool.execute(LINES, 2)
-        await store.number_journal()
-        kept = await store.head()
+        await store.journal.number()
+        kept = await store.journal.read_head()
         await pool.execute("DELETE FROM journal WHERE position > 3")
         await pool.execute("UPDATE journal_head SET position = 3, hash = $1", before["hash"])
-        await store.raise_incarnation()
-        await store.number_journal()
+        await store.cell.raise_incarnation()
+        await store.journal.number()
         await gone_over(store)  # in itself it is whole
         chain = JournalChain(0, None, {kept["position"]: kept["hash"]})
-        lines = [ChainedLine(line.position, "", line.hash, line.text.encode()) for line in await store.trail(0, 10)]
+        lines = [
+            ChainedLine(line.position, "", line.hash, line.text.encode())
+            for line in await store.journal.read_chain(0, 10)
+        ]
         for line in lines[:3]:
             chain.add(line)
         with pytest.raises(BrokenChain, match="the lines 4 to 5 are missing: removed, or a backup") as raised:
@@ -109,8 +113,8 @@ async def test_two_that_number_at_once_make_one_chain(migrated: str) -> None:
     async with Store.open(migrated) as one, Store.open(migrated) as two, asyncpg.create_pool(migrated) as pool:
         for _ in range(5):
             await pool.execute(LINES, 50)
-            await asyncio.gather(*(store.number_journal(most=9) for store in (one, two) for _ in range(4)))
-        while (await one.number_journal())[1]:
+            await asyncio.gather(*(store.journal.number(most=9) for store in (one, two) for _ in range(4)))
+        while (await one.journal.number())[1]:
             pass
         assert (await gone_over(one)).lines == 250
 
@@ -119,15 +123,15 @@ async def test_two_that_number_at_once_make_one_chain(migrated: str) -> None:
 async def test_a_numberer_that_dies_leaves_nothing_half_done(migrated: str) -> None:
     async with Store.open(migrated) as store, asyncpg.create_pool(migrated) as pool:
         await pool.execute(LINES, 20)
-        await store.number_journal(most=10)
+        await store.journal.number(most=10)
         dying = await asyncpg.connect(migrated)
         transaction = dying.transaction()
         await transaction.start()
-        await dying.execute(store._text("lock_cell"))
-        await dying.fetch(store._text("number_journal"), 10)
+        await dying.execute(statement("lock_cell"))
+        await dying.fetch(statement("number_journal"), 10)
         await dying.fetchval("SELECT 1")
         dying.terminate()
-        await store.number_journal()
+        await store.journal.number()
         assert (await gone_over(store)).lines == 20
 
 
@@ -140,8 +144,8 @@ async def test_a_chain_goes_over_the_borders_of_partitions(migrated: str) -> Non
                 " FROM generate_series(1, 3)",
                 day,
             )
-        await store.number_journal(most=5)
-        await store.number_journal()
+        await store.journal.number(most=5)
+        await store.journal.number()
         assert await pool.fetchval("SELECT count(DISTINCT tableoid) FROM journal") == 4
         assert (await gone_over(store)).lines == 12
 
@@ -149,9 +153,11 @@ async def test_a_chain_goes_over_the_borders_of_partitions(migrated: str) -> Non
 async def test_how_often_something_was_refused_may_rise_later_on(migrated: str) -> None:
     async with Store.open(migrated) as store:
         for _ in range(3):
-            await store.refuse("/a", "vm", "ann", "suspend", "user", "Suspended", {"reasons": ["one"]})
-            await store.number_journal()
-        assert [line.times for line in await store.trail(0, 10)] == [3]
+            await store.journal.append_rejection(
+                "/a", "vm", "ann", "suspend", "user", "Suspended", {"reasons": ["one"]}
+            )
+            await store.journal.number()
+        assert [line.times for line in await store.journal.read_chain(0, 10)] == [3]
         await gone_over(store)
 
 

@@ -142,9 +142,9 @@ def test_who_may_what_is_in_the_journal_when_it_changes(empty: House) -> None:
 
 def test_a_quota_is_in_the_journal_when_it_changes(cell: Cell) -> None:
     cell.put("/acme", "account")
-    cell.run(cell.store.set_quotas("/acme", {"machines": 3}, "ann"))
+    cell.run(cell.store.quotas.set("/acme", {"machines": 3}, "ann"))
     cell.numbered()
-    (line,) = cell.run(cell.store.journal(0, path="/acme"))
+    (line,) = cell.run(cell.store.journal.read(0, path="/acme"))
     assert (line["kind"], line["word"], line["principal"], line["change"]) == ("quota", "set", "ann", {"machines": 3})
 
 
@@ -159,5 +159,5 @@ def test_no_request_is_taken_for_another_that_is_answered_at_the_same_time(cell:
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             assert set(pool.map(ask, range(100))) == {202}
     cell.numbered()
-    told = {line["path"]: line["request"] for line in cell.run(cell.store.journal(0, limit=1000))}
+    told = {line["path"]: line["request"] for line in cell.run(cell.store.journal.read(0, limit=1000))}
     assert told == {f"/shop/{n}": f"r{n}" for n in range(100)}

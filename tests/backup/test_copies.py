@@ -53,7 +53,7 @@ def create(dsn: str, file: Path, *words: str, **env: str) -> subprocess.Complete
 async def age(dsn: str) -> float:
     """Of the newest backup that the cell knows of."""
     async with Store.open(dsn, connections=2) as store:
-        return float((await store.gauges(10, 30.0))["unsaved"] or 0.0)
+        return float((await store.diagnostics.read_gauges(10, 30.0))["unsaved"] or 0.0)
 
 
 async def execute(dsn: str, statement: str) -> None:

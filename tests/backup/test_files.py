@@ -33,8 +33,8 @@ from stead.backup.archive import DUMP, MANIFEST
 from stead.dev.children import signal_process
 from stead.dev.engines import Postgres
 from stead.store import Store
+from stead.store.cell import CellMissing
 from stead.store.migrate import migrate
-from stead.store.store import CellMissing
 from tests.tiers import first_fast
 
 type New = Callable[[], str]

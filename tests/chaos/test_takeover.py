@@ -36,7 +36,7 @@ async def test_another_controller_finishes_what_a_killed_one_had_begun() -> None
         assert not cell.controllers[0].running
         assert float(first) - at < FIRST_MOVE
         async with Store.open(cell.dsn) as store:
-            await store.number_journal()
+            await store.journal.number()
             assert (await gone_over(store)).lines > ACTIONS  # whoever numbered them, they make one chain
         await connection.close()
 

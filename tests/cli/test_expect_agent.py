@@ -11,7 +11,7 @@ import typer
 from stead.catalog import KINDS
 from stead.cli.main import app
 from stead.cli.output import Code
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 from tests.api.cell import Cell, http
 from tests.cli.remote import Stead, command
 from tests.databases import Databases
@@ -23,7 +23,9 @@ TYPED = ("--provider", "aws", "--region", "us-east-9")
 def cell(databases: Databases) -> Iterator[Cell]:
     """One of its own, which knows what agents have served."""
     with databases.migrated() as dsn, Cell(dsn, served=True) as cell:
-        cell.run(cell.store.met([PresentAgent("worker", 1, ["aws.us-east-1"], "1", False)], "edge."))
+        cell.run(
+            cell.store.agents.record_presence([PresentAgent("worker", 1, ["aws.us-east-1"], "1", False)], "edge.")
+        )
         yield cell
 
 

@@ -130,7 +130,7 @@ def test_all_of_a_lease_is_shown(cell: Cell, ns: str, stead: Stead) -> None:
     cell.obey(ns)
     cell.struck()
     assert stead("host", "fail", f"{ns}-h1", "--why", "its fan stands still").code == Code.DONE
-    cell.run(cell.store.flag_reservations(datetime.now(UTC).timestamp()))
+    cell.run(cell.store.leases.flag_degraded(datetime.now(UTC).timestamp()))
     cell.struck()
     out = stead("lease", "show", f"{ns}/one").out
     assert re.search(r"^status +ACTIVE$", out, re.M)

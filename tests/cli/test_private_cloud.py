@@ -281,7 +281,7 @@ def test_a_node_shows_its_machines_and_how_far_its_maintenance_is(
     refused = stead("node", "decommission", node)
     assert (refused.code, "[not-empty]" in refused.err) == (Code.REFUSED, True)
     operation = stead("node", "maintain", node, "--detach", "-o", "name").out.strip()
-    cell.run(cell.store.say(UUID(operation), "1 machine still on it"))
+    cell.run(cell.store.operations.set_message(UUID(operation), "1 machine still on it"))
     told = stead("node", "show", node)
     assert ["says", "1", "machine", "still", "on", "it"] in told.rows
     assert told.rows[-1] == [f"/{machine}", "RUNNING", "n1"]

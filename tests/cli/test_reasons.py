@@ -24,7 +24,7 @@ def create(cell: Cell, stead: Stead, *more: str) -> str:
 
 async def fail(cell: Cell, path: str) -> None:
     """The controller cannot prepare it."""
-    row = await cell.store.read(path)
+    row = await cell.store.resources.read(path)
     assert row is not None
     said = Report(Trigger.FAILED, row.snapshot.fence, actor=Actor.CONTROLLER)
     await cell.executor.apply([TransitionInput(path, said, principal="controller", detail={"error": WHY})])

@@ -18,7 +18,7 @@ from stead.cli.journal import LINES
 from stead.cli.output import Code, ListFormat
 from stead.client import JournalLine
 from stead.dev.engines import Nats
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 from tests.cli.remote import Answer, command
 from tests.controller.healers.test_drift import due
 from tests.controller.healers.test_orphans import TAGS, survey
@@ -43,13 +43,13 @@ class Whole:
         return await asyncio.to_thread(partial(self._stead, *words))
 
     async def drift(self, deed: str, path: str) -> None:
-        row = await self.one.store.read(path)
+        row = await self.one.store.resources.read(path)
         assert row is not None
         await self.world.drift(deed, tokens=[str(row.token)])
 
     async def worked_on(self, path: str) -> bool:
         """Whether an agent has begun."""
-        row = await self.one.store.read(path)
+        row = await self.one.store.resources.read(path)
         return row is not None and row.snapshot.work is not None and row.snapshot.work.taken
 
 
@@ -126,7 +126,7 @@ async def test_drift_is_told_in_the_journal(
         await w.drift("stop", PATHS[0])
         await due(migrated)
         await settled(w.one, "Suspended", PATHS[0])
-        await w.one.store.number_journal()
+        await w.one.store.journal.number()
         rows = (await w.stead("journal", PATHS[0])).rows[1:]
         assert [row[3:] for row in rows] == [
             ["request", "create", "Absent", "Creating", "ann"],
@@ -181,11 +181,11 @@ async def test_lanes(migrated: str, nats_server: Nats, world: SimWorld, monkeypa
         await ask(w.one, world, "suspend", PATHS[0])
 
         async def taken() -> bool:
-            row = await w.one.store.read(PATHS[0])
+            row = await w.one.store.resources.read(PATHS[0])
             return row is not None and row.snapshot.work is not None and row.snapshot.work.taken
 
         await until(taken)
-        await w.one.store.met([PresentAgent("a2", 1, [w.lane, "edge.1"], "0.1")], "edge.")
+        await w.one.store.agents.record_presence([PresentAgent("a2", 1, [w.lane, "edge.1"], "0.1")], "edge.")
         await away(migrated, "a2")
         listed = await w.stead("lane", "list")
         assert (listed.code, listed.rows) == (
@@ -217,7 +217,7 @@ async def test_limits_are_changed_while_it_runs(
             await ask(w.one, world, "suspend", path)
 
         async def room(flying: int, waiting: int) -> bool:
-            (lane,) = [x for x in (await w.one.store.lanes("", 10, 30)) if x["name"] == w.lane]
+            (lane,) = [x for x in (await w.one.store.lanes.read_page("", 10, 30)) if x["name"] == w.lane]
             return (lane["most"], lane["in_flight"], lane["waiting"]) == (flying, flying, waiting)
 
         await until(partial(room, 1, 2))

@@ -16,7 +16,7 @@ from tests.client.proxy import Proxy
 
 def finish(cell: Cell, path: str) -> None:
     """The agent that has begun is done."""
-    row = cell.run(cell.store.read(path))
+    row = cell.run(cell.store.resources.read(path))
     assert row is not None
     cell.run(
         cell.executor.apply([TransitionInput(path, Report(Trigger.DONE, row.snapshot.fence), principal="agent")])

@@ -9,7 +9,7 @@ import pytest
 
 from stead.client import Client, DriftReport, Lane, Orphan, SyncClient
 from stead.dev.engines import Nats
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 from tests.drivers.cloud import SimWorld
 from tests.integration.served import served
 from tests.integration.whole import agent, ask, settled
@@ -34,7 +34,7 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
             await ask(s.controller, world, "create", path)
         for path in PATHS:
             await settled(s.controller, "Running", path)
-        row = await s.controller.store.read(PATHS[1])
+        row = await s.controller.store.resources.read(PATHS[1])
         assert row is not None
         await world.drift("delete", tokens=[str(row.token)])
         found = [x async for x in client.truth(kind="vm", below="/ns", limit=2)]
@@ -51,13 +51,13 @@ async def test_truth_orphans_and_lanes(migrated: str, nats_server: Nats, world: 
         assert (await client.orphans()).items == ()
         for _ in range(2):
             left = {"token": "t-1", "path": "/ns/lost", "state": "Running", "facts": {"id": "i-9"}}
-            await s.controller.store.note_orphans(lane, [left])
+            await s.controller.store.orphans.record(lane, [left])
         (orphan,) = (await client.orphans(lane=lane)).items
         assert (orphan.lane, orphan.token, orphan.path, orphan.facts) == (lane, "t-1", "/ns/lost", {"id": "i-9"})
         assert isinstance(orphan.since, datetime)
         assert (await client.orphans(lane="another.lane")).items == ()
 
-        await s.controller.store.met([PresentAgent("a2", 1, ["edge.1", lane], "0.1")], "edge.")
+        await s.controller.store.agents.record_presence([PresentAgent("a2", 1, ["edge.1", lane], "0.1")], "edge.")
         lanes = [x async for x in client.lanes(limit=1)]
         assert [(x.lane, [(a.name, a.there) for a in x.agents]) for x in lanes] == [
             (lane, [("a1", True), ("a2", True)]),

@@ -50,11 +50,11 @@ async def test_a_creation_is_accepted_for_good_before_anything_is_sent(migrated:
         assert isinstance(answer, Accepted)
         (order,) = sent
         assert (order["verb"], order["lane"], order["operation"]) == ("create", "sim.a", answer.operation)
-        row = await admission.executor.store.read("/ns/m/g/1")
+        row = await admission.executor.store.resources.read("/ns/m/g/1")
         assert row is not None
         assert row.snapshot.operation is not None
         assert row.snapshot.operation.id == answer.operation
-        assert [c["path"] for c in await admission.executor.store.claims("/", 9)] == ["/ns/m/g/1"]
+        assert [c["path"] for c in await admission.executor.store.claims.list_below("/", 9)] == ["/ns/m/g/1"]
 
 
 async def test_what_is_not_there_is_not_found(migrated: str) -> None:
@@ -72,8 +72,8 @@ async def test_a_refusal_names_the_holder_and_is_in_the_journal(migrated: str) -
         assert refusal.holder is not None
         assert (refusal.holder.operation, refusal.holder.by) == (accepted.operation, "ann")
         assert refusal.holder.since
-        await admission.executor.store.number_journal()
-        last = (await admission.executor.store.journal(0))[-1]
+        await admission.executor.store.journal.number()
+        last = (await admission.executor.store.journal.read(0))[-1]
         assert (last["trigger"], last["word"], last["refused"]) == ("refused", "suspend", 1)
 
 

@@ -59,12 +59,12 @@ class Hand:
         self.service = Application(Admission(executor), self.view)
 
     async def row(self, path: str) -> Row:
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         return row
 
     async def lines(self, path: str) -> list[Any]:
-        while (await self.store.number_journal())[1]:
+        while (await self.store.journal.number())[1]:
             pass
         return [line for line in (await self.view.journal(0, path, 1000))[0] if not line.refused]
 

@@ -15,7 +15,7 @@ OTHER = "/acme/space/other"
 
 
 async def healed(c: Controller) -> None:
-    await c.store.number_journal()
+    await c.store.journal.number()
     await AttachmentReconciler(c.admission)()
 
 

@@ -59,14 +59,14 @@ async def look(e: Engine, seen: str) -> None:
 
 
 async def record(e: Engine, id: UUID) -> Mapping[str, Any]:
-    found = await e.store.operation(id)
+    found = await e.store.operations.read(id)
     assert found is not None
     return found
 
 
 async def lines(e: Engine) -> list[Mapping[str, Any]]:
-    await e.store.number_journal()
-    return await e.store.journal(0, limit=1000)
+    await e.store.journal.number()
+    return await e.store.journal.read(0, limit=1000)
 
 
 async def refused(e: Engine, id: UUID, code: Code, actor: Actor = USER) -> Rejection:
@@ -93,7 +93,7 @@ async def test_an_order_that_nobody_took_is_withdrawn_and_the_object_looked_at(m
         assert (ended["outcome"], ended["failed"], ended["remaining"]) == ("cancelled", 1, 0)
         row = await e.row()
         assert (row.snapshot.state, row.snapshot.operation, row.order_id, row.timers) == ("Running", None, 0, {})
-        assert await e.store.claims("/", 9) == []
+        assert await e.store.claims.list_below("/", 9) == []
 
 
 @pytest.mark.req("X-04")
@@ -184,7 +184,7 @@ async def test_the_record_of_a_resource_may_be_gone(migrated: str) -> None:
         await e.admission.cancel(id, "bob", USER)
         await look(e, ABSENT)
         await done(e)  # the undo
-        assert await e.store.read(PATH) is None
+        assert await e.store.resources.read(PATH) is None
         assert (await record(e, id))["outcome"] == "undone"
         assert "ended undone" in (await refused(e, id, Code.ENDED)).reasons[0].says
 
@@ -203,12 +203,12 @@ async def test_only_who_may_ask_may_cancel(migrated: str) -> None:
 
 async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: str) -> None:
     async with engine(migrated) as e:
-        await e.store.put_host("h1", "rack.a", {}, None)
+        await e.store.hosts.put("h1", "rack.a", {}, None)
         await begun(e, "create", "/ns/lease", "lease", spec=terms(100, 1000))
-        row = await e.store.read("/ns/lease")
+        row = await e.store.resources.read("/ns/lease")
         assert row is not None
         booked = terms_of.read(row.spec).booked()
-        assert await e.store.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
+        assert await e.store.leases.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
         done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
         await e.executor.apply([TransitionInput("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")
@@ -321,7 +321,7 @@ async def test_a_creation_that_was_undone_is_tried_again_with_its_spec(migrated:
         assert fence is not None
         await e.say(Trigger.FAILED, fence)
         await done(e)  # the undo
-        assert await e.store.read(PATH) is None
+        assert await e.store.resources.read(PATH) is None
         assert isinstance(await retry(e, id), Accepted)
         row = await e.row()
         assert (row.spec, row.lane, row.snapshot.state) == ({"flavor": "m"}, "sim.a", "CreateRequested")

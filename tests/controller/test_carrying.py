@@ -56,7 +56,7 @@ class Engine:
         return answer
 
     async def row(self) -> Row:
-        row = await self.store.read(PATH)
+        row = await self.store.resources.read(PATH)
         assert row is not None
         return row
 
@@ -90,10 +90,10 @@ async def test_the_whole_way_of_a_vm(migrated: str) -> None:
             await e.say(Trigger.DONE, fence)
             row = await e.row()
             assert (row.snapshot.state, row.snapshot.operation, row.order_id) == (state, None, 0)
-            assert (await e.store.claims("/", 9)) == []
+            assert (await e.store.claims.list_below("/", 9)) == []
             del operation
-        await e.store.number_journal()
-        assert [x["target"] for x in await e.store.journal(0)] == [
+        await e.store.journal.number()
+        assert [x["target"] for x in await e.store.journal.read(0)] == [
             "Creating",
             "Running",
             "Suspending",
@@ -156,10 +156,10 @@ async def test_order_that_no_agent_takes_keeps_its_age_when_it_is_sent_anew(migr
     async with engine(migrated) as e:
         await e.ask("create")
         first = (await e.row()).order_id
-        await e.store._pool.execute("UPDATE orders SET created_at = now() - interval '1 hour'")
+        await e.store.pool.execute("UPDATE orders SET created_at = now() - interval '1 hour'")
         assert await e.later(RESEND + 1) == 1
         assert (await e.row()).order_id != first
-        count, age = (await e.store.gauges(10, 30.0))["untaken"]
+        count, age = (await e.store.diagnostics.read_gauges(10, 30.0))["untaken"]
         assert (count, age > 3500) == (1, True)
 
 
@@ -210,11 +210,11 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         expires = machine.state("DELETED").expires
         assert expires is not None
         assert await e.later(expires.after + 1) == 1
-        gone = await e.store.read(path)
+        gone = await e.store.resources.read(path)
         assert gone is not None
         assert gone.snapshot.state == "DESTROYING"
         assert gone.snapshot.operation is not None
-        operation = await e.store.operation(UUID(gone.snapshot.operation.id))
+        operation = await e.store.operations.read(UUID(gone.snapshot.operation.id))
         assert operation is not None
         assert (operation["action"], operation["principal"]) == ("destroy", "clock")
 

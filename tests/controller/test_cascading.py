@@ -50,8 +50,8 @@ class House(Controller):
     async def serve(self) -> None:
         """As an agent of the lane would."""
         while True:
-            for path in await self.store.paths(None, ACCOUNT, "", 100):
-                row = await self.store.read(path)
+            for path in await self.store.resources.list_paths(None, ACCOUNT, "", 100):
+                row = await self.store.resources.read(path)
                 if row is not None and row.snapshot.work is not None:
                     await self.report(path, Trigger.FAILED if path == self.refuses else Trigger.DONE)
             await asyncio.sleep(0.02)
@@ -172,10 +172,10 @@ async def test_cascade_taken_up_by_another_counts_part_that_fails_meanwhile(migr
         rows = [(ACCOUNT, "account", "CONFIRMED"), (SPACE, "cloudspace", "DEPLOYED"), (RUNS, "machine", "RUNNING")]
         text = """INSERT INTO resources (path, kind, state, fence, lane, token)
                   VALUES ($1, $2, $3, 1, 'libvirt.dc', gen_random_uuid())"""
-        async with one.store._pool.acquire() as connection:
+        async with one.store.pool.acquire() as connection:
             await connection.executemany(text, rows)
         operation = await one.begin(SPACE, "disable", "cloudspace", lane=LANE)
-        row = await one.store.read(SPACE)
+        row = await one.store.resources.read(SPACE)
         assert row is not None
         assert isinstance(await Cascade(one.admission)(row, UUID(operation)), Waits)
         assert await one.state(RUNS) == "STOPPING"

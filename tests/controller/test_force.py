@@ -47,7 +47,7 @@ async def test_force_never_skips_the_claim(migrated: str) -> None:
             refusal = await forced(e, action)
             assert isinstance(refusal, Rejection)
             assert (refusal.code, refusal.holder and refusal.holder.operation) == (Code.MOVING, str(id))
-        assert [c["operation"] for c in await e.store.claims("/", 9)] == [id]
+        assert [c["operation"] for c in await e.store.claims.list_below("/", 9)] == [id]
         assert (await e.row()).snapshot.state == "Suspending"
 
 
@@ -62,7 +62,7 @@ async def test_nor_a_claim_above_or_below(migrated: str, path: str, kind: str) -
         assert refusal.holder is not None
         assert (refusal.code, refusal.state) == (Code.HELD, "Running")
         assert (refusal.holder.operation, refusal.holder.path) == (str(id), path)
-        assert [c["operation"] for c in await e.store.claims("/", 9)] == [id]
+        assert [c["operation"] for c in await e.store.claims.list_below("/", 9)] == [id]
 
 
 @pytest.mark.req("S0-16")

@@ -58,7 +58,7 @@ class Engine:
         text = """INSERT INTO resources (path, kind, state, fence, lane, token)
                   VALUES ($1, $2, $3, 1, $4, gen_random_uuid())"""
         vms = [(f"{GROUP}/g/{i:05}", "vm", state, lanes[i % len(lanes)]) for i, state in enumerate(states)]
-        async with self.store._pool.acquire() as connection:
+        async with self.store.pool.acquire() as connection:
             await connection.executemany(text, [(GROUP, "mci", "Running", ""), *vms])
 
     async def ask(self, action: str) -> Accepted | Rejection | NotFound:
@@ -85,12 +85,12 @@ class Engine:
         await self.idle()
 
     async def states(self) -> Counter[str]:
-        found = await self.store.count_members(GROUP, "vm")
+        found = await self.store.groups.count_members(GROUP, "vm")
         assert found is not None
         return Counter(found["counts"])
 
     async def group(self) -> Row:
-        row = await self.store.read(GROUP)
+        row = await self.store.resources.read(GROUP)
         assert row is not None
         return row
 
@@ -115,7 +115,7 @@ async def test_those_that_can_act_and_the_others_are_told_why(migrated: str) -> 
         assert await e.states() == {"Suspending": 3, "Suspended": 1, "Undefined": 1}
         (order,) = e.sent  # one lane, one verb: one order for all of them
         assert [m["path"] for m in order["members"]] == [f"{GROUP}/g/{i:05}" for i in range(3)]
-        skipped = await e.store.operation_members(UUID(accepted.operation), "", 10)
+        skipped = await e.store.operations.read_members(UUID(accepted.operation), "", 10)
         assert [(s["path"], s["outcome"]) for s in skipped] == [
             (f"{GROUP}/g/00003", "unchanged"),
             (f"{GROUP}/g/00004", "skipped"),
@@ -123,10 +123,10 @@ async def test_those_that_can_act_and_the_others_are_told_why(migrated: str) -> 
         assert all("suspend cannot start in" in s["says"] for s in skipped)
         await e.carry()
         assert (await e.group()).snapshot.state == "Suspended"
-        ended = await e.store.operation(UUID(accepted.operation))
+        ended = await e.store.operations.read(UUID(accepted.operation))
         assert ended is not None
         assert (ended["outcome"], ended["total"], ended["remaining"], ended["failed"]) == ("done", 3, 0, 0)
-        assert await e.store.claims("/", 9) == []
+        assert await e.store.claims.list_below("/", 9) == []
 
 
 @pytest.mark.req("S0-11")
@@ -161,10 +161,10 @@ async def test_partial_failure_is_told_by_member(migrated: str) -> None:
         accepted = await e.ask("suspend")
         assert isinstance(accepted, Accepted)
         await e.carry(failing=[f"{GROUP}/g/00002"])
-        ended = await e.store.operation(UUID(accepted.operation))
+        ended = await e.store.operations.read(UUID(accepted.operation))
         assert ended is not None
         assert (ended["outcome"], ended["total"], ended["failed"]) == ("failed", 4, 1)
-        (failed,) = await e.store.operation_members(UUID(accepted.operation), "", 10)
+        (failed,) = await e.store.operations.read_members(UUID(accepted.operation), "", 10)
         assert (failed["path"], failed["outcome"], failed["says"]) == (f"{GROUP}/g/00002", "failed", "quota")
         assert await e.states() == {"Suspended": 3, "Failed": 1}
         assert (await e.group()).snapshot.state == "Suspended"
@@ -179,7 +179,7 @@ async def test_in_chunks_by_two_controllers_at_once_every_member_is_asked_once(m
         await asyncio.gather(two.groups.expand(accepted.operation), one.idle())
         asked = [m["path"] for e in (one, two) for order in e.sent for m in order["members"]]
         assert sorted(asked) == [f"{GROUP}/g/{i:05}" for i in range(100)]
-        operation = await one.store.operation(UUID(accepted.operation))
+        operation = await one.store.operations.read(UUID(accepted.operation))
         assert operation is not None
         assert (operation["total"], operation["remaining"]) == (100, 100)
 
@@ -234,7 +234,7 @@ async def test_a_large_group_costs_few_statements(migrated: str) -> None:
 
 
 async def outcome(e: Engine, operation: str) -> tuple[str, int, int]:
-    record = await e.store.operation(UUID(operation))
+    record = await e.store.operations.read(UUID(operation))
     assert record is not None
     return record["outcome"], record["total"], record["failed"]
 

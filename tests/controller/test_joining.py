@@ -137,14 +137,14 @@ class Ground(Controller):
             rows += [(f"{self.path}/{SIZE + 1}", member.kind, "Running")]
         text = """INSERT INTO resources (path, kind, state, fence, lane, token)
                   VALUES ($1, $2, $3, 1, $4, gen_random_uuid())"""
-        async with self.store._pool.acquire() as connection:
+        async with self.store.pool.acquire() as connection:
             await connection.executemany(text, [(*row, self.lane) for row in rows])
         self.there = {path: member.state(asked.starts[0]).seen for path in self.members}
 
     async def _book(self) -> None:
         """A lease is what it is together with its reservations and events, so it is booked, and handed over."""
         for i in range(SIZE):
-            await self.store.put_host(f"{self.lane}{i}", self.lane, {"of": self.lane}, None)
+            await self.store.hosts.put(f"{self.lane}{i}", self.lane, {"of": self.lane}, None)
         wants = [{"name": f"r{i}", "count": 1, "properties": {"of": self.lane}} for i in range(SIZE)]
         spec = terms(0, 1000, reservations=wants)
         await self.want("create", spec)
@@ -188,7 +188,7 @@ class Ground(Controller):
     async def settle(self, path: str, *, fails: bool = False) -> None:
         """What an agent is told about one is done, or fails as often as it is tried."""
         for _ in range(40):
-            row = await self.store.read(path)
+            row = await self.store.resources.read(path)
             if row is None or (row.snapshot.operation is None and row.snapshot.hidden is None):
                 return
             await self._serve(row, fails=fails)
@@ -220,7 +220,7 @@ class Ground(Controller):
 
     async def waits(self, operation: str) -> bool:
         """Whether the group's operation is in progress, and is to ask no agent yet."""
-        row = await self.store.read(self.path)
+        row = await self.store.resources.read(self.path)
         record = await self.operation(operation)
         return not record["outcome"] and row is not None and row.snapshot.work is None
 
@@ -230,7 +230,7 @@ class Ground(Controller):
         return str((await self.operation(operation))["outcome"])
 
     async def left(self) -> int:
-        rows: Sequence[Any] = await self.store._pool.fetch("SELECT FROM operation_waits")
+        rows: Sequence[Any] = await self.store.pool.fetch("SELECT FROM operation_waits")
         return len(rows)
 
 
@@ -269,7 +269,7 @@ async def test_group_waits_for_member_that_joined(migrated: str, group: str) -> 
                 assert (await one.operation(operation))["remaining"] == 1, case
                 await one.settle(one.members[0], fails=fails)
                 assert await one.outcome(operation) == outcome, case
-                told = await one.store.operation_members(UUID(operation), "", 10)
+                told = await one.store.operations.read_members(UUID(operation), "", 10)
                 bad = [member["path"] for member in told if member["outcome"] not in ("done", "skipped", "unchanged")]
                 assert bad == ([one.members[0]] if fails else []), case
         assert await one.left() == 0

@@ -58,8 +58,8 @@ SEEN = {"worlds": 3, "steps": 4, "bounds": {}}
 
 async def put(store: Store, document: str, same: tuple[str, ...] = ()) -> None:
     lifecycle = load(document)
-    known = {record["kind"]: record["version"] for record in await store.lifecycles()}
-    assert await store.register(lifecycle, known.get(lifecycle.kind, 0), document, same, SEEN, "ann") == []
+    known = {record["kind"]: record["version"] for record in await store.lifecycles.read_all()}
+    assert await store.lifecycles.register(lifecycle, known.get(lifecycle.kind, 0), document, same, SEEN, "ann") == []
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ async def test_whoever_has_read_something_of_it_still_finds_it(store: Store) -> 
     await put(store, NOTE)
     await kinds.fresh()
     assert kinds["note"] is kinds.get("note")
-    assert await store.unregister("note", "ann") == []
+    assert await store.lifecycles.unregister("note", "ann") == []
     await kinds.fresh()
     assert kinds["note"].kind == "note"
     assert ("note" in kinds, kinds.get("note"), await kinds.find("note"), "note" in list(kinds)) == (
@@ -138,7 +138,7 @@ async def test_a_wish_is_not_for_what_has_taken_the_place_of_what_it_means(store
     for kind in ("mci", "vm"):
         answer = await admission.ask(AdmissionRequest(kind, "/shop/n1", Request("delete"), "ann"))
         assert isinstance(answer, NotFound), kind
-    row = await store.read("/shop/n1")
+    row = await store.resources.read("/shop/n1")
     assert row is not None
     assert (row.kind, row.snapshot.state) == ("note", "Open")
 
@@ -180,7 +180,7 @@ async def test_decisions_by_another_document_are_forgotten(store: Store) -> None
     answer = await admission.ask(wish("shut"))
     assert isinstance(answer, Rejection)
     assert answer.code is Code.UNKNOWN_ACTION
-    row = await store.read("/shop/n1")
+    row = await store.resources.read("/shop/n1")
     assert row is not None
     assert row.snapshot.state == "Open"
 
@@ -194,11 +194,12 @@ async def test_whoever_registers_waits_for_what_is_being_written(migrated: str, 
         for round in range(20):
             path = f"/shop/r{round}"
             await admission.ask(wish("create", path))
-            lifecycle, version = load(ONLY_OPEN), (await other.lifecycles())[0]["version"]
+            lifecycle, version = load(ONLY_OPEN), (await other.lifecycles.read_all())[0]["version"]
             _, left = await asyncio.gather(
-                admission.ask(wish("shut", path)), other.register(lifecycle, version, ONLY_OPEN, [], SEEN, "ann")
+                admission.ask(wish("shut", path)),
+                other.lifecycles.register(lifecycle, version, ONLY_OPEN, [], SEEN, "ann"),
             )
-            row = await store.read(path)
+            row = await store.resources.read(path)
             assert row is not None
             assert (row.snapshot.state == "Shut") == bool(left)
             if left:
@@ -210,7 +211,7 @@ async def test_whoever_registers_waits_for_what_is_being_written(migrated: str, 
 async def test_somebody_else_was_first(store: Store) -> None:
     lifecycle = load(NOTE)
     await put(store, NOTE)
-    (left,) = await store.register(lifecycle, 0, NOTE, [], SEEN, "ben")
+    (left,) = await store.lifecycles.register(lifecycle, 0, NOTE, [], SEEN, "ben")
     assert left.what == "version"
 
 
@@ -233,4 +234,4 @@ async def test_an_older_database_learns_of_it(database: str) -> None:
     await migrate(database, "0008")
     await migrate(database)
     async with Store.open(database, connections=1) as store:
-        assert await store.edition() == 0
+        assert await store.lifecycles.read_edition() == 0

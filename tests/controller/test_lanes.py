@@ -76,7 +76,7 @@ async def surrounded(door: Admission, kind: str, below: str) -> tuple[str, dict[
         spec |= {need.named: at} if need.named else {}
         path = path if need.named else at
         insert = "INSERT INTO resources (path, kind, state, token) VALUES ($1, $2, $3, gen_random_uuid())"
-        await door.executor.store._pool.execute(insert, at, need.kind, need.states[0])
+        await door.executor.store.pool.execute(insert, at, need.kind, need.states[0])
     return f"{path}/x", spec
 
 
@@ -94,7 +94,7 @@ async def test_every_kind_is_made_on_no_lane_but_an_allowed_one(door: Admission)
         path, spec = await surrounded(door, kind, f"/a/n{number}")
         wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec, OTHERS)
         assert await asked(door, wish) is Code.LANE_NOT_ALLOWED, (kind, action)
-        assert await door.executor.store.read(path) is None, (kind, action)
+        assert await door.executor.store.resources.read(path) is None, (kind, action)
         if kind not in BOOKED:
             assert await asked(door, replace(wish, lane=MINE)) is None, (kind, action)
 
@@ -114,7 +114,7 @@ async def test_every_kind_is_made_with_no_spec_that_names_another_lane(door: Adm
         named = FIELDS[field] if isinstance(FIELDS[field], dict) else {field: FIELDS[field]}
         wish = AdmissionRequest(kind, path, Request(action, actor), "ann", spec | named, MINE)
         assert await asked(door, wish) is Code.LANE_NOT_ALLOWED, (kind, field)
-        assert await door.executor.store.read(path) is None, (kind, field)
+        assert await door.executor.store.resources.read(path) is None, (kind, field)
 
 
 LIKE_A_LANE = re.compile(r"lane|region|provider|connection|place|zone|site", re.IGNORECASE)
@@ -205,10 +205,10 @@ SELECT 'a', 'sim.' || n, true, 'a test' FROM generate_series(1, $1) n
 @pytest.mark.parametrize("grants", [1, 1000])
 async def test_admission_takes_two_statements_however_many_grants_there_are(strict: str, grants: int) -> None:
     async with Store.open(strict, connections=1) as store:
-        await store._pool.execute(GRANTS, grants)
+        await store.pool.execute(GRANTS, grants)
         door, ran = Admission(TransitionExecutor(store, KINDS, time.time)), list[str]()
         assert await asked(door, AdmissionRequest("vm", "/a/m/g/1", Request("create"), "ann", {}, "sim.1")) is None
-        async with store._pool.acquire() as connection:
+        async with store.pool.acquire() as connection:
             connection.add_query_logger(lambda record: ran.append(record.query))
         assert await asked(door, AdmissionRequest("vm", "/a/m/g/2", Request("create"), "ann", {}, "sim.1")) is None
         assert len(ran) == 2, ran

@@ -35,13 +35,13 @@ class House(Controller):
         return answer
 
     async def on(self, path: str) -> str:
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         node: str = row.spec["node"]
         return node
 
     async def moving(self) -> list[str]:
-        rows = await self.store.read_many(MACHINES)
+        rows = await self.store.resources.read_many(MACHINES)
         return sorted(path for path, row in rows.items() if row.snapshot.hidden is not None)
 
     async def until_moving(self, count: int) -> list[str]:
@@ -130,7 +130,7 @@ SELECT id, '/lab/monday/r0', tstzrange(now() - interval '1 hour', now() + interv
 @pytest.mark.req("S2-11", "S3-09")
 async def test_node_that_is_booked_takes_machines_of_its_lease_alone(migrated: str) -> None:
     async with house(migrated, machines=0) as one:
-        await one.store._pool.execute(BOOK, N1)
+        await one.store.pool.execute(BOOK, N1)
         refused = await one.ask(MACHINES[0], "deploy", "machine", lane=LANE, spec={"node": N1})
         assert isinstance(refused, Rejection)
         assert (refused.code, "its node is BOOKED" in refused.reasons[0].says) == (Code.PARENT, True)
@@ -143,7 +143,7 @@ async def test_node_that_is_booked_takes_machines_of_its_lease_alone(migrated: s
         assert isinstance(asked, Accepted)
         await one.until(N2, "ENABLED")
         assert "no other node of libvirt.dc takes machines of acme" in (await one.operation(asked.operation))["says"]
-        await one.store._pool.execute("UPDATE allocations SET over = true")
+        await one.store.pool.execute("UPDATE allocations SET over = true")
         await one.make(MACHINES[2], "deploy", "machine", lane=LANE, spec={"node": N1})
 
 
@@ -202,7 +202,7 @@ async def test_of_a_machine_and_the_maintenance_of_its_node_one_comes_first(migr
                 await one.report(path)  # it is there, and is moved away
                 async with asyncio.timeout(60):
                     while await one.on(path) == N1:
-                        row = await one.store.read(path)
+                        row = await one.store.resources.read(path)
                         if row is not None and row.snapshot.hidden is not None:
                             await one.report(path)
                         await asyncio.sleep(0.05)

@@ -40,7 +40,7 @@ class Yard(Engine):
         await self.idle()
 
     async def tell(self, *numbers: int, word: Trigger = Trigger.DONE) -> None:
-        rows = await self.store.read_many([vm(i) for i in numbers])
+        rows = await self.store.resources.read_many([vm(i) for i in numbers])
         fences = await self.custody.take(ME, {path: row.snapshot.fence for path, row in rows.items()})
         await self.executor.apply([TransitionInput(path, Report(word, fence)) for path, fence in fences.items()])
 
@@ -50,12 +50,12 @@ class Yard(Engine):
         return answer.operation
 
     async def record(self, operation: str) -> tuple[str, int, int]:
-        found = await self.store.operation(UUID(operation))
+        found = await self.store.operations.read(UUID(operation))
         assert found is not None
         return found["outcome"], found["remaining"], found["failed"]
 
     async def waits(self) -> int:
-        return int(await self.store._pool.fetchval("SELECT count(*) FROM operation_waits"))
+        return int(await self.store.pool.fetchval("SELECT count(*) FROM operation_waits"))
 
 
 def vm(number: int) -> str:
@@ -78,7 +78,7 @@ async def test_member_that_settles_before_the_commit_is_decided_anew(
     """Between the decision that it joins and the commit that records it, what it joined ends."""
     async with yard(migrated) as one:
         await one.busy(*joined)
-        commit, turns = one.store.commit, 0
+        commit, turns = one.store.transitions.commit, 0
 
         async def late(changes: Sequence[Change], at: float, expansion: Expansion | None = None) -> CommitResult:
             nonlocal turns
@@ -89,7 +89,7 @@ async def test_member_that_settles_before_the_commit_is_decided_anew(
                     await one.tell(*joined)
             return await commit(changes, at, expansion)
 
-        monkeypatch.setattr(one.store, "commit", late)
+        monkeypatch.setattr(one.store.transitions, "commit", late)
         operation = await one.begin()
         assert turns == 2
         assert await one.waits() == 0
@@ -119,13 +119,13 @@ async def test_members_that_settle_while_they_are_asked_are_all_counted(migrated
 async def test_one_member_is_waited_for_by_several(migrated: str) -> None:
     """The operation that asked it, and one that waits for that."""
     async with yard(migrated) as one:
-        await one.store._pool.execute(
+        await one.store.pool.execute(
             "INSERT INTO resources (path, kind, state, fence, lane, token) "
             "VALUES ($1, 'subgroup', 'Running', 1, 'sim.a', gen_random_uuid())",
             f"{GROUP}/g",
         )
         first = await one.begin()
-        await one.store._pool.execute("DELETE FROM claims")  # as of one that was asked for in the course of another
+        await one.store.pool.execute("DELETE FROM claims")  # as of one that was asked for in the course of another
         answer = await one.admission.ask(AdmissionRequest("subgroup", f"{GROUP}/g", Request("suspend"), "ann"))
         await one.idle()
         assert isinstance(answer, Accepted), answer
@@ -144,13 +144,13 @@ async def test_cancelled_group_waits_for_joined_member_and_leaves_it_alone(migra
         operation = await one.begin()
         assert isinstance(await one.admission.cancel(UUID(operation), "ann", Actor.USER), Accepted)
         await one.idle()
-        row = await one.store.read(vm(0))
+        row = await one.store.resources.read(vm(0))
         assert row is not None
         assert row.snapshot.operation is not None
         assert not row.snapshot.operation.cancelled  # it is another operation's
         for i in (1, 2):
             for _ in range(5):
-                row = await one.store.read(vm(i))
+                row = await one.store.resources.read(vm(i))
                 if row is not None and row.snapshot.work is not None:
                     fences = await one.custody.take(ME, {vm(i): row.snapshot.fence})
                     seen = Report(Trigger.SEEN, fences.get(vm(i), Fence()), seen="Running")
@@ -170,7 +170,7 @@ async def test_retry_asks_joined_member_that_failed(migrated: str) -> None:
         await one.says(1, 2)
         await one.says(0, word=Trigger.FAILED)
         assert await one.record(operation) == ("failed", 0, 1)
-        assert await one.store.failed_members(operation, "", 9) == [vm(0)]
+        assert await one.store.groups.list_failed_members(operation, "", 9) == [vm(0)]
         again = await one.admission.retry(UUID(operation), "ann", Actor.USER, force=True, reason="it failed")
         await one.idle()
         assert isinstance(again, Accepted), again
@@ -182,11 +182,11 @@ async def test_members_listed_while_group_waits_name_what_they_joined(migrated: 
     async with yard(migrated) as one:
         joined = await one.busy(0)
         operation = await one.begin()
-        (told,) = await one.store.operation_members(UUID(operation), "", 9)
+        (told,) = await one.store.operations.read_members(UUID(operation), "", 9)
         assert (told["path"], told["outcome"]) == (vm(0), "joined")
         assert joined in told["says"]
         await one.says(0, 1, 2)
-        assert await one.store.operation_members(UUID(operation), "", 9) == []
+        assert await one.store.operations.read_members(UUID(operation), "", 9) == []
 
 
 async def test_group_ends_after_hidden_action_of_its_members(migrated: str) -> None:
@@ -198,7 +198,7 @@ async def test_group_ends_after_hidden_action_of_its_members(migrated: str) -> N
         rows: list[tuple[Any, ...]] = [("/ns/f", "fleet", "Home"), ("/ns/f/1", "truck", "Parked")]
         text = """INSERT INTO resources (path, kind, state, fence, lane, token)
                   VALUES ($1, $2, $3, 1, 'sim.a', gen_random_uuid())"""
-        async with store._pool.acquire() as connection:
+        async with store.pool.acquire() as connection:
             await connection.executemany(text, rows)
         answer = await one.admission.ask(AdmissionRequest("fleet", "/ns/f", Request("check"), "ann"))
         await one.idle()

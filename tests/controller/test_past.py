@@ -58,7 +58,7 @@ async def drive(dsn: str, steps: Sequence[Sequence[int]]) -> None:
             history: list[tuple[datetime, dict[str, Shown | None]]] = []
             for number, step in enumerate(steps):
                 await one_step(store, executor, kinds, step, number)
-                rows = await store.read_many(list(kinds))
+                rows = await store.resources.read_many(list(kinds))
                 now = await clock.fetchval("SELECT clock_timestamp()")
                 history.append((now, {path: shown(rows.get(path)) for path in kinds}))
             for when, then in history:
@@ -74,7 +74,7 @@ async def one_step(
     store: Store, executor: TransitionExecutor, kinds: Mapping[str, str], step: Sequence[int], number: int
 ) -> None:
     """Something is said to every resource, with facts and specs that are new each time."""
-    rows = await store.read_many(list(kinds))
+    rows = await store.resources.read_many(list(kinds))
     events, new = [], {}
     for (path, kind), choice in zip(kinds.items(), step, strict=True):
         lifecycle = KINDS[kind]

@@ -38,7 +38,7 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
         await asyncio.gather(*(one.bus.publish_report(message) for message in [*good[:10], bad, *good[10:]]))
 
         async def all_met() -> bool:
-            return len(await one.store.agents()) == 20
+            return len(await one.store.agents.read_all()) == 20
 
         await until(all_met)
         assert one.bus.garbage.count == before + 1

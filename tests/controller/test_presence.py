@@ -15,7 +15,7 @@ from stead.controller.execution.executor import TransitionExecutor
 from stead.controller.observation.presence import AgentPresence
 from stead.controller.observation.trust import ReportTrust
 from stead.store import Store
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 
 
 async def test_whoever_could_not_be_heard_is_not_taken_for_silent(
@@ -64,5 +64,5 @@ async def test_where_all_come_at_once_some_are_met_at_a_time(
     await database.close()
     async with Store.open(migrated, connections=1) as store:
         agents = [PresentAgent(f"new{n}", 1, [f"edge.lab.new{n}"]) for n in range(1, 6)]
-        await store.met(agents, "edge.")
-        assert len(await store.untold(30, 8)) == met
+        await store.agents.record_presence(agents, "edge.")
+        assert len(await store.agents.list_unannounced(30, 8)) == met

@@ -70,7 +70,7 @@ class Controller:
 
     async def report(self, path: str, word: Trigger = Trigger.DONE, **facts: Any) -> None:
         """An agent takes what is ordered of a resource and reports."""
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         fences = await self.custody.take(ME, {path: row.snapshot.fence})
         await self.executor.apply([TransitionInput(path, Report(word, fences[path]), principal="agent", facts=facts)])
@@ -85,25 +85,25 @@ class Controller:
 
     async def under_way(self, path: str) -> str | None:
         """The operation of a resource."""
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         return row.snapshot.operation.id if row.snapshot.operation else None
 
     async def state(self, path: str) -> str | None:
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         return row.snapshot.state if row else None
 
     async def operation(self, id: str) -> Mapping[str, Any]:
-        record = await self.store.operation(UUID(id))
+        record = await self.store.operations.read(UUID(id))
         assert record is not None
         return record
 
     async def order(self, queue: str) -> list[str]:
-        return [str(record["id"]) for record in await self.store.queued(queue, 100)]
+        return [str(record["id"]) for record in await self.store.queues.read_waiting(queue, 100)]
 
     async def lines(self, path: str) -> list[Mapping[str, Any]]:
-        await self.store.number_journal()
-        return await self.store.journal(0, path=path, limit=1000)
+        await self.store.journal.number()
+        return await self.store.journal.read(0, path=path, limit=1000)
 
 
 @asynccontextmanager
@@ -128,7 +128,7 @@ async def test_those_that_wait_begin_in_the_order_of_arrival(migrated: str) -> N
             assert (await c.under_way(VM), await c.state(VM)) == (id, state)
         await c.report(VM)
         assert [(await c.operation(id))["outcome"] for id in waiting] == ["done"] * 3
-        queue = await c.store.queue(VM)
+        queue = await c.store.queues.read(VM)
         assert queue is not None
         assert (queue["waiting"], queue["running"], queue["stopping"]) == (0, None, False)
 
@@ -140,7 +140,7 @@ async def test_whoever_does_not_want_to_wait_is_refused(migrated: str) -> None:
         for choice in (OnConflict.DEFAULT, OnConflict.REFUSE):
             answer = await c.admission.ask(AdmissionRequest("vm", VM, Request("suspend", on_conflict=choice), "ann"))
             assert isinstance(answer, Rejection)
-        assert await c.store.queue(VM) is None  # made on first use
+        assert await c.store.queues.read(VM) is None  # made on first use
 
 
 async def test_the_lifecycle_may_say_that_an_action_waits(migrated: str) -> None:
@@ -282,12 +282,12 @@ async def test_a_cancel_and_its_turn_race_and_one_of_them_wins(migrated: str) ->
         waiting = {path: await c.wait(path, "suspend") for path in paths}
         for path in paths:
             await c.report(path)
-        heads = {path: await c.store.queue_head(path) for path in paths}
+        heads = {path: await c.store.queues.read_head(path) for path in paths}
 
         async def race(path: str) -> None:
             head = heads[path]
             assert head is not None
-            cancel = d.store.leave_queue(UUID(waiting[path]), "cancelled", [], "bob", "user")
+            cancel = d.store.queues.leave(UUID(waiting[path]), "cancelled", [], "bob", "user")
             begun, cancelled = await asyncio.gather(c.admission.turn(head), cancel)
             assert begun  # it is out of the queue, one way or the other
             assert (await c.state(path) == "Suspending") is not cancelled
@@ -354,7 +354,7 @@ async def test_a_queue_that_stops_takes_nothing_more_and_is_removed_when_all_is_
         await c.make(VM)
         await c.begin(VM, "reboot")
         waiting = [await c.wait(VM, "suspend"), await c.wait(VM, "resume")]
-        (stopped,) = await c.store.stop_queues(VM)
+        (stopped,) = await c.store.queues.stop(VM)
         assert (stopped["path"], stopped["stopping"], stopped["waiting"]) == (VM, True, 2)
         refusal = await c.ask(VM, "terminate", key="k")
         assert isinstance(refusal, Rejection)
@@ -362,10 +362,10 @@ async def test_a_queue_that_stops_takes_nothing_more_and_is_removed_when_all_is_
         await c.report(VM)
         await c.report(VM)
         assert await c.under_way(VM) == waiting[1]
-        assert await c.store.queue(VM) is not None  # until the last of it is carried out
+        assert await c.store.queues.read(VM) is not None  # until the last of it is carried out
         await c.report(VM)
         assert [(await c.operation(id))["outcome"] for id in waiting] == ["done", "done"]
-        assert await c.store.queue(VM) is None
+        assert await c.store.queues.read(VM) is None
         await c.begin(VM, "terminate", key="k")  # the refused request did not use its key up
         await c.wait(VM, "suspend")  # and there is a new queue
 
@@ -377,15 +377,15 @@ async def test_all_queues_stop(migrated: str) -> None:
         for path in paths:
             await c.begin(path, "create")
             await c.wait(path, "suspend")
-        await c.store.open_queue("/ns/empty")
-        assert {q["path"] for q in await c.store.stop_queues(None)} == {*paths, "/ns/empty"}
+        await c.store.queues.open("/ns/empty")
+        assert {q["path"] for q in await c.store.queues.stop(None)} == {*paths, "/ns/empty"}
         for path in paths:
             assert isinstance(await c.ask(path, "reboot"), Rejection)
             await c.report(path)
             await c.report(path)
             assert await c.state(path) == "Suspended"
         assert await c.queues.heal() == 0
-        assert await c.store.queues("/", "", 10) == []
+        assert await c.store.queues.read_page("/", "", 10) == []
 
 
 @pytest.mark.req("S2-03")
@@ -393,17 +393,17 @@ async def test_the_last_one_of_a_queue_that_stops_may_be_cancelled(migrated: str
     async with controller(migrated) as c:
         await c.begin(VM, "create")
         id = await c.wait(VM, "suspend")
-        await c.store.stop_queues(VM)
+        await c.store.queues.stop(VM)
         await c.admission.cancel(UUID(id), "ann", Actor.USER)
-        assert await c.store.queue(VM) is None
+        assert await c.store.queues.read(VM) is None
 
 
 @pytest.mark.req("S2-03")
 async def test_a_queue_made_by_hand(migrated: str) -> None:
     async with controller(migrated) as c:
-        await c.store.open_queue(VM)
-        await c.store.open_queue(VM)
-        queue = await c.store.queue(VM)
+        await c.store.queues.open(VM)
+        await c.store.queues.open(VM)
+        queue = await c.store.queues.read(VM)
         assert queue is not None
         assert (queue["waiting"], queue["stopping"]) == (0, False)
 
@@ -418,14 +418,14 @@ async def test_when_an_object_is_gone_its_queue_goes_too(migrated: str) -> None:
             await c.report(MACHINE)
         assert await c.state(MACHINE) == "DESTROYED"
         assert (await c.operation(waiting))["outcome"] == "refused"
-        assert await c.store.queue(MACHINE) is None
+        assert await c.store.queues.read(MACHINE) is None
         await c.make(VM)
         await c.begin(VM, "terminate")
         waiting = await c.wait(VM, "reboot")
         await c.report(VM)
         assert await c.state(VM) in (None, "Terminated")
         assert (await c.operation(waiting))["outcome"] == "refused"
-        assert await c.store.queue(VM) is None
+        assert await c.store.queues.read(VM) is None
 
 
 @pytest.mark.req("S2-03")
@@ -437,7 +437,7 @@ async def test_an_action_on_a_disk_waits_in_the_queue_of_its_machine(migrated: s
         disk = await c.wait(DISK, "detach", "disk")  # nothing is under way at the disk itself
         machine = await c.wait(MACHINE, "pause", "machine")
         assert await c.order(MACHINE) == [disk, machine]
-        assert await c.store.queue(DISK) is None
+        assert await c.store.queues.read(DISK) is None
         await c.report(MACHINE)
         assert (await c.under_way(DISK), await c.under_way(MACHINE)) == (disk, None)  # one after the other
         await c.report(DISK, machine=None)

@@ -24,7 +24,7 @@ async def make(one: Controller, name: str, action: str = "deploy", kind: str = "
 
 
 async def used(one: Controller, path: str = ACCOUNT) -> dict[str, int]:
-    return {quota.what: quota.used for quota in await one.store.quotas(path)}
+    return {quota.what: quota.used for quota in await one.store.quotas.read(path)}
 
 
 async def test_what_is_there_counts_until_it_is_destroyed(migrated: str) -> None:
@@ -61,19 +61,19 @@ async def test_too_much_is_refused_and_says_of_what(
     migrated: str, where: str, most: dict[str, int], says: str
 ) -> None:
     async with controller(migrated) as one:
-        await one.store.set_quotas(where, most)
+        await one.store.quotas.set(where, most)
         assert isinstance(await make(one, "a", cpu=4), Accepted)
         refused = await make(one, "b", cpu=4)
         assert isinstance(refused, Rejection)
         assert [(reason.code, reason.says) for reason in refused.reasons] == [(Code.QUOTA, says)]
         assert isinstance(await make(one, "d", "create", "disk"), Accepted)
-        await one.store.set_quotas(where, dict.fromkeys(most))
+        await one.store.quotas.set(where, dict.fromkeys(most))
         assert isinstance(await make(one, "b", cpu=4), Accepted)
 
 
 async def test_many_that_ask_at_once_get_what_there_is_and_no_more(migrated: str) -> None:
     async with controller(migrated) as one, controller(migrated) as other:
-        await one.store.set_quotas(ACCOUNT, {"machines": 7})
+        await one.store.quotas.set(ACCOUNT, {"machines": 7})
         asked = [make(who, f"{number}-{name}") for number in range(15) for name, who in (("a", one), ("b", other))]
         answers = await asyncio.gather(*asked)
         refusals = [answer for answer in answers if isinstance(answer, Rejection)]

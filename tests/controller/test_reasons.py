@@ -45,7 +45,7 @@ class House:
     async def put(self, path: str, kind: str, state: str, spec: dict[str, Any]) -> None:
         insert = "INSERT INTO resources (path, kind, state, lane, spec, token) VALUES ($1, $2, $3, $4, $5, $6)"
         event = "INSERT INTO lease_events (lease, kind, at, status) VALUES ($1, $2, now() + '1 day', $3)"
-        async with self.store._pool.acquire() as connection, connection.transaction():
+        async with self.store.pool.acquire() as connection, connection.transaction():
             await connection.execute(insert, path, kind, state, LANE, spec, uuid4())
             if kind == "lease" and (part := RESERVATIONS.get(state)) is not None:  # a lease has all its parts
                 await connection.execute(insert, f"{path}/r0", "reservation", part, LANE, {}, uuid4())
@@ -53,12 +53,12 @@ class House:
                     await connection.execute(event, path, name, status)
 
     async def row(self, path: str) -> Row | None:
-        return await self.store.read(path)
+        return await self.store.resources.read(path)
 
     async def over(self, path: str, operation: str, word: Trigger) -> bool:
         """An operation fails, or nothing is heard of it, until it has ended."""
         for _ in range(30):
-            row, record = await self.row(path), await self.store.operation(UUID(operation))
+            row, record = await self.row(path), await self.store.operations.read(UUID(operation))
             assert record is not None
             if record["outcome"]:
                 return True
@@ -135,7 +135,7 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
 
 @pytest.mark.parametrize("outcome", Outcome)
 async def test_every_outcome_but_done_has_a_plain_reason(house: House, outcome: Outcome) -> None:
-    said = await house.store._pool.fetchval("SELECT plain_reason($1)", outcome)
+    said = await house.store.pool.fetchval("SELECT plain_reason($1)", outcome)
     assert bool(said) == (outcome is not Outcome.DONE)
     assert said != outcome
 
@@ -151,9 +151,9 @@ async def test_reason_of_a_group_tells_members_that_failed_from_those_of_which_n
     ):
         operation = uuid4()
         for n, outcome in enumerate(outcomes):
-            await house.store._pool.execute(insert, operation, f"/g/{n}", outcome, "" if n else "lost")
+            await house.store.pool.execute(insert, operation, f"/g/{n}", outcome, "" if n else "lost")
         count = len(outcomes) - outcomes.count("skipped")
-        said = await house.store._pool.fetchval("SELECT reason_of($1, 'failed', 5, $2)", operation, count)
+        said = await house.store.pool.fetchval("SELECT reason_of($1, 'failed', 5, $2)", operation, count)
         assert said == reason
 
 
@@ -174,7 +174,7 @@ async def test_operation_that_is_preempted_names_what_took_over(house: House) ->
             request = Request(action.name, Actor(action.by[0]))
             over = await house.admission.ask(AdmissionRequest(kind, path, request, "bob", {}, LANE))
             if isinstance(begun, Accepted) and isinstance(over, Accepted):
-                record = await house.store.operation(UUID(begun.operation))
+                record = await house.store.operations.read(UUID(begun.operation))
                 if record is not None and record["outcome"] == Outcome.DISPLACED:
                     assert record["says"] == f"{action.name} by bob took over", (kind, first)
                     found += 1

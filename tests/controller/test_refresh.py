@@ -27,7 +27,7 @@ async def test_refresh_answers_with_what_was_observed_and_the_age_of_the_rest(
         await settled(one, "Terminated", paths(4)[3])
         groups = """INSERT INTO resources (path, kind, state, token) VALUES
                     ($1, 'mci', 'Running', gen_random_uuid()), ($2, 'subgroup', 'Running', gen_random_uuid())"""
-        await one.store._pool.execute(groups, MCI, GROUP)
+        await one.store.pool.execute(groups, MCI, GROUP)
         before = await asked.seen(anonymous()).overview()
         for _ in range(2):  # what was just changed, and what is as it was believed to be
             await world.drift("stop", tokens=[await token(one, paths(4)[1])])
@@ -58,8 +58,8 @@ async def test_refresh_without_an_agent_says_that_no_agent_answered(
 ) -> None:
     async with several(migrated, nats_server, cell, world, 2) as (one, asked):
         groups = "INSERT INTO resources (path, kind, state, token) VALUES ($1, 'mci', 'Running', gen_random_uuid())"
-        await one.store._pool.execute(groups, MCI)
-        await one.store._pool.execute("UPDATE resources SET lane = 'sim.nowhere' WHERE kind = 'vm'")
+        await one.store.pool.execute(groups, MCI)
+        await one.store.pool.execute("UPDATE resources SET lane = 'sim.nowhere' WHERE kind = 'vm'")
         found = await asked.seen(anonymous()).standing(MCI, refresh=True)
         assert found is not None
         assert found.observed is not None

@@ -22,7 +22,7 @@ from stead.lifecycle.decision import Code
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Store
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 from tests.controller.test_lanes import ALL, BOOKED, FIELDS, MAKING, OTHERS, beginnings, surrounded
 
 SERVED = ["aws.us-east-1", "aws.us-west-2", "gcp.asia-east1"]
@@ -32,7 +32,7 @@ ANN = Caller("ann")
 @pytest.fixture
 async def service(migrated: str) -> AsyncIterator[Application]:
     async with Store.open(migrated, connections=3) as store:
-        await store.met([PresentAgent("worker", 1, SERVED, "1", False)], "edge.")
+        await store.agents.record_presence([PresentAgent("worker", 1, SERVED, "1", False)], "edge.")
         executor = TransitionExecutor(store, ALL, time.time)
         yield Application(Admission(executor), Queries(store, ALL), served=ServedLanes(store, ALL))
 
@@ -46,7 +46,7 @@ def at_site(kind: str) -> bool:
 async def rejected(service: Application, wish: AdmissionRequest) -> Code | None:
     """Why a request would be rejected for its lanes."""
     assert service.served is not None
-    answer = await service.served.rejection(wish, await service.view.store.read(wish.path))
+    answer = await service.served.rejection(wish, await service.view.store.resources.read(wish.path))
     return answer.code if answer is not None else None
 
 
@@ -90,14 +90,14 @@ async def test_request_dry_run_and_explanation_name_nearest_lane(service: Applic
     assert isinstance(explained, Explanation)
     assert not explained.allowed
     assert [remedy.what for remedy in explained.remedies] == ["lane"]
-    assert await service.view.store.read(asked.path) is None
+    assert await service.view.store.resources.read(asked.path) is None
     assert isinstance(await service.rehearse(replace(asked, expect_agent=True), ANN), DryRun)
     assert isinstance(await service.ask(replace(asked, expect_agent=True), ANN), AcceptedRequest)
 
 
 async def test_deploy_onto_lane_never_served_is_rejected_also_as_plan(service: Application) -> None:
     insert = "INSERT INTO resources (path, kind, state, token, spec) VALUES ($1, $2, $3, gen_random_uuid(), $4)"
-    pool = service.view.store._pool
+    pool = service.view.store.pool
     await pool.execute(insert, "/shop/sys", "system", "stable", {"lanes": SERVED[:1]})
     spec = {"definition": {"load": {"kind": "job", "command": ["id"], "lane": "aws.us-east-9"}}}
     asked = Asked("/shop/sys", "deploy", "system", spec)
@@ -116,15 +116,15 @@ async def test_what_was_accepted_with_its_lane_is_changed_without_saying_so_agai
 
 async def test_lane_is_accepted_once_an_agent_has_served_it_and_while_it_is_away(service: Application) -> None:
     store = service.view.store
-    await store.met([PresentAgent("late", 1, ["aws.us-east-9"], "1", False)], "edge.")
-    await store._pool.execute("UPDATE agents SET last_seen = now() - interval '1 day'")
+    await store.agents.record_presence([PresentAgent("late", 1, ["aws.us-east-9"], "1", False)], "edge.")
+    await store.pool.execute("UPDATE agents SET last_seen = now() - interval '1 day'")
     assert isinstance(await service.ask(VM, ANN), AcceptedRequest)
 
 
 async def test_namespace_without_the_lane_is_told_no_name_of_it(strict: str) -> None:
     async with Store.open(strict, connections=2) as store:
-        await store.met([PresentAgent("worker", 1, [*SERVED, OTHERS], "1", False)], "edge.")
-        await store.allow_lane("gcp.*", "shop", "ann")
+        await store.agents.record_presence([PresentAgent("worker", 1, [*SERVED, OTHERS], "1", False)], "edge.")
+        await store.lanes.allow("gcp.*", "shop", "ann")
         executor = TransitionExecutor(store, KINDS, time.time)
         service = Application(Admission(executor), Queries(store, KINDS), served=ServedLanes(store, KINDS))
         answer = await service.ask(VM, ANN)

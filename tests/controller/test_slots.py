@@ -25,7 +25,7 @@ from tests.controller.test_groups import GROUP, ME, Engine, engine
 
 
 async def limit(e: Engine, provider: str, members: int | None, regions: int | None = None) -> None:
-    await e.store.limit_provider(provider, members, regions)
+    await e.store.slots.limit_provider(provider, members, regions)
 
 
 def with_grants(e: Engine) -> SlotAllocator:
@@ -42,7 +42,7 @@ async def settle(e: Engine, slots: SlotAllocator) -> None:
 
 
 async def in_flight(e: Engine) -> Counter[str]:
-    rows = await e.store._pool.fetch("SELECT lane, sum(open) AS n FROM orders WHERE granted GROUP BY lane")
+    rows = await e.store.pool.fetch("SELECT lane, sum(open) AS n FROM orders WHERE granted GROUP BY lane")
     return Counter({row["lane"]: row["n"] for row in rows})
 
 
@@ -149,8 +149,8 @@ async def test_order_that_waits_for_one_slot_is_split_by_the_reconciler(migrated
         await e.ask("suspend")
         assert await in_flight(e) == {}
         slots = SlotAllocator(e.executor, e.send)
-        await e.store.limit_lane("aws.a", 3)
-        await e.store._pool.execute("UPDATE orders SET created_at = created_at - interval '5 seconds'")
+        await e.store.slots.limit_lane("aws.a", 3)
+        await e.store.pool.execute("UPDATE orders SET created_at = created_at - interval '5 seconds'")
         assert await slots.heal() == 1
         assert await in_flight(e) == {"aws.a": 3}
 
@@ -181,12 +181,12 @@ async def test_a_deadline_starts_with_the_grant_and_a_resend_keeps_its_room(migr
         await e.make(["Running"] * 2, lanes=["aws.a"])
         await e.ask("suspend")
         await settle(e, slots)
-        rows = await e.store.read_many([f"{GROUP}/g/00000", f"{GROUP}/g/00001"])
+        rows = await e.store.resources.read_many([f"{GROUP}/g/00000", f"{GROUP}/g/00001"])
         timers = sorted(sorted(row.timers or {}) for row in rows.values())
         assert timers == [["deadline", "resend"], ["waiting"]]
         await finish(e)
         await settle(e, slots)
-        rows = await e.store.read_many([f"{GROUP}/g/00001", f"{GROUP}/g/00000"])
+        rows = await e.store.resources.read_many([f"{GROUP}/g/00001", f"{GROUP}/g/00000"])
         waited = next(row for row in rows.values() if row.snapshot.state == "Suspending")
         assert sorted(waited.timers or {}) == ["deadline", "resend"]
 
@@ -229,7 +229,7 @@ async def test_two_controllers_never_give_the_same_room(migrated: str) -> None:
         given: defaultdict[str, int] = defaultdict(int)
 
         async def give(e: Engine) -> None:
-            for order in await e.store.grant(["aws.a"], 1000.0, split=False):
+            for order in await e.store.slots.grant(["aws.a"], 1000.0, split=False):
                 given[order["lane"]] += len(order["members"])
 
         await asyncio.gather(*(give(e) for _ in range(10) for e in (one, two)))
@@ -284,7 +284,7 @@ async def test_a_region_that_is_never_empty_gives_way_when_it_had_its_share(migr
         await finish(e, most=1)
         await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 2}  # within its share it goes on
-        await e.store._pool.execute("UPDATE lanes SET since = now() - interval '31 seconds' WHERE name = 'aws.a'")
+        await e.store.pool.execute("UPDATE lanes SET since = now() - interval '31 seconds' WHERE name = 'aws.a'")
         await finish(e, most=1)
         await settle(e, slots)
         assert await in_flight(e) == {"aws.a": 1}
@@ -300,11 +300,11 @@ async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None
         await e.make(["Running"] * 2, lanes=["aws.a"])
         await e.ask("suspend")
         await settle(e, slots)
-        ((path, at),) = await e.store._pool.fetch(
+        ((path, at),) = await e.store.pool.fetch(
             "SELECT path, (timers ->> 'waiting')::float8 AS at FROM resources WHERE timers ? 'waiting'"
         )
         assert at == 1000.0 + 86400
-        (brief,) = (await e.store.briefs([path])).values()
+        (brief,) = (await e.store.resources.read_summaries([path])).values()
         await e.executor.apply([TimerService(e.executor).told(brief, "waiting")])
         await finish(e)
         await settle(e, slots)
@@ -325,7 +325,7 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
         await bus.identity()
         slots = with_grants(e)
         await e.make(["Running"] * 61, lanes=["sim.a"])
-        await e.store._pool.execute(
+        await e.store.pool.execute(
             "UPDATE resources SET spec = jsonb_build_object('userData', repeat('x', 40000)) WHERE kind = 'vm'"
         )
         await e.ask("suspend")
@@ -342,7 +342,7 @@ async def test_order_larger_than_a_message_is_divided_until_it_can_be_published(
                     await delivery.ack()
         assert len(published) == len({*published}) == 62
         assert await in_flight(e) == {"sim.a": 62}
-        assert all(row["open"] == len(row["members"]) for row in await e.store._pool.fetch("SELECT * FROM orders"))
+        assert all(row["open"] == len(row["members"]) for row in await e.store.pool.fetch("SELECT * FROM orders"))
 
 
 async def test_order_of_one_member_that_is_larger_than_a_message_fails_with_the_limit(
@@ -355,7 +355,7 @@ async def test_order_of_one_member_that_is_larger_than_a_message_fails_with_the_
         await limit(e, "sim", 1)
         await e.make(["Running"], lanes=["sim.a"])
         huge = "UPDATE resources SET facts = jsonb_build_object('x', repeat('x', 1100000)) WHERE kind = 'vm'"
-        await e.store._pool.execute(huge)
+        await e.store.pool.execute(huge)
         await e.ask("suspend")
         await settle(e, slots)
         orders, e.sent = e.sent, []
@@ -363,7 +363,7 @@ async def test_order_of_one_member_that_is_larger_than_a_message_fails_with_the_
         await settle(e, slots)
         assert (await e.group()).snapshot.operation is None
         assert await in_flight(e) == {}
-        (said,) = await e.store._pool.fetch("SELECT change ->> 'error' AS error FROM journal WHERE change ? 'error'")
+        (said,) = await e.store.pool.fetch("SELECT change ->> 'error' AS error FROM journal WHERE change ? 'error'")
         assert "at most 1,048,576 (max_payload of NATS)" in said["error"]
         assert "its facts 1,100,008" in said["error"]
         assert await e.states() == {"Running": 1}

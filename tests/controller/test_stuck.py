@@ -22,7 +22,8 @@ from stead.lifecycle.durations import ENOUGH
 from stead.lifecycle.events import Report, Request
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
+from stead.store.statements import statement
 from tests.controller.healers.test_learning import database
 from tests.controller.test_queues import MACHINE, ME, VM, Controller, controller
 
@@ -39,10 +40,10 @@ SELECT '/bulk/m/g/' || i, 'vm', CASE WHEN moves THEN 'Creating' ELSE 'Running' E
 
 async def agents_there(store: Store) -> None:
     """The agents of the usual lanes are there, for as long as a test lasts."""
-    await store.met(
+    await store.agents.record_presence(
         [PresentAgent("agent", 1, ["sim.a", "sim.b", "sim.c", "sim.d", "libvirt.dc"], "1", False)], "edge."
     )
-    await store._pool.execute("UPDATE agents SET last_seen = now() + interval '1 day' WHERE name = 'agent'")
+    await store.pool.execute("UPDATE agents SET last_seen = now() + interval '1 day' WHERE name = 'agent'")
 
 
 class Night:
@@ -78,7 +79,7 @@ class Night:
         return found
 
     async def take(self, path: str) -> Any:
-        row = await self.c.store.read(path)
+        row = await self.c.store.resources.read(path)
         assert row is not None
         return (await self.c.custody.take(ME, {path: row.snapshot.fence}))[path]
 
@@ -156,7 +157,7 @@ async def test_past_its_deadline_it_is_fenced_off_then_looked_at(migrated: str) 
         await n.c.make(MACHINE, "deploy", "machine")
         await n.c.begin(MACHINE, "stop", "machine")
         await n.take(MACHINE)
-        while (row := await n.c.store.read(MACHINE)) is not None and row.snapshot.taken:
+        while (row := await n.c.store.resources.read(MACHINE)) is not None and row.snapshot.taken:
             await n.c.custody.renew(ME, {MACHINE: row.snapshot.fence})  # the agent lives, and gets nowhere
             await n.later(10)
         found = await n.one()
@@ -183,7 +184,7 @@ async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_dea
         for _ in range(ENOUGH - 1):
             await n.c.make(VM, "suspend")
             await n.c.make(VM, "resume")
-        await n.c.store.number_journal()
+        await n.c.store.journal.number()
         await DurationLearner(n.c.store, KINDS)()
         await n.c.begin(VM, "suspend")
         await n.aged(VM, 60)
@@ -198,7 +199,7 @@ async def test_what_lasts_longer_than_nearly_all_did_is_late_long_before_its_dea
         await n.c.make(VM, "resume")
         await n.c.make(VM, "suspend")
         await n.c.make(VM, "resume")
-        await n.c.store.number_journal()
+        await n.c.store.journal.number()
         await DurationLearner(n.c.store, KINDS)()
         await n.c.begin(VM, "suspend")
         assert await n.stuck() == []
@@ -218,10 +219,10 @@ async def test_what_was_learned_never_ends_a_wait(migrated: str) -> None:
         for _ in range(ENOUGH + 1):
             await n.c.make(VM, "suspend")
             await n.c.make(VM, "resume")
-        await n.c.store.number_journal()
+        await n.c.store.journal.number()
         await DurationLearner(n.c.store, KINDS)()
         await n.c.begin(VM, "suspend")
-        row = await n.c.store.read(VM)
+        row = await n.c.store.resources.read(VM)
         assert row is not None
         declared = KINDS["vm"].state("Suspending").deadline
         assert declared is not None
@@ -311,7 +312,7 @@ async def test_what_is_at_rest_costs_nothing(migrated: str) -> None:
 
 async def _plans(connection: asyncpg.Connection[asyncpg.Record], n: Night) -> list[str]:
     now, none = datetime.now(UTC), datetime.fromtimestamp(0, UTC)
-    stuck_, healed = n.c.store._text("list_stuck"), n.c.store._text("list_healed")
+    stuck_, healed = statement("list_stuck"), statement("list_healed")
     asked = [["vm"], ["Creating"], [600.0], 20.0, 50.0, 10.0, 30.0]
     plans = [
         await connection.fetch(f"EXPLAIN ANALYZE {stuck_}", 100, "/", none, 0, *asked),
@@ -328,10 +329,10 @@ def test_spans_are_told_as_one_says_them() -> None:
 @pytest.mark.req("X-12")
 async def test_what_waits_for_room_is_not_late(migrated: str) -> None:
     async with night(migrated) as n:
-        await n.c.store.limit_lane("sim.a", 1)
+        await n.c.store.slots.limit_lane("sim.a", 1)
         await n.c.begin("/ns/m/g/1", "create")
         await n.c.begin("/ns/m/g/2", "create")
-        await n.c.store.grant(["sim.a"], n.now(), split=False)
+        await n.c.store.slots.grant(["sim.a"], n.now(), split=False)
         async with database(migrated) as connection:
             await connection.execute(
                 "INSERT INTO durations (kind, action, state, lane, counts, moves, usual, p99) "
@@ -340,7 +341,7 @@ async def test_what_waits_for_room_is_not_late(migrated: str) -> None:
         for path in ("/ns/m/g/1", "/ns/m/g/2"):
             await n.aged(path, 60)
         assert [(item.path, codes(item)) for item in await n.stuck()] == [("/ns/m/g/1", ["late"])]
-        rows = await n.c.store.read_many(["/ns/m/g/1", "/ns/m/g/2"])
+        rows = await n.c.store.resources.read_many(["/ns/m/g/1", "/ns/m/g/2"])
         lasts = await n.view.usual.of(rows.values())
         assert {path: each.late for (path, _), each in lasts.items()} == {"/ns/m/g/1": True, "/ns/m/g/2": False}
 
@@ -363,7 +364,7 @@ async def test_a_lane_with_enough_of_its_own_is_judged_by_itself(migrated: str) 
             await n.aged(f"/ns/m/g/{i}", seconds)
         found = await n.stuck()
         assert {item.path for item in found} == {"/ns/m/g/1", "/ns/m/g/3", "/ns/m/g/4"}
-        rows = await n.c.store.read_many([f"/ns/m/g/{i}" for i in (1, 2, 3)])
+        rows = await n.c.store.resources.read_many([f"/ns/m/g/{i}" for i in (1, 2, 3)])
         known = {path: (lasts.lane, lasts.p99) for (path, _), lasts in (await n.view.usual.of(rows.values())).items()}
         assert known == {"/ns/m/g/1": ("", 10), "/ns/m/g/2": ("sim.b", 100), "/ns/m/g/3": ("", 10)}
 
@@ -389,7 +390,7 @@ async def test_stuck_lists_what_waits_for_an_absent_agent_until_it_comes(migrate
             ]
             assert found.steps[0].what == "agent"
         assert (web.path, vm.path) == ("/shop/web", "/shop/vms/g/1")
-        await n.c.store.met([PresentAgent("late", 1, ["sim.z"], "1", False)], "edge.")
+        await n.c.store.agents.record_presence([PresentAgent("late", 1, ["sim.z"], "1", False)], "edge.")
         assert await n.stuck() == []
         async with database(n.dsn) as connection:
             await connection.execute("UPDATE agents SET last_seen = now() - interval '1 hour' WHERE name = 'late'")

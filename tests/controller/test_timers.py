@@ -29,18 +29,18 @@ CLAIM = "INSERT INTO claims (path, mode, operation) SELECT path, 'x', hidden FRO
 async def change(e: Engine, path: str, **columns: Any) -> None:
     """Write columns of a resource."""
     for name, value in columns.items():
-        await e.store._pool.execute(f"UPDATE resources SET {name} = $2 WHERE path = $1", path, value)
+        await e.store.pool.execute(f"UPDATE resources SET {name} = $2 WHERE path = $1", path, value)
 
 
 async def arm(e: Engine, path: str, **timers: float) -> None:
     """Set the timers of a resource."""
-    await e.store._pool.execute(
+    await e.store.pool.execute(
         "UPDATE resources SET timers = $2::jsonb, due = first_of($2::jsonb) WHERE path = $1", path, timers
     )
 
 
 async def timers(e: Engine, path: str) -> dict[str, float]:
-    (row,) = await e.store._pool.fetch("SELECT timers FROM resources WHERE path = $1", path)
+    (row,) = await e.store.pool.fetch("SELECT timers FROM resources WHERE path = $1", path)
     return dict(row["timers"])
 
 
@@ -52,7 +52,7 @@ async def test_timer_that_a_state_does_not_have_is_dropped(migrated: str) -> Non
         assert await timers(e, "/shop/web/front/1") == {"next": 2000.0}
         assert await e.later(2000) == 0
         assert await timers(e, "/shop/web/front/1") == {}
-        assert await e.store.due(e.now, 10) == []
+        assert await e.store.timers.due(e.now, 10) == []
 
 
 async def test_timers_that_a_state_has_start_where_another_was_dropped(migrated: str) -> None:
@@ -70,7 +70,7 @@ async def test_timer_whose_action_is_rejected_is_tried_again_later(migrated: str
         await arm(e, MACHINE, waiting=1.0)
         assert await e.clock.tick() == 0
         assert await timers(e, MACHINE) == {"waiting": e.now + RETRY}
-        assert await e.store.due(e.now, 10) == []
+        assert await e.store.timers.due(e.now, 10) == []
 
 
 async def test_many_timers_that_change_nothing_hide_no_other(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ async def test_timer_whose_change_cannot_be_written_holds_up_no_other(
 
         monkeypatch.setattr(e.executor, "apply", fails)
         assert await e.later(600) == 1
-        assert await e.store.due(e.now, 10) == []
+        assert await e.store.timers.due(e.now, 10) == []
 
 
 async def test_custody_that_is_renewed_meanwhile_keeps_its_end(
@@ -114,7 +114,7 @@ async def test_custody_that_is_renewed_meanwhile_keeps_its_end(
         end = e.now + 10_000
 
         async def late(told: Sequence[TransitionInput]) -> list[Answer]:
-            assert await e.store.renew(ME.agent, ME.epoch, {PATH: fence}, end) == {PATH}
+            assert await e.store.orders.renew_custody(ME.agent, ME.epoch, {PATH: fence}, end) == {PATH}
             return await apply(told)
 
         monkeypatch.setattr(e.executor, "apply", late)
@@ -129,7 +129,7 @@ async def test_move_that_nobody_answered_ends_beside_a_cancelled_operation(migra
         probing = {"phase": "probing", "action": "migrate", "origin": "RUNNING"}
         condition = {"op": waiting, "work": {"verb": "probe", "taken": True}, "hidden": probing}
         for column, action in (("operation", "attach-disk"), ("hidden", "migrate")):
-            (row,) = await e.store._pool.fetch(
+            (row,) = await e.store.pool.fetch(
                 "INSERT INTO operations (id, action, kind, path, principal, total, remaining)"
                 " VALUES (gen_random_uuid(), $2, 'machine', $1, 'ann', 1, 1) RETURNING id",
                 MACHINE,
@@ -137,12 +137,12 @@ async def test_move_that_nobody_answered_ends_beside_a_cancelled_operation(migra
             )
             await change(e, MACHINE, **{column: row["id"]})
         await change(e, MACHINE, condition=condition)
-        await e.store._pool.execute(CLAIM, MACHINE)
+        await e.store.pool.execute(CLAIM, MACHINE)
         await arm(e, MACHINE, deadline=1.0)
         assert await e.clock.tick() == 1
-        (row,) = await e.store._pool.fetch("SELECT state, operation, hidden FROM resources WHERE path = $1", MACHINE)
+        (row,) = await e.store.pool.fetch("SELECT state, operation, hidden FROM resources WHERE path = $1", MACHINE)
         assert tuple(row) == ("RUNNING", None, None)
-        assert await e.store.claims("/", 9) == []
+        assert await e.store.claims.list_below("/", 9) == []
 
 
 @pytest.mark.parametrize("phase", [Phase.PROBING, Phase.UNDOING, Phase.ACTING])

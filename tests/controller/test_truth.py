@@ -56,7 +56,7 @@ async def every(one: Application, below: str = "/", **options: Any) -> list[Drif
 
 
 async def token(one: Controller, path: str) -> str:
-    row = await one.store.read(path)
+    row = await one.store.resources.read(path)
     assert row is not None
     return str(row.token)
 
@@ -68,7 +68,7 @@ async def test_belief_beside_what_is_there(migrated: str, nats_server: Nats, cel
         await settled(one, "Terminated", paths(5)[4])
         for path, deed in zip(paths(5)[1:4], ("stop", "delete", "break"), strict=True):
             await world.drift(deed, tokens=[await token(one, path)])
-        before = await one.store.read_many(paths(5))
+        before = await one.store.resources.read_many(paths(5))
         found = await every(asked)
         assert [(x.path, x.believed, x.expects, x.seen, x.agrees, x.why) for x in found] == [
             (paths(5)[0], "Running", "Running", "Running", True, None),
@@ -79,7 +79,7 @@ async def test_belief_beside_what_is_there(migrated: str, nats_server: Nats, cel
         ]
         assert {(x.kind, x.lane) for x in found} == {("vm", f"{world.provider}.{world.region}")}
         assert [x.seen_at for x in found] == [before[path].seen_at for path in paths(5)]
-        assert await one.store.read_many(paths(5)) == before  # nothing was made of it
+        assert await one.store.resources.read_many(paths(5)) == before  # nothing was made of it
 
 
 async def test_what_moves_is_shown_and_not_judged(
@@ -156,7 +156,7 @@ async def test_without_a_wish_for_fresh_news_nobody_is_asked(
     migrated: str, nats_server: Nats, cell: str, world: SimWorld
 ) -> None:
     async with several(migrated, nats_server, cell, world, 1) as (one, asked):
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         calls = await world.calls(PROBE)
         (found,) = await every(asked, fresh=False)

@@ -33,7 +33,7 @@ async def test_what_went_wrong_on_the_way_is_kept_unless_all_went_well(migrated:
         await one.report(APP)
         update = await ask(one, "update", "b")
         if outcome == "undone":
-            row = await one.store.read(APP)
+            row = await one.store.resources.read(APP)
             assert row is not None
             fences = await one.custody.take(ME, {APP: row.snapshot.fence})
             failed = Report(Trigger.FAILED, fences[APP])
@@ -53,7 +53,7 @@ async def test_what_has_ended_asks_nobody_any_more(migrated: str) -> None:
         update = await ask(one, "update", "b")
         # An operation that outranks it, or its end, may come while its members are being asked.
         left = "INSERT INTO expansions (operation, path, member, after, request) VALUES ($1, $2, 'appinst', '', '{}')"
-        async with one.store._pool.acquire() as connection:
+        async with one.store.pool.acquire() as connection:
             await connection.execute(left, UUID(update), APP)
             await one.report(APP)
             assert await connection.fetchval("SELECT count(*) FROM expansions") == 0

@@ -497,7 +497,7 @@ async def test_a_vm_through_every_layer(
                 assert isinstance(await one.admission.ask(wish), Accepted)
                 await settled(one, state)
         await brisk.close()
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
     assert row is not None
     assert await world.made(str(row.token)) == 1
     assert [await world.calls(verb) for verb in steps] == [3, 2, 1, 1, 1]

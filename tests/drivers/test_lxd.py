@@ -482,7 +482,7 @@ class TestThroughEveryLayer:
                     answer = await one.admission.ask(AdmissionRequest("vm", PATH, Request(action), "ann", spec, lane))
                     assert isinstance(answer, Accepted)
                     await settled(one, state)
-            row = await one.store.read(PATH)
+            row = await one.store.resources.read(PATH)
         await driver.close()
         assert row is not None
         assert world.proxy.lost == []

@@ -68,7 +68,7 @@ def end_mark_ignored() -> None:
         for message in messages:
             if isinstance(message, FullState) and not message.end:
                 named = {line.path for line in message.objects}
-                ((*page,),) = await self.executor.store.rosters([(message.lane, "")], 1000)
+                ((*page,),) = await self.executor.store.observations.read_expected([(message.lane, "")], 1000)
                 rows = {row.path: row for row in page if row.path not in named}
                 gone = [
                     (path, events.FullState(r.snapshot.fence, ABSENT, None, False, True)) for path, r in rows.items()

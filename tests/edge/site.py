@@ -101,16 +101,16 @@ class Edge:
         return await self.end(await self.ask(action, path, spec, **how))
 
     async def end(self, operation: UUID, within: float = 60.0) -> str:
-        record = await self.one.store.operation(operation)
+        record = await self.one.store.operations.read(operation)
         async with asyncio.timeout(within):
             while record is None or not record["outcome"]:
                 await asyncio.sleep(0.03)
-                record = await self.one.store.operation(operation)
+                record = await self.one.store.operations.read(operation)
         outcome: str = record["outcome"]
         return outcome
 
     async def row(self, path: str) -> Row | None:
-        return await self.one.store.read(path)
+        return await self.one.store.resources.read(path)
 
     async def notify(self, path: str) -> int:
         """The notify-id that a site knows."""
@@ -156,5 +156,5 @@ class Edge:
 
     async def moves(self, path: str) -> list[str]:
         """The states that it has been led to, in order, by whom and on what word."""
-        lines = [r for r in await self.one.store.fetch("read_past", path, _LATER)]
+        lines = [r for r in await self.one.store.statements.fetch("read_past", path, _LATER)]
         return [f"{r['actor']} {r['trigger']} {r['target']}" for r in lines if r["source"] != r["target"]]

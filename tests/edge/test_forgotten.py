@@ -27,7 +27,7 @@ async def furnished(edge: Edge) -> None:
 
 
 async def orphans(edge: Edge) -> list[tuple[str, str]]:
-    found = await edge.one.store.orphans(edge.lane, 100)
+    found = await edge.one.store.orphans.read_page(edge.lane, 100)
     return sorted((one["path"].removeprefix(edge.site), one["facts"]["kind"]) for one in found)
 
 

@@ -206,7 +206,7 @@ async def test_what_lies_on_a_site_cannot_be_begun_after_the_cluster_has_gone(ed
         await ready(edge)
         await edge.do("create", cluster, {"nodes": 1})
         store = edge.one.store
-        states, first = store.states, edge.door
+        states, first = store.resources.read_states, edge.door
 
         async def stale(paths: list[str]) -> dict[str, tuple[str, str]]:
             seen = await states(paths)

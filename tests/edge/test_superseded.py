@@ -17,7 +17,7 @@ from stead.agent.supersession import SupersededRun
 from stead.bus import Bus
 from stead.bus.messages import FullState, Hello, Presence, RenewCustody, Report, ReportResult, StateLine, TakeCustody
 from stead.store import Row
-from stead.store.sites import PresentAgent
+from stead.store.agents import PresentAgent
 from tests.edge.site import PACE, Edge
 from tests.integration import whole
 
@@ -133,12 +133,12 @@ async def test_older_run_of_other_lanes_goes_on(edge: Edge) -> None:
     async with older(edge) as bus:
         heard = asyncio.Event()
         await bus.on_superseded(lambda _: heard.set())
-        await store.met([PresentAgent("crm", 1, [mine]), PresentAgent("crm", 2, [other])], "edge.")
+        await store.agents.record_presence([PresentAgent("crm", 1, [mine]), PresentAgent("crm", 2, [other])], "edge.")
         await bus.announce(Presence("crm", 1, [mine], "1"))
         await bus.announce(Presence("crm", 1, [other], "1"))
         async with asyncio.timeout(60):
             await heard.wait()
-        assert await store.superseded([("crm", 1), ("crm", 2)]) == {("crm", 1): frozenset({other})}
+        assert await store.agents.find_superseded([("crm", 1), ("crm", 2)]) == {("crm", 1): frozenset({other})}
 
 
 @pytest.mark.long

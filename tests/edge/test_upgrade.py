@@ -55,7 +55,7 @@ class Machine:
 
     async def version(self) -> str:
         """The version of the agent that was heard of last."""
-        (agent,) = await self.edge.one.store.agents()
+        (agent,) = await self.edge.one.store.agents.read_all()
         version: str = agent["version"]
         return version
 
@@ -142,7 +142,7 @@ async def test_where_the_new_agent_fails_the_old_one_goes_on(
     (old,) = machine.agents()
     operation = await edge.ask("upgrade", edge.site, {"version": "2.0"})
     assert await edge.end(operation, 40) == "failed"
-    record = await edge.one.store.operation(operation)
+    record = await edge.one.store.operations.read(operation)
     assert record is not None
     assert says in record["says"]
     assert await edge.state(edge.site) == "UpdateError"

@@ -127,7 +127,7 @@ class Races:
     async def settle(self, path: str) -> str:
         """An agent does what is ordered, until nothing is."""
         while True:
-            row = await self.store.read(path)
+            row = await self.store.resources.read(path)
             assert row is not None
             if row.snapshot.operation is None:
                 return row.snapshot.state
@@ -139,7 +139,7 @@ class Races:
 
     async def left(self, dsn: str) -> dict[str, int]:
         """What the database says of it all."""
-        await self.store.number_journal()
+        await self.store.journal.number()
         connection = await asyncpg.connect(dsn)
         try:
             row = await connection.fetchrow(_LEFT)

@@ -34,7 +34,7 @@ class Served:
         """Wait until agents have said that they serve these lanes."""
 
         async def holds() -> bool:
-            return await self.controller.store.served(list(lanes)) == set(lanes)
+            return await self.controller.store.lanes.filter_served(list(lanes)) == set(lanes)
 
         await until(holds)
 

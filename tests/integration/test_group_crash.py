@@ -30,7 +30,7 @@ class Rack:
     async def active(self) -> Process:
         """A controller with a lease that has begun."""
         async with Store.open(self.ground.dsn, connections=1) as store:
-            await store.put_host("h1", self.ground.lane, {}, None)
+            await store.hosts.put("h1", self.ground.lane, {}, None)
         controller, agent = await self.ground.controller(), await self.ground.agent()
         await agent.told_all.wait()
         await self.ask(controller, "create", spec=terms(0, 1000))

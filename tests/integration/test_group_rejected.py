@@ -66,7 +66,7 @@ async def test_refine_spares_a_vm_that_runs_and_says_so(grounds: Grounds) -> Non
         assert "refine spares what is seen as Running" in await here.says(refine)
         assert await here.vms("web") == {"Running": 1, "Failed": 1}
         (spared,) = [row.path for row in await here.rows("vm", "web") if row.snapshot.state == "Failed"]
-        reasons = await here.one.store.last_failures([spared])
+        reasons = await here.one.store.operations.read_failures([spared])
         assert "refine spares what is seen as Running" in reasons[spared]
         there = (await world.get(f"aws/{world.region}/instances"))["instances"]
         assert [instance["state"] for instance in there] == ["running", "running"]

@@ -59,21 +59,21 @@ class Place:
 
     async def outcome(self, operation: UUID, within: float = 60.0) -> str:
         async def over() -> bool:
-            record = await self.one.store.operation(operation)
+            record = await self.one.store.operations.read(operation)
             return record is not None and record["outcome"] != ""
 
         await until(over, within)
-        record = await self.one.store.operation(operation)
+        record = await self.one.store.operations.read(operation)
         assert record is not None
         return str(record["outcome"])
 
     async def says(self, operation: UUID) -> str:
-        record = await self.one.store.operation(operation)
+        record = await self.one.store.operations.read(operation)
         assert record is not None
         return str(record["says"])
 
     async def state(self, name: str) -> str:
-        row = await self.one.store.read(f"/{self.ns}/{name}")
+        row = await self.one.store.resources.read(f"/{self.ns}/{name}")
         return row.snapshot.state if row is not None else "Absent"
 
     async def vms(self, name: str) -> Counter[str]:
@@ -82,7 +82,9 @@ class Place:
 
     async def rows(self, kind: str, name: str = "") -> list[Any]:
         below = f"/{self.ns}/{name}/" if name else f"/{self.ns}/"
-        found = await self.one.store.read_many(await self.one.store.paths(kind, below, "", 1000))
+        found = await self.one.store.resources.read_many(
+            await self.one.store.resources.list_paths(kind, below, "", 1000)
+        )
         return list(found.values())
 
     async def shared(self) -> Counter[str]:

@@ -17,7 +17,7 @@ async def test_what_a_provider_is_asked_for_is_on_record_before(
     connection = await asyncpg.connect(migrated)
     async with controller(migrated, nats_server, cell) as one:
         await ask(one, world, "create")
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         (order,) = await connection.fetch("SELECT id, members, verb, agent FROM orders")
         assert tuple(order) == (row.order_id, [row.id], "create", "")

@@ -40,7 +40,7 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
         accepted = await one.admission.ask(AdmissionRequest("vm", PATH, Request("create"), "ann", SPEC, lane))
         assert isinstance(accepted, Accepted)
         await settled(one, "Running")
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         assert row.spec == SPEC, "the agent needs it"
         database = await asyncpg.connect(migrated)

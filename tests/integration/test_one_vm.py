@@ -28,12 +28,12 @@ async def test_create_suspend_resume_reboot_terminate(
             await settled(one, state)
 
         async def numbered() -> bool:
-            lines = await one.store.journal(0)
+            lines = await one.store.journal.read(0)
             return [x["target"] for x in lines][-2:] == ["Terminating", "Terminated"]
 
         await until(numbered)
-        assert await one.store.claims("/", 9) == []
-        row = await one.store.read(PATH)
+        assert await one.store.claims.list_below("/", 9) == []
+        row = await one.store.resources.read(PATH)
         assert row is not None
         assert await world.made(str(row.token)) == 1
 
@@ -66,7 +66,7 @@ async def test_a_hundred_at_once_through_two_agents(
     ):
         await asyncio.gather(*(ask(one, world, "create", path) for path in paths))
         await asyncio.gather(*(settled(one, "Running", path) for path in paths))
-        tokens = [str(row.token) for row in (await one.store.read_many(paths)).values()]
+        tokens = [str(row.token) for row in (await one.store.resources.read_many(paths)).values()]
         assert [await world.made(token) for token in tokens] == [1] * 100
 
 
@@ -77,7 +77,7 @@ async def test_throttling_and_a_lost_reply_are_lived_through(
         await world.lose_reply("create")
         await ask(one, world, "create")
         await settled(one, "Running")
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         assert await world.made(str(row.token)) == 1
 
@@ -92,6 +92,6 @@ async def test_a_driver_whose_calls_are_too_long_for_the_cell_is_told_of(
     ):
         await ask(one, world, "create")
         await settled(one, "Failed")
-        await one.store.number_journal()
-        said = (await one.store.journal(0))[-1]["change"]["error"]
+        await one.store.journal.number()
+        said = (await one.store.journal.read(0))[-1]["change"]["error"]
         assert said == "a call of the driver may last 5 s, and the cell allows 1 s"

@@ -70,7 +70,7 @@ async def ask(one: Controller, action: str, on_conflict: OnConflict = OnConflict
 
 async def registered(one: Controller) -> None:
     seen = {"worlds": 1, "steps": 1, "bounds": {}}
-    assert await one.store.register(load(CERTIFICATE), 0, CERTIFICATE, [], seen, "ann") == []
+    assert await one.store.lifecycles.register(load(CERTIFICATE), 0, CERTIFICATE, [], seen, "ann") == []
 
 
 async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
         await registered(one)
         await ask(one, "create")
         await settled(one, "Valid", PATH)
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         assert row.facts == {"serial": 7}
         refused = await one.admission.ask(AdmissionRequest("certificate", PATH, Request("delete"), "ann"))
@@ -89,7 +89,7 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
         (tmp_path / "kept" / "no").touch()
         failed = await ask(one, "delete")
         await settled(one, "Failed", PATH)
-        record = await one.store.operation(UUID(failed))
+        record = await one.store.operations.read(UUID(failed))
         assert record is not None
         assert (record["outcome"], record["says"].endswith("delete: not today")) == ("failed", True)
         (tmp_path / "kept" / "no").unlink()
@@ -99,7 +99,7 @@ async def test_a_life(migrated: str, nats_server: Nats, cell: str, tmp_path: Pat
 
 
 async def gone(one: Controller) -> bool:
-    return await one.store.read(PATH) is None
+    return await one.store.resources.read(PATH) is None
 
 
 async def test_everybody_dies_in_the_middle(migrated: str, nats_server: Nats, cell: str, tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ async def test_everybody_dies_in_the_middle(migrated: str, nats_server: Nats, ce
     # Others come, who have never heard of the kind but from the database.
     async with controller(migrated, nats_server, cell, pace=PACE) as one, agent(nats_server, cell, tmp_path):
         await settled(one, "Revoked", PATH)
-        record = await one.store.operation(UUID(waits))
+        record = await one.store.operations.read(UUID(waits))
         assert record is not None
 
         async def ended() -> bool:
-            found = await one.store.operation(UUID(waits))
+            found = await one.store.operations.read(UUID(waits))
             return found is not None and found["outcome"] == "done"
 
         await until(ended)

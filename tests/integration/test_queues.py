@@ -36,18 +36,18 @@ async def test_what_waits_is_carried_out_in_order_by_two_controllers(
         async with agent(nats_server, cell, world):
 
             async def ended() -> bool:
-                records = await asyncio.gather(*(one.store.operation(id) for id in ids))
+                records = await asyncio.gather(*(one.store.operations.read(id) for id in ids))
                 return all(record is not None and record["outcome"] == "done" for record in records)
 
             await until(ended, 60)
             await settled(one, "Terminated")
 
             async def removed() -> bool:  # there is no object any more for which something could wait
-                return await one.store.queue(PATH) is None
+                return await one.store.queues.read(PATH) is None
 
             await until(removed)
-        await one.store.number_journal()
-        lines = await one.store.journal(0, path=PATH, limit=1000)
+        await one.store.journal.number()
+        lines = await one.store.journal.read(0, path=PATH, limit=1000)
         begun = [line["operation"] for line in lines if line["trigger"] == "request"]
         assert begun[1:] == ids
 
@@ -61,6 +61,6 @@ async def test_what_waits_outlives_its_controller(
         id = await wait(one, "suspend")
     async with controller(migrated, nats_server, cell) as two, agent(nats_server, cell, world):
         await settled(two, "Suspended")
-        record = await two.store.operation(id)
+        record = await two.store.operations.read(id)
         assert record is not None
         assert record["outcome"] == "done"

@@ -23,12 +23,12 @@ async def test_an_action_that_was_rejected_fails_and_the_vm_is_as_before(
             accepted = await ask(one, world, action)
 
             async def ended(id: str = accepted.operation) -> bool:
-                operation = await one.store.operation(UUID(id))
+                operation = await one.store.operations.read(UUID(id))
                 return operation is not None and operation["outcome"] == "failed"
 
             await until(ended)
             await settled(one, "Running")
-            assert "UnauthorizedOperation" in (await one.store.last_errors([PATH]))[PATH]
+            assert "UnauthorizedOperation" in (await one.store.journal.read_last_errors([PATH]))[PATH]
         await world.heal()
         await ask(one, world, "suspend")
         await settled(one, "Suspended")

@@ -29,7 +29,7 @@ async def test_what_changed_while_no_agent_was_there(
         async with agent(nats_server, cell, world):
             await ask(one, world, "create")
             await settled(one, "Running")
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         await world.drift("stop", tokens=[str(row.token)])
         async with agent(nats_server, cell, world, "a2"):
@@ -48,7 +48,7 @@ async def test_after_an_agent_crash_what_was_requested_is_run_and_what_was_movin
             await ask(one, world, "create")
 
             async def made() -> bool:
-                row = await one.store.read(PATH)
+                row = await one.store.resources.read(PATH)
                 return row is not None and await world.made(str(row.token)) == 1
 
             await until(made)
@@ -57,7 +57,7 @@ async def test_after_an_agent_crash_what_was_requested_is_run_and_what_was_movin
         async with agent(nats_server, cell, world, "a2", timeout=1):
             await settled(one, "Running", "/ns/m/g/2")
             await settled(one, "Running")
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         assert await world.made(str(row.token)) == 1
 
@@ -80,13 +80,13 @@ async def test_a_full_state_from_before_an_order_says_nothing(
         for _ in range(3):  # without the end mark nothing is missing
             await one.bus.publish_report(gone)
         new = FullState("a1", worker.session.epoch, lane, [StateLine(await fence(one), "Running", PATH)], True)
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         assert row.snapshot.state == "Suspended"
         await one.bus.publish_report(new)
         await settled(one, "Running")
-        await one.store.number_journal()
-        assert [line["target"] for line in await one.store.journal(0)][-2:] == ["Suspended", "Running"]
+        await one.store.journal.number()
+        assert [line["target"] for line in await one.store.journal.read(0)][-2:] == ["Suspended", "Running"]
 
 
 @pytest.mark.req("S1-08")
@@ -116,7 +116,7 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         told = await heard(nats_server, one, StateSync(second, "a2", 1, lane, LaneDriver(driver)))
         await driver.close()
         assert [[line.path for line in part.objects] for part in told] == [["/ns/m/g/2"], []]
-        assert await one.observer.ask([row for row in (await one.store.read_many([PATH])).values()]) == []
+        assert await one.observer.ask([row for row in (await one.store.resources.read_many([PATH])).values()]) == []
         await world.client.delete(f"/v1/_faults/{hang}")
 
 
@@ -135,6 +135,6 @@ async def heard(server: Nats, one: Controller, resync: StateSync) -> list[FullSt
 
 
 async def fence(one: Controller) -> Fence:
-    row = await one.store.read(PATH)
+    row = await one.store.resources.read(PATH)
     assert row is not None
     return row.snapshot.fence

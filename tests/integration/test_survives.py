@@ -67,7 +67,7 @@ async def nothing(*_: object) -> None:
 
 
 async def row_of(one: Controller, ground: Ground) -> Row:
-    row = await one.store.read(ground.path)
+    row = await one.store.resources.read(ground.path)
     assert row is not None
     return row
 
@@ -180,7 +180,7 @@ async def test_the_bus_forgets_and_all_orders_are_dispatched_again(own: Grounds)
         await carried(one, ground, 20)
         async with agent(ground):
             await ground.all_are("Running", paths)
-        rows = await one.store.read_many(paths)
+        rows = await one.store.resources.read_many(paths)
         assert [await ground.world.made(str(row.token)) for row in rows.values()] == [1] * 20
 
 
@@ -271,7 +271,7 @@ async def test_the_database_goes_back_in_time(grounds: Grounds, tmp_path: Path) 
             await ground.streams.purge_stream(one.bus.subjects.orders_stream(ground.lane))
         async with ground.elsewhere(backup) as restored:
             async with Store.open(restored.dsn, connections=1) as store:
-                assert await store.raise_incarnation() > order.incarnation
+                assert await store.cell.raise_incarnation() > order.incarnation
             async with controller(restored, pace=PATIENT) as one:
                 await carried(one, restored, 1)  # the same order, and no repeat
                 assert await one.custody.take(first, {ground.path: order}) == {}
@@ -316,7 +316,7 @@ async def test_not_there_counts_only_under_the_end_mark_and_only_once(grounds: G
             await carry(one, ground, {"create": "Running"})
             await ground.quiet()
         fence = (await row_of(one, ground)).snapshot.fence
-        epoch = await one.store._pool.fetchval("SELECT epoch FROM agents WHERE name = 'a1'")
+        epoch = await one.store.pool.fetchval("SELECT epoch FROM agents WHERE name = 'a1'")
         lines = [StateLine(fence, ABSENT, ground.path)]
         for end, misses in ((False, 0), (True, 1), (True, 1)):
             await heard(ground, one.bus.publish_report(FullState("a1", epoch, ground.lane, lines, end)))
@@ -356,7 +356,7 @@ async def test_what_was_moving_is_resolved_from_what_is_there(grounds: Grounds, 
 
 async def order_for(one: Controller, row: Row) -> Order:
     """The order that stands for a resource, as it is sent."""
-    (told,) = await one.store.orders([row.order_id])
+    (told,) = await one.store.orders.read([row.order_id])
     return order_of(told, one.kinds)
 
 
@@ -365,7 +365,7 @@ async def batch(one: Controller, ground: Ground, *names: str) -> list[Row]:
     paths = [f"{ground.path}-{name}" for name in names]
     for path in paths:
         await one.admission.ask(replace(wish(ground, "create"), path=path))
-    found = await one.store.read_many(paths)
+    found = await one.store.resources.read_many(paths)
     return [found[path] for path in paths]
 
 
@@ -419,7 +419,7 @@ async def test_two_runs_of_an_agent_work_side_by_side(grounds: Grounds) -> None:
         paths = [f"{ground.path}-{n}" for n in range(20)]
         await asyncio.gather(*(one.admission.ask(replace(wish(ground, "create"), path=path)) for path in paths))
         await ground.all_are("Running", paths)
-        rows = await one.store.read_many(paths)
+        rows = await one.store.resources.read_many(paths)
         assert [await ground.world.made(str(row.token)) for row in rows.values()] == [1] * 20
 
 

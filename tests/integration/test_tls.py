@@ -125,7 +125,7 @@ async def test_a_database_whose_certificate_is_checked_in_full(
     dsn = f"{plain}?sslmode=verify-full&sslrootcert={authority.file}"
     await migrate(dsn)
     async with Store.open(dsn, connections=2) as store:
-        assert await store.read("/a") is None
+        assert await store.resources.read("/a") is None
         watcher = await asyncpg.connect(dsn)
         (row,) = await watcher.fetch(
             "SELECT count(*) AS all, count(*) FILTER (WHERE ssl) AS ssl "

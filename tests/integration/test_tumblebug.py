@@ -127,7 +127,7 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         assert await azure.calls("reboot") == 1
         assert await aws.calls("reboot") == 0
 
-        row = await here.server.controller.store.read("/default/my-mci/front/2")
+        row = await here.server.controller.store.resources.read("/default/my-mci/front/2")
         assert row is not None
         await aws.drift("break", tokens=[str(row.token)])
         await aws.fault(kind="fail", verb="suspend", members=True, code="DiskBroken", times=1)

@@ -85,7 +85,7 @@ async def ask(one: Controller, world: SimWorld, action: str, path: str = PATH) -
 
 async def settled(one: Controller, state: str, path: str = PATH) -> None:
     async def holds() -> bool:
-        row = await one.store.read(path)
+        row = await one.store.resources.read(path)
         return row is not None and row.snapshot.state == state and row.snapshot.operation is None
 
     await until(holds)

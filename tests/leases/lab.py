@@ -85,7 +85,7 @@ class Lab:
 
     async def hosts(self, *names: str, **properties: Any) -> None:
         for name in names:
-            await self.one.store.put_host(name, self.lane, properties, None)
+            await self.one.store.hosts.put(name, self.lane, properties, None)
 
     async def ask(self, action: str, path: str, spec: Mapping[str, Any] | None = None) -> UUID:
         """Ask for something that is to be accepted; its operation."""
@@ -102,19 +102,19 @@ class Lab:
         """Ask for something and wait for its end: the outcome, and what is said of it."""
         operation = await self.ask(action, path, spec)
         async with asyncio.timeout(60):
-            while (record := await self.one.store.operation(operation)) is None or not record["outcome"]:
+            while (record := await self.one.store.operations.read(operation)) is None or not record["outcome"]:
                 await asyncio.sleep(0.03)
         return record["outcome"], record["says"]
 
     async def state(self, path: str) -> str:
-        row = await self.one.store.read(path)
+        row = await self.one.store.resources.read(path)
         return row.snapshot.state if row is not None else ""
 
     async def until(self, path: str, state: str) -> None:
         """Wait until it is in a state, and nothing goes on."""
 
         async def holds() -> bool:
-            row = await self.one.store.read(path)
+            row = await self.one.store.resources.read(path)
             if row is None:
                 return not state
             return row.snapshot.state == state and row.snapshot.operation is None
@@ -123,8 +123,8 @@ class Lab:
 
     async def parts(self, path: str) -> dict[str, Mapping[str, Any]]:
         """The reservations of a lease, by name."""
-        found = (await self.one.store.reservations([path]))[path]
+        found = (await self.one.store.leases.read_reservations([path]))[path]
         return {part["path"].rsplit("/", 1)[1]: part for part in found}
 
     async def events(self, path: str) -> dict[str, str]:
-        return {event["kind"]: event["status"] for event in (await self.one.store.events([path]))[path]}
+        return {event["kind"]: event["status"] for event in (await self.one.store.leases.read_events([path]))[path]}

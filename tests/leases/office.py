@@ -41,7 +41,7 @@ class Office(Controller):
 
     async def hosts(self, *names: str) -> None:
         for name in names:
-            await self.store.put_host(name, "rack.a", {}, None)
+            await self.store.hosts.put(name, "rack.a", {}, None)
 
     async def lease(self, action: str, path: str = LEASE, **more: object) -> str:
         """Request an action, and wait for the controller's part of it."""
@@ -52,7 +52,7 @@ class Office(Controller):
         return answer.operation
 
     async def ended(self, operation: str) -> tuple[str, str]:
-        record = await self.store.operation(UUID(operation))
+        record = await self.store.operations.read(UUID(operation))
         assert record is not None
         return record["outcome"], record["says"]
 
@@ -74,7 +74,7 @@ class Office(Controller):
 
     async def fail(self, path: str, error: str) -> None:
         """An agent takes what is ordered of a resource and reports that it failed, until no attempt is left."""
-        while (row := await self.store.read(path)) is not None and row.snapshot.operation is not None:
+        while (row := await self.store.resources.read(path)) is not None and row.snapshot.operation is not None:
             fences = await self.custody.take(ME, {path: row.snapshot.fence})
             told = TransitionInput(
                 path, Report(Trigger.FAILED, fences[path]), principal="agent", detail={"error": error}
@@ -84,7 +84,7 @@ class Office(Controller):
 
     async def active(self, path: str = LEASE, **more: Any) -> None:
         """A lease whose hosts are handed over."""
-        if not await self.store.hosts("", 1):
+        if not await self.store.hosts.read_page("", 1):
             await self.hosts("h1")
         assert await self.do("create", path, spec=more.pop("spec", terms(0, 1000))) == ("done", "")
         await self.lease("start", path, actor=Actor.CLOCK)
@@ -109,7 +109,7 @@ class Office(Controller):
 
     async def parts(self, path: str = LEASE) -> dict[str, Mapping[str, Any]]:
         """The reservations of a lease, by name."""
-        found = (await self.store.reservations([path]))[path]
+        found = (await self.store.leases.read_reservations([path]))[path]
         return {part["path"].rsplit("/", 1)[1]: part for part in found}
 
 

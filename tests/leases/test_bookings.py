@@ -48,7 +48,7 @@ async def test_of_many_bookings_of_the_last_host_one_wins_and_the_others_hear_wh
     assert (outcomes.count("done"), outcomes.count("failed")) == (1, many - 1)
     told = {re.search(r"the next time there is is (\S+)$", says)[1] for outcome, says in ends if outcome == "failed"}  # type: ignore[index]
     assert told == {wanted["end"]}
-    leases = await lab.one.store.paths("lease", "/lab/", "", 10)
+    leases = await lab.one.store.resources.list_paths("lease", "/lab/", "", 10)
     assert len(leases) == 2
 
 
@@ -60,7 +60,7 @@ LISTENS = "UPDATE pg_index SET indisready = $1 WHERE indexrelid = 'allocations_h
 async def test_what_the_constraints_index_has_lost_is_not_booked_again(lab: Lab) -> None:
     """An index was seen to forget a row: then the constraint does not hold, and who books has to look elsewhere."""
     await lab.hosts("h1", "h2")
-    pool = lab.one.store._pool
+    pool = lab.one.store.pool
     await pool.execute(LISTENS, False)
     assert await lab.do("create", "/lab/lost", terms(10_000, 20_000)) == ("done", "")
     await pool.execute(LISTENS, True)
@@ -79,7 +79,7 @@ async def test_what_the_constraints_index_has_lost_is_not_booked_again(lab: Lab)
 async def test_no_search_scans_the_constraints_index(lab: Lab) -> None:
     """One that is begun anew for every host could make it lose rows that are there."""
     await lab.hosts(*(f"h{n}" for n in range(30)))
-    pool = lab.one.store._pool
+    pool = lab.one.store.pool
     await pool.execute(
         "INSERT INTO allocations (host, reservation, during)"
         " SELECT h.id, '/lab/x/r0', tstzrange(t, t + interval '1 hour')"
@@ -109,6 +109,6 @@ async def test_no_search_scans_the_constraints_index(lab: Lab) -> None:
 
 async def _end(lab: Lab, operation: UUID) -> tuple[str, str]:
     async with asyncio.timeout(300):
-        while (record := await lab.one.store.operation(operation)) is None or not record["outcome"]:
+        while (record := await lab.one.store.operations.read(operation)) is None or not record["outcome"]:
             await asyncio.sleep(0.1)
     return record["outcome"], record["says"]

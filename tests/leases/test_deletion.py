@@ -37,7 +37,7 @@ async def test_lease_delete_fails_where_running_release_fails(migrated: str) -> 
             await one.report(PART, Trigger.FAILED)
         assert (await one.ended(deletion))[0] == "failed"
         assert (await one.state(LEASE), await one.state(PART)) == ("ERROR", "error")
-        (member,) = await one.store.operation_members(UUID(deletion), "", 10)
+        (member,) = await one.store.operations.read_members(UUID(deletion), "", 10)
         assert (member["path"], member["outcome"]) == (PART, "failed")
         again = await one.lease("delete")
         await one.report(PART)

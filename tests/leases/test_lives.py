@@ -30,10 +30,10 @@ async def test_a_lease_is_booked_started_and_ended_by_the_clock(lab: Lab) -> Non
     await lab.until(LEASE, "TERMINATED")
     assert (await lab.parts(LEASE))["r0"]["state"] == "deleted"
     assert await lab.events(LEASE) == {"start_lease": "DONE", "end_lease": "DONE"}
-    fired = (await lab.one.store.events([LEASE]))[LEASE]
+    fired = (await lab.one.store.leases.read_events([LEASE]))[LEASE]
     assert [event["fired"] for event in fired] == [1, 1]
     assert all(0 <= (event["fired_at"] - event["at"]).total_seconds() < 60 for event in fired)
-    late = await lab.one.store.late_events(0)
+    late = await lab.one.store.leases.measure_delay(0)
     assert late["fired"] == 2
     assert 0 <= late["median"] <= late["worst"] < 60
     assert await lab.do("delete", LEASE) == ("done", "")
@@ -76,7 +76,7 @@ async def test_an_update_that_cannot_be_leaves_all_as_it_was(lab: Lab) -> None:
     await lab.hosts("h1", "h2")
     await lab.do("create", LEASE, terms(1000, 2000))
     await lab.do("create", "/lab/other", terms(2100, 3000, 2))
-    before = await lab.parts(LEASE), (await lab.one.store.events([LEASE]))[LEASE]
+    before = await lab.parts(LEASE), (await lab.one.store.leases.read_events([LEASE]))[LEASE]
     for change in (
         {"end": at(2500)},
         {"reservations": [{"name": "r0", "count": 3}]},
@@ -86,8 +86,8 @@ async def test_an_update_that_cannot_be_leaves_all_as_it_was(lab: Lab) -> None:
         outcome, says = await lab.do("update", LEASE, change)
         assert (outcome, bool(says)) == ("failed", True), change
         assert await lab.state(LEASE) == "PENDING"
-        assert (await lab.parts(LEASE), (await lab.one.store.events([LEASE]))[LEASE]) == before
-        row = await lab.one.store.read(LEASE)
+        assert (await lab.parts(LEASE), (await lab.one.store.leases.read_events([LEASE]))[LEASE]) == before
+        row = await lab.one.store.resources.read(LEASE)
         assert row is not None
         assert (row.spec["reservations"][0]["count"], row.next_spec) == (1, None)
     assert await lab.do("update", LEASE, {"end": at(2050)}) == ("done", "")
@@ -139,7 +139,7 @@ async def test_the_end_is_told_before_it_comes_and_again_when_it_is_moved(lab: L
     assert posted[0]["lease"] == LEASE
     assert await lab.do("update", LEASE, {"end": at(1004)}) == ("done", "")
     await _becomes(lambda: _delivered(lab), 2)
-    assert [event["fired"] for event in (await lab.one.store.events([LEASE]))[LEASE]] == [1, 1, 0]
+    assert [event["fired"] for event in (await lab.one.store.leases.read_events([LEASE]))[LEASE]] == [1, 1, 0]
     await lab.do("update", LEASE, {"end": at(1006), "webhook": "http://10.1.2.3/inside"})
     await _becomes(lambda: _told(lab), 3)
     await _becomes(lambda: _refused(lab), 1)
@@ -148,15 +148,15 @@ async def test_the_end_is_told_before_it_comes_and_again_when_it_is_moved(lab: L
 
 
 async def _delivered(lab: Lab) -> int:
-    return sum(notice["delivered_at"] is not None for notice in await lab.one.store.notices(LEASE))
+    return sum(notice["delivered_at"] is not None for notice in await lab.one.store.notices.read_all(LEASE))
 
 
 async def _told(lab: Lab) -> int:
-    return len(await lab.one.store.notices(LEASE))
+    return len(await lab.one.store.notices.read_all(LEASE))
 
 
 async def _refused(lab: Lab) -> int:
-    return sum("nowhere like that" in notice["error"] for notice in await lab.one.store.notices(LEASE))
+    return sum("nowhere like that" in notice["error"] for notice in await lab.one.store.notices.read_all(LEASE))
 
 
 async def _becomes(count: Callable[[], Awaitable[int]], wanted: int) -> None:
@@ -180,17 +180,17 @@ async def test_a_failed_host_is_replaced_or_told_of(lab: Lab) -> None:
 
     async def are(*wanted: object) -> None:
         async def so() -> bool:
-            row = await store.read(LEASE)
+            row = await store.resources.read(LEASE)
             return await flags() == wanted and row is not None and row.snapshot.operation is None
 
         await whole.until(so, 60)
         assert await lab.state(LEASE) == "ACTIVE"
 
-    await store.judge_host("h1", False, "its fan stands still")
+    await store.hosts.set_health("h1", False, "its fan stands still")
     await are(False, True, ["h2", "h3"])  # another one is free
-    await store.judge_host("h2", False, "so does this one's")
+    await store.hosts.set_health("h2", False, "so does this one's")
     await are(True, True, ["h2", "h3"])  # none is
-    await store.judge_host("h1", True, "")
+    await store.hosts.set_health("h1", True, "")
     await are(False, True, ["h1", "h3"])
     assert await lab.do("update", LEASE, {"end": at(1100)}) == ("done", "")  # whoever changes it has seen it
     await are(False, False, ["h1", "h3"])
@@ -290,7 +290,9 @@ async def test_hosts_that_could_not_be_taken_back_are_asked_for_again(
     assert (await lab.do("terminate", "/lab/first"))[0] == "failed"
     assert (await lab.events("/lab/first"))["end_lease"] in ("ERROR", "IN_PROGRESS")
     await lab.until("/lab/first", "TERMINATED")
-    (event,) = [e for e in (await lab.one.store.events(["/lab/first"]))["/lab/first"] if e["kind"] == "end_lease"]
+    (event,) = [
+        e for e in (await lab.one.store.leases.read_events(["/lab/first"]))["/lab/first"] if e["kind"] == "end_lease"
+    ]
     assert (event["status"], event["fired"]) == ("DONE", 1)
     assert await lab.do("create", "/lab/next", terms(2, 10_000)) == ("done", "")
     await lab.until("/lab/next", "ACTIVE")

@@ -110,13 +110,13 @@ async def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 async def test_a_lease_lives_by_it(lab: Lab, driver: Driver, kept: Path) -> None:
     lane = f"{lab.lane}-own"
     async with lab.agent("own", {lane: driver}):
-        await lab.one.store.put_host("p1", lane, {}, None)
+        await lab.one.store.hosts.put("p1", lane, {}, None)
         await lab.do("create", LEASE, terms(0, 1000))
         await lab.until(LEASE, "ACTIVE")
         (file,) = kept.glob("*-*")
         assert json.loads(file.read_text())["hosts"] == ["p1"]
         assert (await lab.parts(LEASE))["r0"]["facts"]["ticket"]
-        await lab.one.store.put_host("p2", lane, {}, None)
+        await lab.one.store.hosts.put("p2", lane, {}, None)
         assert await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 2}]}) == ("done", "")
         assert json.loads(file.read_text())["hosts"] == ["p1", "p2"]
         (kept / "release.trouble").write_text("1 the switch says no")

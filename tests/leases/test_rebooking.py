@@ -36,7 +36,7 @@ async def test_booking_now_after_an_early_end_in_the_same_second_gets_the_host(m
 
 async def calendar(one: Office, since: float) -> list[Any]:
     start, end = (datetime.fromtimestamp(t, UTC) for t in (since - 10_000, since + 10_000))
-    return list(await one.store.calendar(start, end, ["h1", "h2"]))
+    return list(await one.store.hosts.read_calendar(start, end, ["h1", "h2"]))
 
 
 async def test_lease_with_a_running_reservation_gets_a_host_that_was_in_use_when_it_began(migrated: str) -> None:
@@ -61,8 +61,8 @@ async def test_degraded_lease_is_prolonged_for_the_hosts_it_has(migrated: str, a
             await one.active(spec=spec)
         else:
             await one.do("create", spec=spec)
-        await one.store.judge_host("h1", False, "its fan stands still")
-        await one.store.flag_reservations(time.time())
+        await one.store.hosts.set_health("h1", False, "its fan stands still")
+        await one.store.leases.flag_degraded(time.time())
         assert await flags(one) == (["h2"], True, False)
         assert await one.change({"end": at(2000)}) == ("done", "")
         assert await flags(one) == (["h2"], True, False)
@@ -70,8 +70,8 @@ async def test_degraded_lease_is_prolonged_for_the_hosts_it_has(migrated: str, a
         assert all(b["end"].timestamp() > time.time() + 1500 for b in await calendar(one, time.time()))
         outcome, says = await one.do("update", spec={"reservations": [{"name": "r0", "count": 3}]})
         assert (outcome, "wants 2 such hosts" in says or "wants 3 such hosts" in says) == ("failed", True)
-        await one.store.judge_host("h1", True, "")
-        assert await one.store.due_mends(time.time(), 10, 1) == [LEASE]
+        await one.store.hosts.set_health("h1", True, "")
+        assert await one.store.leases.due_repairs(time.time(), 10, 1) == [LEASE]
 
 
 @pytest.mark.req("S3-07", "S3-08")
@@ -80,16 +80,16 @@ async def test_degraded_lease_is_not_prolonged_without_the_hosts_it_has(migrated
         await one.hosts("h1", "h2")
         await one.do("create", spec=terms(500, 1000, 2))
         await one.do("create", OTHER, spec=terms(1200, 1500, 1))  # h1
-        await one.store.judge_host("h2", False, "its fan stands still")
+        await one.store.hosts.set_health("h2", False, "its fan stands still")
         assert (await one.do("update", spec={"end": at(1400)}))[0] == "failed"
-        await one.store.judge_host("h2", True, "")
-        await one.store.judge_host("h1", False, "its fan stands still")
+        await one.store.hosts.set_health("h2", True, "")
+        await one.store.hosts.set_health("h1", False, "its fan stands still")
         assert await one.do("update", spec={"end": at(1400)}) == ("done", "")
-        await one.store.flag_reservations(time.time())
+        await one.store.leases.flag_degraded(time.time())
         assert await flags(one) == (["h2"], True, False)
         assert (await one.parts())["r0"]["hosts"] == ["h2"]  # the failed host is another lease's before the new end
         await one.hosts("h3")
-        assert await one.store.due_mends(time.time(), 10, 1) == [LEASE, OTHER]
+        assert await one.store.leases.due_repairs(time.time(), 10, 1) == [LEASE, OTHER]
         await one.lease("update", actor=Actor.CONTROLLER, principal="controller")
         assert await flags(one) == (["h2", "h3"], False, True)
 
@@ -105,8 +105,8 @@ async def test_reservation_with_min_takes_what_is_free_and_more_when_it_is_updat
         await one.report(f"{OTHER}/r0")
         assert await one.do("update", spec={"end": at(1100)}) == ("done", "")
         assert await flags(one) == (["h1", "h2", "h3"], False, False)
-        await one.store.judge_host("h1", False, "its fan stands still")
-        await one.store.flag_reservations(time.time())
+        await one.store.hosts.set_health("h1", False, "its fan stands still")
+        await one.store.leases.flag_degraded(time.time())
         await one.lease("update", actor=Actor.CONTROLLER, principal="controller")
         assert await flags(one) == (["h2", "h3"], True, False)
         outcome, says = await one.do("create", OTHER, spec={**terms(500, 1000), **wanted})

@@ -20,7 +20,7 @@ LEASE = "/lab/monday"
 
 async def _updating(one: Controller, **change: object) -> tuple[Row, UUID]:
     """A lease that is booked, and an update of it that nobody has begun."""
-    await one.store.put_host("h1", "rack.a", {}, None)
+    await one.store.hosts.put("h1", "rack.a", {}, None)
     steps = Steps(one.executor, {("lease", "CREATING"): lambda: LeaseBooking(one.executor)})
     one.executor.on_commit(steps)
     assert isinstance(await one.ask(LEASE, "create", "lease", spec=terms(100, 1000), lane=""), Accepted)
@@ -28,7 +28,7 @@ async def _updating(one: Controller, **change: object) -> tuple[Row, UUID]:
         await task
     answer = await one.ask(LEASE, "update", "lease", spec=change, lane="")
     assert isinstance(answer, Accepted)
-    row = await one.store.read(LEASE)
+    row = await one.store.resources.read(LEASE)
     assert row is not None
     assert row.snapshot.state == "UPDATING"
     return row, UUID(answer.operation)
@@ -40,7 +40,8 @@ async def test_what_is_booked_on_new_terms_is_not_declined_by_whoever_takes_it_u
         row, operation = await _updating(one, end=at(500))
         assert row.next_spec is not None
         booked = terms_of.read(row.next_spec).booked()
-        assert await one.store.rebook(LEASE, row.snapshot.fence.counter, booked, time.time(), heals=False) is True
+        leases, fence = one.store.leases, row.snapshot.fence.counter
+        assert await leases.rebook(LEASE, fence, booked, time.time(), heals=False) is True
         one.executor.clock = lambda: time.time() + 600  # and then it died; its end has passed since
         answer = await LeaseRebooking(one.admission)(row, operation)
         assert answer == Done(events=(("start_lease", "UNDONE"), ("end_lease", "UNDONE")))
@@ -62,7 +63,6 @@ async def test_whoever_was_at_it_before_books_nothing(migrated: str) -> None:
         row, _ = await _updating(one, end=at(500))
         assert row.next_spec is not None
         booked = terms_of.read(row.next_spec).booked()
-        assert (
-            await one.store.rebook(LEASE, row.snapshot.fence.counter - 1, booked, time.time(), heals=False) is False
-        )
-        assert await one.store.book(LEASE, row.snapshot.fence.counter, booked, time.time()) is False
+        leases, fence = one.store.leases, row.snapshot.fence.counter
+        assert await leases.rebook(LEASE, fence - 1, booked, time.time(), heals=False) is False
+        assert await one.store.leases.book(LEASE, row.snapshot.fence.counter, booked, time.time()) is False

@@ -47,7 +47,7 @@ async def test_lease_whose_host_is_not_free_says_so_and_never_starts_after_its_e
         await one.tick(2010)  # its end has passed meanwhile
         lease = await one.shown(OTHER)
         assert (lease.status, "before its hosts could be handed over" in lease.reason) == ("ERROR", True)
-        row = await one.store.read(f"{OTHER}/r0")
+        row = await one.store.resources.read(f"{OTHER}/r0")
         assert row is not None
         assert (row.snapshot.state, row.snapshot.work) == ("error", None)  # no agent was told of it
         await one.tick(2020)
@@ -63,7 +63,7 @@ async def test_hosts_that_no_agent_took_are_not_handed_over_after_the_end(migrat
         await one.hosts("h1")
         await one.do("create", spec=terms(0, 1000))
         await one.lease("start", actor=Actor.CLOCK)
-        row = await one.store.read(PART)
+        row = await one.store.resources.read(PART)
         assert row is not None
         await one.tick(1010)
         assert await one.custody.take(ME, {PART: row.snapshot.fence}) == {}
@@ -92,7 +92,7 @@ async def test_lease_that_fails_says_why_everywhere(migrated: str, action: str) 
         await one.fail(PART, SWITCH)
         lease = await one.shown()
         assert (lease.status, lease.reason) == ("ERROR", f"{PART}: {SWITCH}")
-        record = await one.store.operation(UUID(operation))
+        record = await one.store.operations.read(UUID(operation))
         assert record is not None
         assert (record["outcome"], record["says"]) == ("failed", f"{PART}: {SWITCH}")
         lines = [line for line in await one.lines(LEASE) if line["target"] == "ERROR"]
@@ -124,7 +124,7 @@ async def webhook(one: Office, *codes: int) -> AsyncIterator[tuple[str, list[tup
 
 async def before_end(one: Office) -> str:
     """The status of the event before the end, and why it is in ERROR."""
-    (event,) = [e for e in (await one.store.events([LEASE]))[LEASE] if e["kind"] == "before_end_lease"]
+    (event,) = [e for e in (await one.store.leases.read_events([LEASE]))[LEASE] if e["kind"] == "before_end_lease"]
     return f"{event['status']}: {event['error']}" if event["error"] else event["status"]
 
 
@@ -179,9 +179,9 @@ async def test_webhook_of_a_held_lease_waits_for_the_release(migrated: str) -> N
         await one.active(spec=terms(0, 10_000, before_end=9000, webhook=url))
         notices = LeaseNotices(one.executor, (HOOKS,))
         await one.tick(1010)
-        await one.store._pool.execute("SELECT recover_cell(1, true)")
+        await one.store.pool.execute("SELECT recover_cell(1, true)")
         assert (await notices(), got) == (0, [])
-        assert await one.store.release("/", "ann")
+        assert await one.store.recovery.release("/", "ann")
         await notices()
         assert len(got) == 1
         assert await before_end(one) == "DONE"

@@ -235,10 +235,10 @@ class Year:
 
     async def _changes(self, share: int) -> list[tuple[str, str, dict[str, Any]]]:
         """Of some leases that there are: longer, shorter, more hosts; ended; deleted."""
-        there = await self.store.fetch("list_resources", "lease", "/lab/", "", 100_000, None)
+        there = await self.store.statements.fetch("list_resources", "lease", "/lab/", "", 100_000, None)
         wishes: list[tuple[str, str, dict[str, Any]]] = []
         some = self.random.sample(there, min(len(there), max(share * 3 // 5, 1)))
-        rows = await self.store.read_many([one["path"] for one in some])
+        rows = await self.store.resources.read_many([one["path"] for one in some])
         for path, row in rows.items():
             kind = self.random.random()
             if kind < 0.5 and row.snapshot.state in ("PENDING", "ACTIVE", "ERROR"):
@@ -263,13 +263,13 @@ class Year:
 
     async def _hosts(self) -> None:
         if self.failed and self.random.random() < 0.5:
-            await self.store.judge_host(self.failed.pop(0), True, "")
+            await self.store.hosts.set_health(self.failed.pop(0), True, "")
         if self.random.random() < 0.6 and len(self.failed) < self.plan.hosts // 10:
             name = f"h{self.random.randrange(self.plan.hosts):04}"
             if name not in self.failed:
                 self.failed.append(name)
                 self.result.failures += 1
-                await self.store.judge_host(name, False, "it failed")
+                await self.store.hosts.set_health(name, False, "it failed")
 
     # What has to be
 
@@ -277,18 +277,18 @@ class Year:
         """Until nothing goes on, and nothing is due."""
 
         async def quiet() -> bool:
-            if await self.store._pool.fetchval("SELECT count(*) FROM operations"):
+            if await self.store.pool.fetchval("SELECT count(*) FROM operations"):
                 return False
-            return not await self.store._pool.fetch(MISSED, self.clock())
+            return not await self.store.pool.fetch(MISSED, self.clock())
 
         try:
             await whole.until(quiet, QUIET)
         except TimeoutError:
-            running = await self.store._pool.fetch("SELECT path, action, says FROM operations LIMIT 5")
-            missed = await self.store._pool.fetch(MISSED, self.clock())
+            running = await self.store.pool.fetch("SELECT path, action, says FROM operations LIMIT 5")
+            missed = await self.store.pool.fetch(MISSED, self.clock())
             some = [row[0].split(" ")[0] for row in missed[:2]] + [row["path"] for row in running[:2]]
             late = [path for one in some for path in await self._around(one)]
-            rows = await self.store.read_many(late)
+            rows = await self.store.resources.read_many(late)
             self.result.wrong += [f"{path} is {row.snapshot}, with {row.timers}" for path, row in rows.items()]
             told = [line for path in late for line in await self._told(path)]
             says = f"it does not come to rest: {[dict(r) for r in running]}, {missed[:5]}"
@@ -297,7 +297,7 @@ class Year:
     async def _look(self) -> None:
         """Compare what is believed, what is allowed and what is there."""
         self.result.looks += 1
-        rows = await self.store._pool.fetch(STANDS)
+        rows = await self.store.pool.fetch(STANDS)
         for row in rows:
             wrong = disagreements(row["state"], row["parts"], row["events"] or {})
             self.result.wrong += [f"{row['path']}: {says}" for says in wrong]
@@ -313,27 +313,27 @@ class Year:
                 told = [line for path in paths for line in await self._told(path)]
                 self.result.wrong.append("\n  ".join([f"{host} is handed over to {', '.join(paths)}", *told]))
         active = {row["path"] for row in rows if row["state"] == "ACTIVE"}
-        reserved = await self.store.reservations(sorted(active))
+        reserved = await self.store.leases.read_reservations(sorted(active))
         booked = Counter(h for parts in reserved.values() for part in parts for h in part["spec"]["hosts"])
         if missing := booked - handed:
             self.result.wrong.append(f"believed to be handed over, and not: {sorted(missing)[:5]}")
 
     async def _around(self, lease: str) -> list[str]:
         """A lease with its reservations, and those whose hosts they share."""
-        others = await self.store._pool.fetch(
+        others = await self.store.pool.fetch(
             "SELECT DISTINCT b.reservation FROM allocations a JOIN allocations b ON b.host = a.host "
             "WHERE a.reservation LIKE $1 || '/%' AND b.reservation NOT LIKE $1 || '/%' AND (b.leaving OR NOT b.over)",
             lease,
         )
-        own = await self.store._pool.fetch("SELECT path FROM resources WHERE path LIKE $1 || '/%'", lease)
+        own = await self.store.pool.fetch("SELECT path FROM resources WHERE path LIKE $1 || '/%'", lease)
         parts = [row[0] for row in (*own, *others)]
         return sorted({*parts, *(part.rpartition("/")[0] for part in parts), lease})
 
     async def _told(self, path: str) -> list[str]:
         """What the journal, and the rack, say of a lease or a reservation."""
-        lines = await self.store._pool.fetch("SELECT * FROM journal WHERE path = $1 ORDER BY id", path)
+        lines = await self.store.pool.fetch("SELECT * FROM journal WHERE path = $1 ORDER BY id", path)
         said = [f"{r['at']:%H:%M:%S.%f} {path} {r['trigger']} {r['word']} {r['source']}>{r['target']}" for r in lines]
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         history = await self.world.history(str(row.token)) if row is not None else []
         deeds = [
             f"{datetime.fromtimestamp(deed['at'], UTC):%H:%M:%S.%f} {path} rack: {deed['verb']} {deed['before']}>"
@@ -355,7 +355,7 @@ class Year:
 
     async def _judge(self) -> None:
         """All that was."""
-        pool, result = self.store._pool, self.result
+        pool, result = self.store.pool, self.result
         if twice := await pool.fetchval(OVERLAPS):
             result.wrong.append(f"{twice} double bookings")
         fired = await pool.fetch("SELECT lease, kind, at, fired_at FROM fired")
@@ -412,7 +412,7 @@ async def _furnish(plan: Plan, tasks: AsyncExitStack, dsn: str, nats: Nats, clou
     door = RequestFrontend(store, bus, KINDS, clock, PACE)
     door.executor.on_commit(ControllerNotifier(bus))
     for number in range(plan.hosts):
-        await store.put_host(f"h{number:04}", LANE, {"cpus": 8 << number % 3}, None)
+        await store.hosts.put(f"h{number:04}", LANE, {"cpus": 8 << number % 3}, None)
     controllers = Controllers(dsn, nats.url, file)
     tasks.push_async_callback(controllers.stop)
     await controllers.start()

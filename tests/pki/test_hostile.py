@@ -95,7 +95,7 @@ class Scene:
             await settled(self.one, state)
 
     async def fence(self) -> Fence:
-        row = await self.one.store.read(FOREIGN)
+        row = await self.one.store.resources.read(FOREIGN)
         assert row is not None
         return row.snapshot.fence
 

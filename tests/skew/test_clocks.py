@@ -45,7 +45,7 @@ async def test_timers_and_sessions_are_set_by_the_clock_of_the_database(
         await ask(one, world, "create")
 
         async def taken() -> bool:
-            row = await one.store.read(PATH)
+            row = await one.store.resources.read(PATH)
             return row is not None and bool(row.snapshot.work and row.snapshot.work.taken)
 
         await until(taken)

@@ -10,14 +10,14 @@ from tests.controller.test_groups import GROUP, Engine, engine
 
 
 async def counted(e: Engine, path: str) -> dict[str, int]:
-    while (await e.store.number_journal(7))[1]:
+    while (await e.store.journal.number(7))[1]:
         pass
-    found = (await e.store.counts([path], "vm"))[path]
+    found = (await e.store.groups.read_counts([path], "vm"))[path]
     return {state: members for state, members in found.items() if state != "Absent"}
 
 
 async def there(e: Engine, path: str) -> Counter[str]:
-    rows = await e.store._pool.fetch(
+    rows = await e.store.pool.fetch(
         "SELECT state, count(*) AS n FROM resources WHERE kind = 'vm' AND path LIKE $1 || '/%' GROUP BY state", path
     )
     return Counter({row["state"]: row["n"] for row in rows})
@@ -44,24 +44,24 @@ async def test_counts_are_what_the_journal_adds_up_to(migrated: str) -> None:
 async def test_groups_that_come_and_go_leave_nothing_behind(migrated: str) -> None:
     kept = "SELECT path, kind, state, members FROM counts WHERE path LIKE '/ns/%' AND members <> 0 ORDER BY 1, 2, 3"
     async with engine(migrated) as e:
-        pool = e.store._pool
+        pool = e.store.pool
         line = "INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target)"
         line += " SELECT '/ns/m/' || g || '/' || n, 'vm', 'ann', 'user', 'request', 'x', $1, $2"
         line += " FROM unnest($3::text[]) g, generate_series(1, 3) n"
         for source, target in (("Absent", "Creating"), ("Creating", "Running")):
             await pool.execute(line, source, target, ["stays", "goes"])
-        await e.store.number_journal()
+        await e.store.journal.number()
         before = await pool.fetch(kept)
         assert ("/ns/m/goes", "vm", "Running", 3) in [tuple(r) for r in before]
         await pool.execute(line, "Running", "Terminating", ["goes"])
-        await e.store.number_journal()
+        await e.store.journal.number()
         await pool.execute(line, "Terminating", "Absent", ["goes"])
-        await e.store.number_journal(most=2)  # one of three is still there
+        await e.store.journal.number(most=2)  # one of three is still there
         assert ("/ns/m/goes", "vm", "Terminating", 1) in [tuple(r) for r in await pool.fetch(kept)]
-        await e.store.number_journal()
+        await e.store.journal.number()
         left = {r["path"] for r in await pool.fetch("SELECT path FROM counts")}
         assert left == {"/ns", "/ns/m", "/ns/m/stays"}
         assert ("/ns/m", "vm", "Running", 3) in [tuple(r) for r in await pool.fetch(kept)]
         await pool.execute(line, "Absent", "Creating", ["goes"])  # again, under the same name
-        await e.store.number_journal()
+        await e.store.journal.number()
         assert ("/ns/m/goes", "vm", "Creating", 3) in [tuple(r) for r in await pool.fetch(kept)]

@@ -77,19 +77,19 @@ async def there(database: Connection, *paths: str) -> None:
 
 
 async def known(store: Store, *ids: UUID) -> list[bool]:
-    return [bool(await store.fetch("read_operation", id)) for id in ids]
+    return [bool(await store.statements.fetch("read_operation", id)) for id in ids]
 
 
 async def brought(store: Store) -> list[str]:
     """What was stopped in the course of something above it."""
-    return [part["path"] for part in await store.parts("/shop", "machine", ["HALTED"], back=True)]
+    return [part["path"] for part in await store.groups.read_parts("/shop", "machine", ["HALTED"], back=True)]
 
 
 async def test_operations_of_days_long_over_are_forgotten_and_no_others(database: Connection, store: Store) -> None:
     parts = [await partition(database, ago) for ago in (92, 91, 90, 1)]
     long_over = [await ended(database, ago) for ago in (95, 92, 91)]  # the first of them in no partition of its own
     not_yet = [await ended(database, ago) for ago in (90, 1, 0)]
-    assert [await store.forget_operations(KEPT) for _ in range(3)] == [*parts[:2], None]
+    assert [await store.partitions.drop_operations(KEPT) for _ in range(3)] == [*parts[:2], None]
     assert await known(store, *long_over, *not_yet) == [False] * 3 + [True] * 3
     members = {row["operation"] for row in await database.fetch("SELECT operation FROM operation_members")}
     assert members == set(not_yet)
@@ -112,14 +112,14 @@ async def test_who_is_to_bring_something_back_is_remembered_until_that_is_done(
     gone = await ended(database, 100, "/shop/not-there", under=True)
     failed = await ended(database, 100, "/shop/b", outcome="failed", under=True)
     assert await brought(store) == ["/shop/a", "/shop/b"]
-    assert await store.forget_operations(KEPT) is not None
+    assert await store.partitions.drop_operations(KEPT) is not None
     assert await known(store, first, again, *by_hand, gone, failed) == [True, True, False, True, False, False]
-    assert await store.forget_operations(KEPT) is not None
+    assert await store.partitions.drop_operations(KEPT) is not None
     assert await known(store, first, again, *by_hand) == [True, True, False, False]
     assert await brought(store) == ["/shop/a", "/shop/b"]
     await ended(database, 98, "/shop/a")
     assert await brought(store) == ["/shop/b"]
-    assert await store.forget_operations(KEPT) is not None
+    assert await store.partitions.drop_operations(KEPT) is not None
     assert await known(store, first, again) == [False, True]
     assert await brought(store) == ["/shop/b"]
 
@@ -130,7 +130,7 @@ async def test_who_reads_operations_is_not_waited_for_long(database: Connection,
     async with database.transaction():
         await database.fetch("SELECT FROM ended_operations")
         began = asyncio.get_running_loop().time()
-        assert await store.forget_operations(KEPT) is None
+        assert await store.partitions.drop_operations(KEPT) is None
         await PartitionReconciler(store, KEPT)()
         assert asyncio.get_running_loop().time() - began < 30
         assert await known(store, id) == [True]
@@ -146,8 +146,8 @@ async def test_partition_of_a_new_day_is_made_later_where_a_statement_reads_for_
     async with database.transaction():
         await database.fetch("SELECT FROM ended_operations")
         async with asyncio.timeout(30):  # deadline: it waits for a lock, of which the limit is half a second
-            assert await store.make_partitions(7) == 0
-    assert await store.make_partitions(7) == 1
+            assert await store.partitions.create(7) == 0
+    assert await store.partitions.create(7) == 1
     assert await database.fetchval("SELECT to_regclass($1) IS NOT NULL", name)
 
 
@@ -155,8 +155,8 @@ async def test_of_two_that_forget_one_has_nothing_to_do(database: Connection, st
     name = await partition(database, 100)
     async with database.transaction():
         assert await database.fetchval("SELECT forget_operations(now())") == name
-        assert await store.forget_operations(KEPT) is None
-    assert await store.forget_operations(KEPT) is None
+        assert await store.partitions.drop_operations(KEPT) is None
+    assert await store.partitions.drop_operations(KEPT) is None
 
 
 async def test_keys_go_with_their_time_the_oldest_first(database: Connection, store: Store) -> None:
@@ -167,7 +167,7 @@ async def test_keys_go_with_their_time_the_oldest_first(database: Connection, st
             f"key-{ago}",
             ago,
         )
-    assert await store.forget_keys(KEPT, 2) == 2
+    assert await store.operations.delete_keys(KEPT, 2) == 2
     assert await _keys(database) == {"key-1", "key-89", "key-91"}
     await PartitionReconciler(store, KEPT)()
     assert await _keys(database) == {"key-1", "key-89"}

@@ -141,11 +141,11 @@ async def one_step(
 
 
 async def compare(store: Store, oracles: dict[str, Oracle], below: str) -> None:
-    rows = await store.read_many(list(oracles))
-    claims = {c["operation"]: c["path"] for c in await store.claims(below, 1000)}
-    while (await store.number_journal())[1]:
+    rows = await store.resources.read_many(list(oracles))
+    claims = {c["operation"]: c["path"] for c in await store.claims.list_below(below, 1000)}
+    while (await store.journal.number())[1]:
         pass
-    lines = await store.journal(0, path=below, limit=100_000)
+    lines = await store.journal.read(0, path=below, limit=100_000)
     for path, oracle in oracles.items():
         snap = oracle.snapshot
         walked = [(m.source, m.trigger, m.on, m.actor, m.target) for m in oracle.moves]

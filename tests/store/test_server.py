@@ -43,7 +43,9 @@ async def test_a_server_that_was_promoted_is_another_incarnation() -> None:
             await asyncio.to_thread(promote, postgres)
             async with Store.open(dsn) as after:
                 assert after.incarnation == 2
-            assert await store.paths(None, "/", "", 1) == []  # whoever connects anew has learned it with that
+            assert (
+                await store.resources.list_paths(None, "/", "", 1) == []
+            )  # whoever connects anew has learned it with that
             assert store.incarnation == 2
 
 
@@ -60,7 +62,7 @@ async def test_a_server_that_follows_another_is_as_good_as_away() -> None:
 
 async def test_it_rises_once_however_many_meet_the_server_at_the_same_time(migrated: str) -> None:
     async with Store.open(migrated) as store:
-        await store._pool.execute("UPDATE cell SET server = 'another'")
+        await store.pool.execute("UPDATE cell SET server = 'another'")
         async with AsyncExitStack() as stack:
             met = await asyncio.gather(*(stack.enter_async_context(Store.open(migrated)) for _ in range(8)))
             assert {one.incarnation for one in met} == {2}
@@ -68,7 +70,7 @@ async def test_it_rises_once_however_many_meet_the_server_at_the_same_time(migra
 
 async def test_a_cell_from_before_meets_its_server_as_the_one_that_it_had(migrated: str) -> None:
     async with Store.open(migrated) as store:
-        await store._pool.execute("UPDATE cell SET server = ''")
+        await store.pool.execute("UPDATE cell SET server = ''")
     async with Store.open(migrated) as store:
         assert store.incarnation == 1
-        assert await store._pool.fetchval("SELECT server = this_server() FROM cell")
+        assert await store.pool.fetchval("SELECT server = this_server() FROM cell")

@@ -48,7 +48,7 @@ async def test_what_is_defined_is_made_changed_and_removed(migrated: str) -> Non
         await one.serve()
         assert await one.states() == {"/api": "stable", "/data/cache": "stable", "/data/db": "stable"}
         assert await one.outcome(second) == "done"
-        row = await one.store.read(f"{SYSTEM}/data/db")
+        row = await one.store.resources.read(f"{SYSTEM}/data/db")
         assert row is not None
         assert row.spec["count"] == 3
         same = await one.deploy(tree(api=service()), at="/")
@@ -110,7 +110,7 @@ async def test_a_version_that_does_not_come_up_is_taken_back(migrated: str) -> N
         assert (await one.outcome(new), await one.states()) == ("failed", {"/api": "stable", "/web": "stable"})
         specs = {path.removeprefix(SYSTEM): row.spec["command"] for path, row in (await one.parts()).items()}
         assert specs == {"/api": ["v1"], "/web": ["v2"]}
-        members = await one.store.failed_members(new, "", 10)
+        members = await one.store.groups.list_failed_members(new, "", 10)
         assert members == [f"{SYSTEM}/api"]
         kept = await one.deploy(tree(api=service("v3"), web=service("v2")), on_failure=OnFailure.KEEP)
         await one.serve("/api")
@@ -133,8 +133,8 @@ async def test_a_deletion_cancels_deploys_and_takes_the_root(migrated: str) -> N
         assert (refused.code, refused.state) == (Code.HELD, "deleting")
         await one.expire()
         assert await one.outcome(gone) == "done"
-        assert (await one.states(), await one.store.read(SYSTEM)) == ({}, None)
-        assert await one.store.holders(SYSTEM) == []
+        assert (await one.states(), await one.store.resources.read(SYSTEM)) == ({}, None)
+        assert await one.store.claims.find_holders(SYSTEM) == []
 
 
 @pytest.mark.req("S4-06")
@@ -145,7 +145,7 @@ async def test_a_deletion_cancels_what_has_the_root_itself(migrated: str) -> Non
         gone = one.let_in(await one.want("delete"))
         assert await one.outcome(whole) == "cancelled"
         await one.expire()
-        assert (await one.outcome(gone), await one.store.read(SYSTEM)) == ("done", None)
+        assert (await one.outcome(gone), await one.store.resources.read(SYSTEM)) == ("done", None)
 
 
 async def test_a_deploy_can_be_cancelled(migrated: str) -> None:
@@ -163,13 +163,13 @@ async def test_a_deploy_can_be_cancelled(migrated: str) -> None:
         await one.expire()
         assert await one.outcome(id) == "cancelled"
         assert (await one.states())["/x"] == "stable"
-        assert await one.store.holders(SYSTEM) == []
+        assert await one.store.claims.find_holders(SYSTEM) == []
 
 
 async def test_a_plan_holds_only_for_what_it_was_made_for(migrated: str) -> None:
     async with town(migrated) as one:
         await one.found()
-        mark = await one.store.mark(f"{SYSTEM}/a")
+        mark = await one.store.systems.read_revision(f"{SYSTEM}/a")
         await one.deploy(tree(x=service()), at="/b")  # elsewhere
         await one.serve()
         one.let_in(await one.want("deploy", definition=tree(x=service()), path="/a", mark=mark))
@@ -185,7 +185,7 @@ async def test_a_deploy_that_failed_can_be_tried_again(migrated: str) -> None:
         await one.found()
         await one.deploy(tree(x=service("v1"), y=service("v1")), at="/a")
         await one.serve()
-        mark = await one.store.mark(f"{SYSTEM}/a")
+        mark = await one.store.systems.read_revision(f"{SYSTEM}/a")
         bad = await one.deploy(tree(x=service("v2"), y=service("v2")), at="/a", mark=mark)
         await one.serve("/a/x")
         assert await one.outcome(bad) == "failed"
@@ -210,10 +210,10 @@ async def test_a_deploy_that_cannot_be_any_more_ends(migrated: str) -> None:
         again = one.let_in(await one.admission.retry((await one.operation(bad))["id"], "ann", Actor.USER))
         await one.rest()
         assert (await one.outcome(again), await one.states()) == ("failed", {"/a/x": "succeeded"})
-        (member,) = await one.store.fetch("list_operation_members", UUID(again), "", 10)
+        (member,) = await one.store.statements.fetch("list_operation_members", UUID(again), "", 10)
         assert (member["path"], member["outcome"]) == (f"{SYSTEM}/a/x", "skipped")
         assert "it is a job" in member["says"]
-        assert await one.store.holders(SYSTEM) == []
+        assert await one.store.claims.find_holders(SYSTEM) == []
 
 
 @pytest.mark.req("S4-07")
@@ -242,7 +242,7 @@ async def test_a_system_on_a_lane_that_nobody_knows_fails(migrated: str) -> None
         assert "no agent has ever served no.where" in (await one.operation(id))["says"]
         one.let_in(await one.want("delete"))
         await one.rest()
-        assert await one.store.read(SYSTEM) is None
+        assert await one.store.resources.read(SYSTEM) is None
 
 
 @pytest.mark.req("S4-02")
@@ -253,7 +253,7 @@ async def test_a_service_is_updated_from_the_moment_its_definition_is_newer(migr
         await one.serve()
         await one.deploy(tree(x=service("v2")))
         newer = "SELECT count(*) FROM resources WHERE kind = 'service' AND next_spec IS NOT NULL AND state <> $1"
-        assert await one.store._pool.fetchval(newer, "updating") == 0
+        assert await one.store.pool.fetchval(newer, "updating") == 0
         assert (await one.states(), await one.state(SYSTEM)) == ({"/x": "updating"}, "updating")
 
 

@@ -154,14 +154,14 @@ class System:
         (gone,) = {id for id, (_, kind, _) in let_in.items() if kind == "delete"}
         others = [*self.running, *(id for id, (_, kind, _) in let_in.items() if kind != "delete")]
         assert {await self.outcome(id) for id in others} <= {"cancelled", "done"}
-        claims = await self.towns[0].store.claims(self.path, 1000)
+        claims = await self.towns[0].store.claims.list_below(self.path, 1000)
         assert {(str(c["operation"]), c["path"]) for c in claims} in ({(gone, self.path)}, set())
         self.running = {}
         town = self.towns[0]
         town.system = self.path
         await town.expire()
         assert await self.outcome(gone) == "done"
-        assert await town.store.read(self.path) is None
+        assert await town.store.resources.read(self.path) is None
         await self.found()
 
     async def finish(self, nth: int) -> None:
@@ -171,7 +171,7 @@ class System:
         operation = sorted(self.running)[nth % len(self.running)]
         town = self.towns[nth % len(self.towns)]
         while not await self.outcome(operation):
-            todo = await town.store._pool.fetch("SELECT path FROM resources WHERE operation = $1", UUID(operation))
+            todo = await town.store.pool.fetch("SELECT path FROM resources WHERE operation = $1", UUID(operation))
             for row in todo:
                 await town.report(row["path"], Trigger.DONE)
             for each in self.towns:
@@ -179,13 +179,13 @@ class System:
         del self.running[operation]
 
     async def outcome(self, operation: str) -> str:
-        record = await self.towns[0].store.operation(UUID(operation))
+        record = await self.towns[0].store.operations.read(UUID(operation))
         assert record is not None
         return str(record["outcome"])
 
     async def claimed(self) -> dict[str, str]:
         """Places by operation, as the database has them."""
-        found = await self.towns[0].store.running_beside(self.path)
+        found = await self.towns[0].store.systems.read_concurrent(self.path)
         return {str(one["id"]): one["place"].removeprefix(self.path) or "/" for one in found}
 
 

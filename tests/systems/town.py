@@ -94,7 +94,9 @@ class Town(Controller):
 
     async def parts(self, below: str = "") -> dict[str, Row]:
         """Services and jobs by path."""
-        rows = await self.store.read_many([r["path"] for r in await self.store.tree(below or self.system)])
+        rows = await self.store.resources.read_many(
+            [r["path"] for r in await self.store.systems.read_definitions(below or self.system)]
+        )
         return dict(sorted(rows.items()))
 
     async def states(self, below: str = "") -> dict[str, str]:
@@ -122,7 +124,7 @@ class Town(Controller):
 
     async def see(self, path: str, state: str) -> None:
         """An agent takes a probe and says what is there."""
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         assert row is not None
         fences = await self.custody.take(ME, {path: row.snapshot.fence})
         await self.executor.apply(

@@ -93,7 +93,7 @@ def test_what_the_cell_says_is_what_is_in_its_database(cell: Cell, web: httpx.Cl
     web.post(f"/v1/resources/{ns}/one", json=VM)
     gauges = Gauges(cell.store, every=0)
     cell.run(gauges.refresh())
-    under_way = cell.run(cell.store.gauges(10_000, 30))["operations"][0]
+    under_way = cell.run(cell.store.diagnostics.read_gauges(10_000, 30))["operations"][0]
     text = exposition()
     assert value(text, "stead_operations_under_way") == under_way >= 1
     assert value(text, "stead_orders_untaken") >= 1
@@ -111,7 +111,7 @@ class Slow:
         self.asked += 1
         if self.fails:
             raise ConnectionRefusedError
-        return await self.store.gauges(most, there)
+        return await self.store.diagnostics.read_gauges(most, there)
 
 
 def test_however_many_ask_the_database_is_read_once(cell: Cell) -> None:
@@ -142,7 +142,7 @@ def test_what_cannot_be_read_is_not_told_as_if_it_were_true(cell: Cell) -> None:
 def test_counting_ends_at_its_bound(cell: Cell, web: httpx.Client, ns: str) -> None:
     for name in "abc":
         web.post(f"/v1/resources/{ns}/{name}", json=VM)
-    read = cell.run(cell.store.gauges(2, 30))
+    read = cell.run(cell.store.diagnostics.read_gauges(2, 30))
     assert read["operations"][0] == read["untaken"][0] == 2
 
 

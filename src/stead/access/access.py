@@ -116,7 +116,7 @@ class Access:
         async with self._lock:
             if time.monotonic() - self._looked < FRESH:
                 return
-            version = await self.store.access_version()
+            version = await self.store.access.read_version()
             if version != self._version:
                 await self._load()
                 self._version = version
@@ -124,13 +124,13 @@ class Access:
 
     async def _load(self) -> None:
         grants: dict[str, set[tuple[str, str]]] = {}
-        for grant in await self.store.grants():
+        for grant in await self.store.access.read_grants():
             grants.setdefault(grant["subject"], set()).add((grant["role"], grant["namespace"]))
-        own = {record["name"]: record["text"] for record in await self.store.policies()}
+        own = {record["name"]: record["text"] for record in await self.store.access.read_policies()}
         # One that was fit when it was made may speak of an action that is gone by now: that harms nobody.
         self.policies = Policies({**own, **self._files})
         self._grants = grants
-        self._digests = await self.store.digests()
+        self._digests = await self.store.credentials.read_digests()
         self._callers.clear()
 
     async def _find(self, shown: str) -> Caller:
@@ -147,7 +147,7 @@ class Access:
             raise UnknownCredentials(str(error)) from None
 
     async def _token(self, id: str, shown: str) -> Caller:
-        record = await self.store.token(id)
+        record = await self.store.credentials.read_token(id)
         if record is None or not tokens.same(shown, record["hash"]):
             raise UnknownCredentials("there is no such token, or it is expired")
         roles = frozenset((role, where) for role, where in record["roles"])
@@ -158,7 +158,7 @@ class Access:
         return self._with_grants(caller)
 
     async def _session(self, shown: str) -> Caller:
-        record = await self.store.session(tokens.digest(shown))
+        record = await self.store.credentials.read_session(tokens.digest(shown))
         if record is None:
             raise UnknownCredentials("the session is over")
         caller = Caller(record["principal"], groups=tuple(record["groups"]), until=record["until"], bearer=shown)
@@ -178,13 +178,13 @@ class Access:
         secret = f"{SESSION_MARK}{tokens.make().text}"
         until = min(self.store.clock.now() + SESSION, datetime.fromtimestamp(min(caller.until, 2**33), UTC))
         token = tokens.id_of(shown)
-        await self.store.add_session(tokens.digest(secret), caller.name, caller.groups, token, until)
+        await self.store.credentials.add_session(tokens.digest(secret), caller.name, caller.groups, token, until)
         self._digests.add(tokens.digest(secret))
         return secret, caller
 
     async def end_session(self, secret: str) -> None:
         """It opens nothing any more."""
-        await self.store.remove_session(tokens.digest(secret))
+        await self.store.credentials.remove_session(tokens.digest(secret))
         self._callers.pop(secret, None)
 
     # Tokens, grants, policies
@@ -199,7 +199,7 @@ class Access:
             _fit(role, namespace)
         made, until = tokens.make(), self.store.clock.now() + lasts
         wanted = tuple(sorted(set(roles)))
-        if not await self.store.add_token(made.id, name, made.digest, wanted, by, until):
+        if not await self.store.credentials.add_token(made.id, name, made.digest, wanted, by, until):
             raise InvalidAccessRequest(f"there is a token {name}: revoke it first, or take another name")
         self._digests.add(made.digest)
         return NewToken(name, made.text, wanted, until)
@@ -209,29 +209,29 @@ class Access:
         _fit(role, namespace)
         if subject.partition(":")[0] not in (USER, "group") or not subject.partition(":")[2]:
             raise InvalidAccessRequest(f"{subject!r} is nobody: say user:NAME or group:NAME")
-        await self.store.add_grant(subject, role, namespace, by)
+        await self.store.access.add_grant(subject, role, namespace, by)
         self._looked = -FRESH
 
     async def put_policy(self, name: str, text: str, by: str) -> None:
         """Make a policy, or put another in its place. Raises `InvalidPolicy`."""
         if name in self._files:
             raise InvalidPolicy(f"{name} is in a file of the server's")
-        others = {record["name"]: record["text"] for record in await self.store.policies()}
+        others = {record["name"]: record["text"] for record in await self.store.access.read_policies()}
         check(name, text, self.actions())
         Policies({**others, **self._files, name: text})
-        await self.store.put_policy(name, text, by)
+        await self.store.access.put_policy(name, text, by)
         self._looked = -FRESH
 
     async def remove_policy(self, name: str, by: str) -> bool:
         """Take a policy away; whether there was one in the store."""
-        gone = await self.store.remove_policy(name, by)
+        gone = await self.store.access.remove_policy(name, by)
         self._looked = -FRESH
         return gone
 
     async def all_policies(self) -> list[Mapping[str, Any]]:
         """Those in files and those in the store, in order of name."""
         files = [{"name": n, "text": t, "changed_by": "a file", "changed_at": None} for n, t in self._files.items()]
-        return sorted([*files, *await self.store.policies()], key=lambda policy: str(policy["name"]))
+        return sorted([*files, *await self.store.access.read_policies()], key=lambda policy: str(policy["name"]))
 
 
 SESSION_MARK = "session:"

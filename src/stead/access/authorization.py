@@ -129,13 +129,13 @@ class Authorization:
         rows: Mapping[str, Mapping[str, Any]] = {}
         reads = bool({"labels", "lane"} & looks)
         if reads or ("kind" in looks and kind is None):
-            rows = await self.store.labels({path(item) for item in items})
+            rows = await self.store.labels.read({path(item) for item in items})
         if not (reads and record is not None):
             things = [_thing(path(item), kind(item) if kind else "", rows.get(path(item))) for item in items]
             return [item for item, thing in zip(items, things, strict=True) if self.sees(caller, thing)]
         records = [record(item) for item in items]
         past = {path(item) for item, one in zip(items, records, strict=True) if _is_past(rows.get(path(item)), one)}
-        former = await self.store.former_labels(past) if past else {}
+        former = await self.store.labels.read_former(past) if past else {}
         found = []
         for item, one in zip(items, records, strict=True):
             where, what = path(item), kind(item) if kind else ""

@@ -21,4 +21,4 @@ async def create_token(dsn: str, name: str, roles: Roles, lasts: timedelta) -> s
 async def allow_lane(dsn: str, lane: str, namespace: str, reason: str = "") -> None:
     """Let a namespace use a lane, or all of them (`*`)."""
     async with Store.open(dsn, connections=1) as store:
-        await store.allow_lane(lane, namespace, "the database", reason)
+        await store.lanes.allow(lane, namespace, "the database", reason)

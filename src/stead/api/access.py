@@ -134,7 +134,7 @@ def _require(service: Application, caller: Caller, namespaces: Iterable[str]) ->
 async def list_tokens(service: ServiceDep, caller: Who) -> Page[Token]:
     """Tokens for programs, of the namespaces in which one says who may what."""
     caller.judged = True
-    found = await service.view.store.tokens()
+    found = await service.view.store.credentials.read_tokens()
     theirs = [token for token in found if _may(service, caller, [where for _, where in token["roles"]])]
     return Page(tuple(Token(**{**token, "roles": _roles(token["roles"])}) for token in theirs))
 
@@ -162,10 +162,12 @@ async def create_token(service: ServiceDep, body: TokenRequest, caller: Who) -> 
 async def revoke_token(service: ServiceDep, name: TokenName, caller: Who) -> None:
     """Revoke a token: within a second it lets nobody in any more, at any server."""
     caller.judged = True
-    found = next((token for token in await service.view.store.tokens() if token["name"] == name), None)
+    found = next(
+        (token for token in await service.view.store.credentials.read_tokens() if token["name"] == name), None
+    )
     if found is None or not _may(service, caller, [where for _, where in found["roles"]]):
         raise ProblemResponse("not-found", f"there is no token {name}")
-    await service.view.store.remove_token(name, caller.name)
+    await service.view.store.credentials.remove_token(name, caller.name)
     log.info("%s revoked the token %s", caller.name, name)
 
 
@@ -173,7 +175,11 @@ async def revoke_token(service: ServiceDep, name: TokenName, caller: Who) -> Non
 async def list_grants(service: ServiceDep, caller: Who) -> Page[Grant]:
     """Who has which role where, in the namespaces in which one says who may what."""
     caller.judged = True
-    found = [grant for grant in await service.view.store.grants() if _may(service, caller, [grant["namespace"]])]
+    found = [
+        grant
+        for grant in await service.view.store.access.read_grants()
+        if _may(service, caller, [grant["namespace"]])
+    ]
     return Page(tuple(Grant(**grant) for grant in found))
 
 
@@ -196,7 +202,7 @@ async def take_role(
 ) -> None:
     """Take a role from a person or a group."""
     access = _require(service, caller, [namespace])
-    if not await access.store.remove_grant(subject, role, namespace, caller.name):
+    if not await access.store.access.remove_grant(subject, role, namespace, caller.name):
         raise ProblemResponse("not-found", f"{subject} is not {role} in {namespace}")
     log.info("%s took the role %s in %s from %s", caller.name, role, namespace, subject)
 

@@ -106,15 +106,15 @@ async def read_head(
     """How far the chain of hashes has come. Whoever keeps position and hash elsewhere can tell later whether
     anything up to there has become different."""
     service.permission.require(caller, VIEW)
-    found = await service.view.store.head()
+    found = await service.view.store.journal.read_head()
     return JournalHead(
         position=found["position"],
         hash=found["hash"].hex(),
         after=found["after"],
         began_at=found["began_at"],
         end=found["last_position"],
-        archives=[_archive(record) for record in await service.view.store.archives()],
-        before=await service.view.store.last_before(before) if before is not None else None,
+        archives=[_archive(record) for record in await service.view.store.archives.read_all()],
+        before=await service.view.store.journal.last_position_before(before) if before is not None else None,
     )
 
 
@@ -135,7 +135,7 @@ async def export_journal(
     It is for those who may see the whole cell.
     """
     service.permission.require(caller, VIEW)
-    lines = await service.view.store.trail(after, limit)
+    lines = await service.view.store.journal.read_chain(after, limit)
     body = "".join(f'{{"hash":{_quoted(x.hash)}{_times(x.times)},"line":{x.text}}}\n' for x in lines)
     return Response(body, media_type=MEDIA)
 
@@ -146,7 +146,7 @@ async def next_archive(
 ) -> NextArchives:
     """What could be archived next. Lines go by days, a day at a time, and never those of today."""
     service.permission.require(caller, ACCESS)
-    found = await service.view.store.next_archive(before)
+    found = await service.view.store.archives.next(before)
     if found is None or found["last"] is None or found["last"] < found["first"]:
         return NextArchives(next=None)
     return NextArchives(
@@ -164,10 +164,10 @@ async def archive_journal(service: ServiceDep, body: ArchiveRequest, caller: Who
     start = bytes.fromhex(body.previous) if body.previous is not None else genesis(body.first - 1)
     what = body.model_dump(mode="json", exclude={"digest"}) | {"by": caller.name}
     try:
-        await service.view.store.archive(what, bytes.fromhex(body.digest), start)
+        await service.view.store.archives.add(what, bytes.fromhex(body.digest), start)
     except ArchivingFailed as error:
         raise ProblemResponse("not-archived", str(error)) from None
-    (found,) = [record for record in await service.view.store.archives() if record["first"] == body.first]
+    (found,) = [record for record in await service.view.store.archives.read_all() if record["first"] == body.first]
     return _archive(found)
 
 

@@ -52,7 +52,7 @@ async def read_journal(
     end = await seen.end()
     lines, last, full = await seen.journal(after, _whole(path), limit)
     reached = last if full else max(end, last, after)
-    archived = await service.view.store.archived()
+    archived = await service.view.store.archives.read_range()
     beyond = archived.last if archived is not None else 0
     return JournalPage(items=lines, next=reached, end=max(end, last), archived=beyond)
 

@@ -62,7 +62,7 @@ async def follow_operation(
         await not_after(service.view.store, start)
     else:
         await not_before(service.view.store, found.created_at)
-        first, _ = await service.view.store.steps(id, found.path, found.created_at)
+        first, _ = await service.view.store.operations.find_journal_start(id, found.path, found.created_at)
         start = end if first is None else first - 1
     state = request.app.state
     state.limits.stream(request)
@@ -108,7 +108,9 @@ class _Steps:
         now = await self.service.view.operation(UUID(self.operation.id))
         if now is None or not now.outcome:
             return None
-        _, unnumbered = await self.service.view.store.steps(UUID(now.id), now.path, now.created_at)
+        _, unnumbered = await self.service.view.store.operations.find_journal_start(
+            UUID(now.id), now.path, now.created_at
+        )
         return None if unnumbered else self.seen.concealment.operation(now)
 
     async def _rest(self) -> AsyncIterator[str]:

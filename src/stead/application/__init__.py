@@ -50,7 +50,7 @@ from stead.controller.observation.agent_identities import (
 )
 from stead.controller.steps.lease_spec import MOST_HOSTS, MOST_RESERVATIONS
 from stead.lifecycle.decision import Reason, Rejection
-from stead.store.audit import ArchivingFailed
+from stead.store.archives import ArchivingFailed
 
 __all__ = [
     "AWAY",

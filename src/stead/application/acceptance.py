@@ -89,8 +89,8 @@ async def again(
     view: Queries, admission: Admission, asked: Asked, caller: Caller
 ) -> AcceptedRequest | Rejection | None:
     """The answer that was given to the same key: what it was used on may have changed, or be gone, by now."""
-    used = await view.store.key(caller.name, asked.key, "") if asked.key else None
-    record = await view.store.operation(UUID(used.operation)) if used is not None else None
+    used = await view.store.operations.find_key(caller.name, asked.key, "") if asked.key else None
+    record = await view.store.operations.read(UUID(used.operation)) if used is not None else None
     if record is None:
         return None
     wish = wish_of(asked, caller, str(record["kind"]) if record["path"] == asked.path else DISK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from stead.store import Store
-from stead.store.audit import ArchivedRange
+from stead.store.archives import ArchivedRange
 
 
 class LinesArchived(Exception):
@@ -21,13 +21,13 @@ class LinesArchived(Exception):
 
 async def not_before(store: Store, at: datetime) -> None:
     """Raise `LinesArchived` where lines from then are archived."""
-    archived = await store.archived()
+    archived = await store.archives.read_range()
     if archived is not None and at < archived.until:
         raise LinesArchived(archived)
 
 
 async def not_after(store: Store, position: int) -> None:
     """Raise `LinesArchived` where a line that comes after a position is archived."""
-    archived = await store.archived()
+    archived = await store.archives.read_range()
     if archived is not None and position < archived.last:
         raise LinesArchived(archived)

@@ -76,12 +76,12 @@ class AuthorizedQueries:
         permission = self.service.permission
         if permission.sees(self.caller, THE_CELL):
             return None
-        found = await self.service.view.store.namespaces()
+        found = await self.service.view.store.overview.list_namespaces()
         return await permission.visible(self.caller, found, str, lambda _: NAMESPACE)
 
     async def namespaces(self) -> list[str]:
         """The namespaces in which there is something, or was, each as the path it begins with."""
-        found = await self.service.view.store.namespaces()
+        found = await self.service.view.store.overview.list_namespaces()
         self.caller.judged = True
         return await self.service.permission.visible(self.caller, found, str, lambda _: NAMESPACE)
 
@@ -130,7 +130,7 @@ class AuthorizedQueries:
         self.caller.judged = True
         if found is None:
             return None
-        row = await self.service.view.store.read(path)
+        row = await self.service.view.store.resources.read(path)
         lanes = lanes_on(found.kind, row.lane if row is not None else "", found.spec)
         thing = PolicyResource(found.path, found.kind, labels_of(found.spec), lanes)
         return self.concealment.past(found) if self.service.permission.sees(self.caller, thing) else None
@@ -232,8 +232,8 @@ class AuthorizedQueries:
     async def quotas(self, path: str) -> list[Quota] | None:
         """How much something has, and may have."""
         store = self.service.view.store
-        there = await self._sees_path(path) and (is_namespace(path) or await store.states([path]))
-        return await store.quotas(path) if there else None
+        there = await self._sees_path(path) and (is_namespace(path) or await store.resources.read_states([path]))
+        return await store.quotas.read(path) if there else None
 
     async def stuck(self, below: str, since: datetime, after: str | None, limit: int) -> Page[Stuck]:
         """What does not come to its end, and what was settled since a time though nobody had reported."""
@@ -255,13 +255,15 @@ class AuthorizedQueries:
     async def system(self, path: str) -> System | None:
         """A system whole."""
         found = await self.resource(path)
-        row = await self.service.view.store.read(path) if found is not None and found.kind == SYSTEM else None
+        row = (
+            await self.service.view.store.resources.read(path) if found is not None and found.kind == SYSTEM else None
+        )
         return await shown(self.service.view.store, row) if row is not None else None
 
     async def lease_of(self, id: UUID) -> Lease | None:
         """The lease that has an id."""
         self.caller.judged = True
-        row = (await self.service.view.store.owners([str(id)])).get(str(id))
+        row = (await self.service.view.store.resources.find_by_token([str(id)])).get(str(id))
         return await self.lease(row.path) if row is not None else None
 
     async def leases(self, below: str, after: str, limit: int) -> Page[Lease]:
@@ -272,14 +274,14 @@ class AuthorizedQueries:
     async def hosts(self, after: str, limit: int) -> Page[Host]:
         """Hosts in order of name."""
         self.caller.judged = True
-        found = [host_of(record) for record in await self.service.view.store.hosts(after, limit)]
+        found = [host_of(record) for record in await self.service.view.store.hosts.read_page(after, limit)]
         more = len(found) == limit
         return Page(tuple(found), found[-1].name if more else None, more)
 
     async def host(self, name: str) -> Host | None:
         """A host."""
         self.caller.judged = True
-        record = await self.service.view.store.host(name)
+        record = await self.service.view.store.hosts.read(name)
         return host_of(record) if record is not None else None
 
     async def calendar(
@@ -296,7 +298,7 @@ class AuthorizedQueries:
     async def lateness(self, seconds: float) -> Lateness:
         """How late the moments of leases came in the last so many seconds."""
         self.caller.judged = True
-        return Lateness(**await self.service.view.store.late_events(time() - seconds))
+        return Lateness(**await self.service.view.store.leases.measure_delay(time() - seconds))
 
     # The journal
 

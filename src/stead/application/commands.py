@@ -195,7 +195,7 @@ class Application:
         found = await self.seen(caller).operation(id)
         if found is None:
             return ResourceNotFound(f"there is no operation {id}")
-        row = await self.view.store.read(found.path)
+        row = await self.view.store.resources.read(found.path)
         forced = force or (again and bool(found.request.get("force")))
         said = found.request
         asked = Asked(
@@ -238,23 +238,23 @@ class Application:
 
     async def open_queue(self, path: str, caller: Caller) -> Queue | ResourceNotFound:
         """Make the queue of an object, unless it is there."""
-        row = await self.view.store.read(path)
+        row = await self.view.store.resources.read(path)
         if row is None or not self.permission.sees(caller, thing_of(row)):
             return ResourceNotFound(f"there is nothing at {path}")
         self.permission.require(caller, QUEUE, thing_of(row))
-        await self.view.store.open_queue(path)
+        await self.view.store.queues.open(path)
         return await self.view.queue(path) or ResourceNotFound(f"the queue of {path} was removed again")
 
     async def stop_queues(self, caller: Caller, path: str | None = None) -> Page[Queue] | ResourceNotFound:
         """The queue of an object, or all, take nothing more; each goes when all that is in it is carried out."""
-        row = await self.view.store.read(path) if path is not None else None
+        row = await self.view.store.resources.read(path) if path is not None else None
         thing = THE_CELL if path is None else asked_thing(path, "", {}, row)
         if path is not None and not self.permission.sees(caller, thing):
             return ResourceNotFound(f"{path} has no queue")
         self.permission.require(caller, QUEUE, thing)
-        stopped = [shown_queue(record) for record in await self.view.store.stop_queues(path)]
+        stopped = [shown_queue(record) for record in await self.view.store.queues.stop(path)]
         for queue in stopped:
-            await self.view.store.close_queue(queue.path)
+            await self.view.store.queues.close(queue.path)
         if path is not None and not stopped:
             return ResourceNotFound(f"{path} has no queue")
         return Page(tuple(sorted(stopped, key=lambda queue: queue.path)))
@@ -327,7 +327,7 @@ class Application:
             return None
         wish = wish_of(fit, caller, kind, row)
         used = await self.admission.uses(wish)
-        refused = await self.view.store.refused_lanes(used) if used is not None else None
+        refused = await self.view.store.lanes.find_denied(used) if used is not None else None
         if refused is not None:
             return not_allowed(refused, row.snapshot.state if row is not None else "")
         return await self._unserved(wish, row)
@@ -338,7 +338,7 @@ class Application:
 
     async def plan(self, asked: Asked, caller: Caller) -> SystemPlan | Rejection | ResourceNotFound | InvalidRequest:
         """What a deploy of a system would do, with things as they are."""
-        row = await self.view.store.read(asked.path)
+        row = await self.view.store.resources.read(asked.path)
         may = await self._permitted(asked, caller, row, dry_run=True)
         if not isinstance(may, Caller):
             return may
@@ -383,13 +383,13 @@ class Application:
         self, path: str, most: Mapping[str, int | None], caller: Caller
     ) -> list[Quota] | ResourceNotFound:
         """From now on something may have so much of each; what is not named stays as it is."""
-        row = await self.view.store.read(path)
+        row = await self.view.store.resources.read(path)
         of_leases = is_namespace(path) and set(most) <= set(OF_LEASES)
         if not of_leases and (row is None or not self.permission.sees(caller, thing_of(row))):
             return ResourceNotFound(f"there is nothing at {path}")
         self.permission.require(caller, LIMIT)
-        await self.view.store.set_quotas(path, most, caller.name)
-        return await self.view.store.quotas(path)
+        await self.view.store.quotas.set(path, most, caller.name)
+        return await self.view.store.quotas.read(path)
 
     async def put_host(
         self, name: str, lane: str, properties: Mapping[str, object], node: str | None, caller: Caller
@@ -398,28 +398,28 @@ class Application:
         self.permission.require(caller, HOSTS)
         if not all(isinstance(value, str | int | float | bool) for value in properties.values()):
             return InvalidRequest("properties", "a property is a text, a number or a truth")
-        if node is not None and (await self.view.store.states([node])).get(node, ("",))[0] != "node":
+        if node is not None and (await self.view.store.resources.read_states([node])).get(node, ("",))[0] != "node":
             return ResourceNotFound(f"there is no node {node}")
-        return host_of(await self.view.store.put_host(name, lane, properties, node))
+        return host_of(await self.view.store.hosts.put(name, lane, properties, node))
 
     async def judge_host(self, name: str, works: bool, why: str, caller: Caller) -> Host | ResourceNotFound:
         """From now on a host is known to work, or not to."""
         self.permission.require(caller, HOSTS)
-        found = await self.view.store.judge_host(name, works, "" if works else why)
+        found = await self.view.store.hosts.set_health(name, works, "" if works else why)
         return host_of(found) if found is not None else ResourceNotFound(f"there is no host {name}")
 
     async def remove_host(self, name: str, caller: Caller) -> ResourceNotFound | InvalidRequest | None:
         """Forget a host."""
         self.permission.require(caller, HOSTS)
-        if await self.view.store.remove_host(name):
+        if await self.view.store.hosts.remove(name):
             return None
-        if await self.view.store.host(name) is None:
+        if await self.view.store.hosts.read(name) is None:
             return ResourceNotFound(f"there is no host {name}")
         return InvalidRequest("name", f"leases have {name}, or had it: say that it failed, and it is booked no more")
 
     async def agents(self) -> list[Agent]:
         """All agents that have an identity, and all that were heard of."""
-        return [member_of(record) for record in await self.view.store.agents()]
+        return [member_of(record) for record in await self.view.store.agents.read_all()]
 
     async def lifecycle(self, kind: str) -> LifecycleDetail | None:
         """A lifecycle whole."""
@@ -438,7 +438,7 @@ class Application:
 
     async def _read(self, asked: Asked) -> Row | None:
         """What is there; its kind, or the one that is asked for, may have been registered a moment ago."""
-        row = await self.view.store.read(asked.path)
+        row = await self.view.store.resources.read(asked.path)
         known = self.kinds.knows(row.kind, row.snapshot.state) if row is not None else asked.kind in ("", *self.kinds)
         if not known:
             await self.kinds.fresh()

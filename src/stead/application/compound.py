@@ -174,10 +174,10 @@ class CompoundAuthorization:
         if row is None:
             return
         if kind == "machine" and action.ends in FOLLOWS:
-            async for page in store.disks_at(row.path):
+            async for page in store.labels.list_disks(row.path):
                 yield frozenset({FOLLOWS[action.ends][1]}), [_thing(each) for each in page]
         if (kind, action.name) == ("node", "maintain"):
-            async for page in store.machines_at(row.path):
+            async for page in store.labels.list_machines(row.path):
                 yield frozenset({"migrate"}), [_thing(each) for each in page]
         for level in levels(kinds, kind, action.name):
             least = asked.plan.get("from") if level.kind == lifecycle.members else None
@@ -190,14 +190,14 @@ class CompoundAuthorization:
         store, lanes = self.permission.store, "lane" in reads.attributes
         if level.full:
             after = ""
-            while paths := await store.paths(level.kind, f"{path}/", after, READ_AT_ONCE):
-                yield [thing_of(row) for row in (await store.read_many(paths)).values()]
+            while paths := await store.resources.list_paths(level.kind, f"{path}/", after, READ_AT_ONCE):
+                yield [thing_of(row) for row in (await store.resources.read_many(paths)).values()]
                 after = paths[-1]
         elif "path" in reads.attributes or reads.labels is None:
-            async for page in store.affected([level.kind], path, back=level.back, least=least):
+            async for page in store.labels.list_affected([level.kind], path, back=level.back, least=least):
                 yield [_thing(each) for each in page]
         else:
-            classes = await store.affected_classes(
+            classes = await store.labels.list_affected_classes(
                 [level.kind], path, reads.labels, lanes=lanes, back=level.back, least=least
             )
             yield [_thing(each) for each in classes]
@@ -212,7 +212,7 @@ class CompoundAuthorization:
         except InvalidDescription:
             return  # it cannot be done, which is said elsewhere
         for some in batched(changes, READ_AT_ONCE):
-            rows = await store.read_many([change.path for change in some if change.action != "create"])
+            rows = await store.resources.read_many([change.path for change in some if change.action != "create"])
             for change in some:
                 there = rows.get(change.path)
                 things = [thing_of(there)] if there is not None else []
@@ -247,7 +247,7 @@ class CompoundAuthorization:
     async def _shared(self, path: str, wanted: infrastructure.Infrastructure) -> list[PolicyResource]:
         """What the members share and that is to be made for them."""
         needs = infrastructure.shared_by(path, wanted)
-        rows = await self.permission.store.states(list(needs))
+        rows = await self.permission.store.resources.read_states(list(needs))
         return [
             PolicyResource(need.path, need.kind, labels_of(need.spec), lanes_on(need.kind, need.lane, need.spec))
             for need in needs.values()

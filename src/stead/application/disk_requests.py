@@ -49,7 +49,7 @@ async def via_machine(
         return None
     row = row or new_row(view, DISK, asked)
     named = preconditions.related(view.kinds[DISK], asked.action, MACHINE, row, asked.spec)
-    machine = await view.store.read(named)
+    machine = await view.store.resources.read(named)
     if machine is None or machine.kind != MACHINE or asked.lane not in ("", machine.lane):
         return None
     if asked.action not in ATTACHES and not _acts(view, machine, action):
@@ -81,7 +81,7 @@ async def of_machine(
     if not preconditions.PATH.fullmatch(path):
         return InvalidRequest("spec.disk", f"{named} is not the name or the path of a disk")
     asked = replace(asked, spec={**asked.spec, DISK: path})
-    disk = await view.store.read(path)
+    disk = await view.store.resources.read(path)
     if (
         disk is not None
         and asked.action == "add-disk"
@@ -118,7 +118,7 @@ async def onward(
         return (via[0], may, MACHINE, via[1]) if isinstance(may, Caller) else may
     fit = await of_machine(view, asked, row, caller)
     if isinstance(fit, Asked) and row is not None and row.kind == MACHINE and asked.action in ASKS:
-        disk = await view.store.read(fit.spec[DISK])
+        disk = await view.store.resources.read(fit.spec[DISK])
         verb = next(iter(asks_of(asked.action, fit.spec).values()))
         may = await permitted(Asked(fit.spec[DISK], verb, DISK), caller, disk)
         if not isinstance(may, Caller):

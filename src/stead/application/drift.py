@@ -28,9 +28,9 @@ async def truth(
 ) -> Page[DriftReport]:
     """Resources at a path and below it, in order of path; without looks, nobody is asked."""
     paths = await _paths(view.store, kind, below, after, limit + 1)
-    rows = await view.store.read_many(paths[:limit])
+    rows = await view.store.resources.read_many(paths[:limit])
     seen = {} if looks is None else await looks.look(rows.values(), PATIENCE)
-    hold = await view.store.hold()
+    hold = await view.store.recovery.read_hold()
     items = {
         path: _beside(view.kinds[row.kind], row, seen.get(path, UnknownReason.UNASKED), hold)
         for path, row in rows.items()
@@ -43,9 +43,9 @@ async def truth(
 
 
 async def _paths(store: Store, kind: str | None, below: str, after: str, limit: int) -> list[str]:
-    own = await store.read(below) if below != "/" and not after else None
+    own = await store.resources.read(below) if below != "/" and not after else None
     first = [below] if own is not None and kind in (None, own.kind) else []
-    return [*first, *await store.paths(kind, below.rstrip("/") + "/", after, limit)]
+    return [*first, *await store.resources.list_paths(kind, below.rstrip("/") + "/", after, limit)]
 
 
 def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, hold: Hold) -> DriftReport:
@@ -87,5 +87,5 @@ def _would(lifecycle: Lifecycle, row: Row, seen: str, hold: Hold, *, agrees: boo
 
 async def _changed(store: Store, rows: Mapping[str, Row], paths: Collection[str]) -> list[str]:
     """Those that are no longer what they were before they were observed: what was seen says nothing of them."""
-    now = await store.read_many(list(paths)) if paths else {}
+    now = await store.resources.read_many(list(paths)) if paths else {}
     return [path for path in paths if path not in now or now[path].version != rows[path].version]

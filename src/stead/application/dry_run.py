@@ -75,7 +75,7 @@ def with_path(reasons: Sequence[Reason], path: str) -> tuple[Reason, ...]:
 
 async def find(view: Queries, asked: Asked) -> Row | ResourceNotFound:
     """The resource that is asked about, or the one that would be made."""
-    row = await view.store.read(asked.path)
+    row = await view.store.resources.read(asked.path)
     if row is not None and not await succeeds(view, asked, row):
         if asked.kind not in ("", row.kind):
             return ResourceNotFound(f"there is no {asked.kind} {asked.path}; there is a {row.kind}")
@@ -274,7 +274,7 @@ async def _turn(
     path = queue_of(lifecycle, row.path, asked.spec, row)
     queue = await view.queue(path)
     behind = lines_up(lifecycle, request) and (
-        (queue is not None and queue.waiting > 0) or await view.store.queue_busy(path, row.path)
+        (queue is not None and queue.waiting > 0) or await view.store.queues.is_busy(path, row.path)
     )
     if not (decision.queued or behind):
         return None

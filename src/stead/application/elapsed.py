@@ -96,7 +96,7 @@ class TypicalDurations:
         if missing:
             if len(self._known) > MOST:
                 self._known.clear()
-            read = await self.store.durations(missing)
+            read = await self.store.durations.read(missing)
             self._known |= {key: (now, read.get(key)) for key in missing}
         return {key: known for key in keys if (known := self._known.get(key, (0.0, None))[1]) is not None}
 

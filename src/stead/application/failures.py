@@ -13,5 +13,5 @@ from stead.store import Store
 async def with_failures(store: Store, healths: HealthTable, items: Sequence[Resource]) -> list[Resource]:
     """The same resources; each that is in a bad state has the reason of its last failure."""
     bad = [item.path for item in items if healths.of(item.kind, item.state) is Health.TROUBLE]
-    failures = await store.last_failures(bad)
+    failures = await store.operations.read_failures(bad)
     return [replace(item, failure=failures[item.path]) if item.path in failures else item for item in items]

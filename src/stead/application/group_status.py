@@ -109,10 +109,11 @@ async def standing(view: Queries, path: str) -> GroupStatus | None:
 async def picture(view: Queries, path: str, limit: int = 0, groups: str = "") -> GroupView | None:
     """The group at a path with so many of its members, and with the groups of a kind that are in it."""
     async with view.store.snapshot() as store:
-        found = await store.standing(path, MEMBER)
+        found = await store.groups.read_status(path, MEMBER)
         if found is None or view.kinds[found.row.kind].members != MEMBER:
             return None
-        acts = found.row if not found.acts_at else (await store.read_many([found.acts_at])).get(found.acts_at)
+        elsewhere = await store.resources.read_many([found.acts_at]) if found.acts_at else {}
+        acts = elsewhere.get(found.acts_at) if found.acts_at else found.row
         acting = running_of(view.kinds, acts) if acts is not None else None
         shown = _standing(view, found, acting)
         if any(shown.counts.get(f"count{state}") for state in BAD):
@@ -123,7 +124,7 @@ async def picture(view: Queries, path: str, limit: int = 0, groups: str = "") ->
             shown,
             tuple(await _below(view, store, groups, path, sys.maxsize) if groups else ()),
             tuple(members),
-            await store.last_errors(bad),
+            await store.journal.read_last_errors(bad),
         )
 
 
@@ -132,8 +133,8 @@ async def _below(view: Queries, store: Store, kind: str, path: str, limit: int) 
     shown: list[Resource] = []
     after = ""
     while (size := min(PAGE, limit - len(shown))) > 0:
-        paths = await store.paths(kind, f"{path}/", after, size)
-        rows = await store.read_many(paths)
+        paths = await store.resources.list_paths(kind, f"{path}/", after, size)
+        rows = await store.resources.read_many(paths)
         shown += [view.shown(rows[path]) for path in paths]
         if len(paths) < size:
             break
@@ -179,5 +180,5 @@ def _standing(view: Queries, found: Counted, acting: RunningOperation | None) ->
 
 
 async def _worst(store: Store, path: str, kind: str) -> UnhealthyMember | None:
-    record = await store.worst_member(kind, path, BAD[0])
+    record = await store.groups.find_worst_member(kind, path, BAD[0])
     return UnhealthyMember(**record) if record is not None else None

@@ -54,7 +54,7 @@ class LaneGrants:
     async def allow(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange | InvalidRequest:
         """From now on a namespace may use a lane; `*` is all of them, and `aws.*` is all that begin with `aws.`."""
         self.service.permission.require(caller, LANES)
-        answer = await self.service.view.store.allow_lane(lane, namespace, caller.name, reason)
+        answer = await self.service.view.store.lanes.allow(lane, namespace, caller.name, reason)
         if denied := answer.get("denied"):
             says = f"{denied['lane']} is denied to {denied['namespace']}, which outranks it: allow that first"
             return InvalidRequest("lane", says)
@@ -63,14 +63,14 @@ class LaneGrants:
     async def deny(self, lane: str, namespace: str, reason: str, caller: Caller) -> LaneChange:
         """From now on a namespace may not use a lane. What is there goes on, and can be stopped and removed."""
         self.service.permission.require(caller, LANES)
-        answer = await self.service.view.store.deny_lane(lane, namespace, caller.name, reason)
+        answer = await self.service.view.store.lanes.deny(lane, namespace, caller.name, reason)
         taken = tuple(f"{gone['lane']} {gone['namespace']}" for gone in answer["taken"])
         return LaneChange(lane, namespace, False, answer["changed"], taken, answer["outranks"])
 
     async def all(self, namespace: str | None, caller: Caller) -> list[LaneGrant]:
         """Grants and denials of the namespaces that are there for a caller, or those that count for one of them."""
         caller.judged = True
-        found = await self.service.view.store.lane_grants(namespace)
+        found = await self.service.view.store.lanes.read_grants(namespace)
         seen = {space: self._sees(caller, space) for space in {record["namespace"] for record in found}}
         if namespace is not None and not self._sees(caller, namespace):
             return []

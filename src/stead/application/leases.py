@@ -164,13 +164,13 @@ async def leases(view: Queries, found: Sequence[Resource], *, notices: bool = Fa
     store, paths = view.store, [lease.path for lease in found]
     if not paths:
         return []
-    reserved, events = await store.reservations(paths), await store.events(paths)
-    rows = await store.read_many(paths)
-    told = {path: await store.notices(path) for path in paths} if notices else {}
+    reserved, events = await store.leases.read_reservations(paths), await store.leases.read_events(paths)
+    rows = await store.resources.read_many(paths)
+    told = {path: await store.notices.read_all(path) for path in paths} if notices else {}
     reasons = await view.errors([lease.path for lease in found if lease.state == "ERROR"])
     pending = [lease.path for lease in found if lease.state == "PENDING"]
     if pending:
-        awaited = await store.awaited(view.usual.clock(), leases=pending)
+        awaited = await store.leases.list_delayed_starts(view.usual.clock(), leases=pending)
         reasons |= {record["lease"]: waits_for(record["hosts"]) for record in awaited}
     return [
         replace(
@@ -250,10 +250,10 @@ async def calendar(
     store: Store, start: datetime, end: datetime, after: str, limit: int, host: str | None = None
 ) -> Calendar:
     """Some hosts, in order of name, or one of them, and who has them between two times."""
-    one = await store.host(host) if host is not None else None
-    records = await store.hosts(after, limit) if host is None else [one] if one is not None else []
+    one = await store.hosts.read(host) if host is not None else None
+    records = await store.hosts.read_page(after, limit) if host is None else [one] if one is not None else []
     hosts = tuple(host_of(record) for record in records)
-    booked = await store.calendar(start, end, [host.name for host in hosts])
+    booked = await store.hosts.read_calendar(start, end, [host.name for host in hosts])
     return Calendar(
         start,
         end,

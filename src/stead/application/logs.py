@@ -38,7 +38,7 @@ async def written(
     view: Queries, looks: ProviderObserver | None, path: str, lines: int, since: str
 ) -> Log | LogUnavailable | None:
     """The last lines, or those of them after a position; None where there is no such resource."""
-    row = await view.store.read(path)
+    row = await view.store.resources.read(path)
     if row is None:
         return None
     told = UnknownReason.UNASKED if looks is None else await looks.logs(row, lines, since, PATIENCE)

@@ -52,7 +52,7 @@ async def offers(service: Application, row: Row, caller: Caller, place: str = ""
 
 async def with_offers(service: Application, refusal: Rejection, asked: Asked, caller: Caller) -> Rejection:
     """A rejection, with what the caller could ask for instead."""
-    row = await service.view.store.read(asked.path)
+    row = await service.view.store.resources.read(asked.path)
     if row is None:
         return refusal
     return replace(refusal, allowed=await offers(service, row, caller, place_in(asked)))

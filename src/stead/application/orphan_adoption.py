@@ -29,7 +29,7 @@ async def adopt(
 ) -> Accepted | Rejection | ResourceNotFound | InvalidRequest:
     """Put an orphan on record at a path, or at the one it was made for; a look then tells what it is."""
     store = admission.executor.store
-    found = await store.orphan(lane, token)
+    found = await store.orphans.read(lane, token)
     if found is None:
         return ResourceNotFound(f"there is no orphan {token} on {lane}")
     if kind := found["facts"].get("kind"):
@@ -41,7 +41,7 @@ async def adopt(
         return InvalidRequest("path", "nobody knows what it was made for: say at which path it is to be")
     answer = await admission.ask(_wish(found, path, caller))
     if isinstance(answer, Accepted):
-        await store.forget_orphan(lane, token)
+        await store.orphans.remove(lane, token)
         if looks is not None:
             await looks.refresh(path)
     return ResourceNotFound(answer.what) if isinstance(answer, NotFound) else answer
@@ -52,7 +52,7 @@ async def remove(
 ) -> Accepted | Rejection | ResourceNotFound | InvalidRequest:
     """Put an orphan on record, and terminate it: an operation like any other, and told in the journal."""
     path = f"{LOST}/{lane.replace('.', '/', 1)}/{token_of(lane, token)}"
-    row = await admission.executor.store.read(path)
+    row = await admission.executor.store.resources.read(path)
     if row is None:
         adopted = await adopt(admission, looks, lane, token, path, caller)
         if not isinstance(adopted, Accepted):

@@ -107,14 +107,14 @@ async def overview(view: Queries, within: list[str] | None = None) -> Overview:
     position = await view.end()
     counts = [
         KindCount(kind, state, view.kinds[kind].state(state).cls, view.healths.of(kind, state), members)
-        for kind, state, members in await view.store.cell_counts(within)
+        for kind, state, members in await view.store.overview.count_by_state(within)
         if kind in view.kinds and view.kinds[kind].has_state(state)
     ]
     there = [count for count in counts if count.state_class != StateClass.ABSENT]
     classes: Counter[str] = Counter()
     for count in there:
         classes[count.state_class] += count.members
-    numbers = await view.store.overview(MOST, THERE, within)
+    numbers = await view.store.overview.read_totals(MOST, THERE, within)
     trouble = await _trouble(view, within)
     return Overview(
         at=view.store.clock.now(),
@@ -140,14 +140,14 @@ async def _trouble(view: Queries, within: list[str] | None) -> list[UnhealthyRes
     """Those in bad states, the final ones and those of which nobody knows first; then those that take long."""
     records = [
         r
-        for r in await view.store.bad(TROUBLES + 1, within)
+        for r in await view.store.overview.list_unhealthy(TROUBLES + 1, within)
         if view.healths.of(r["kind"], r["state"]) is Health.TROUBLE
     ]
     errors = await view.errors([record["path"] for record in records])
     found = [_bad(view, record, errors.get(record["path"], "")) for record in records]
     found.sort(key=lambda one: (one.state_class != StateClass.FINAL and one.state != "Undefined", one.path))
     if len(found) <= TROUBLES:
-        found += _slow(view, await view.store.working(LOOKED_AT, within), view.store.clock())
+        found += _slow(view, await view.store.overview.list_in_progress(LOOKED_AT, within), view.store.clock())
     return found
 
 

@@ -75,38 +75,40 @@ class Queries:
         """Raises where the database does not answer, or takes no changes."""
         if self.store.trouble:
             raise ConnectionError(self.store.trouble)
-        await self.store.paths(None, "/", "", 1)
+        await self.store.resources.list_paths(None, "/", "", 1)
 
     # Resources
 
     async def resource(self, path: str) -> Resource | None:
         """A resource as it is."""
-        row = await self.store.read(path)
+        row = await self.store.resources.read(path)
         if row is None:
             return None
         lasts = await self.usual.of([row])
-        failures = await self.store.last_failures([path])
+        failures = await self.store.operations.read_failures([path])
         if not self.kinds[row.kind].members:
             return replace(self.shown(row, lasts), failure=failures.get(path, ""))
         async with self.store.snapshot() as store:  # the group and what is in it, of one moment
-            rows = await store.read_many([path])
+            rows = await store.resources.read_many([path])
             below = await self._counts(store, rows.values())
         return replace(self._whole(rows[path], lasts, below), failure=failures.get(path, "")) if rows else None
 
     async def resources_at(self, paths: Sequence[str]) -> list[Resource]:
         """What there is at some paths, in their order; without members."""
-        rows = await self.store.read_many(paths)
+        rows = await self.store.resources.read_many(paths)
         return [self.shown(rows[path]) for path in paths if path in rows]
 
     async def errors(self, paths: Sequence[str]) -> dict[str, str]:
         """By path, the last error that was told of each, where there was one."""
-        return await self.store.last_errors(paths)
+        return await self.store.journal.read_last_errors(paths)
 
     async def _counts(self, store: Store, rows: Collection[Row]) -> dict[str, dict[str, int]]:
         """What is below each that has members, by state: one question for each kind."""
         below: dict[str, dict[str, int]] = {}
         for kind in {member for row in rows if (member := self.kinds[row.kind].members)}:
-            below |= await store.counts([row.path for row in rows if self.kinds[row.kind].members == kind], kind)
+            below |= await store.groups.read_counts(
+                [row.path for row in rows if self.kinds[row.kind].members == kind], kind
+            )
         return below
 
     def _whole(self, row: Row, lasts: Lastings, below: Mapping[str, Mapping[str, int]]) -> Resource:
@@ -131,9 +133,9 @@ class Queries:
         """Resources below a path, in order of path."""
         # With the slash, since a sibling such as /a/b-c lies between /a/b and /a/b/c.
         async with self.store.snapshot() as store:
-            paths = await store.paths(kind, below.rstrip("/") + "/", after, limit + 1)
-            some = paths[: await store.fitting(paths[:limit])]
-            rows = await store.read_many(some)
+            paths = await store.resources.list_paths(kind, below.rstrip("/") + "/", after, limit + 1)
+            some = paths[: await store.resources.count_fitting(paths[:limit])]
+            rows = await store.resources.read_many(some)
             below_each = await self._counts(store, rows.values())
         lasts = await self.usual.of(rows.values())
         shown = [self._whole(rows[path], lasts, below_each) for path in some]
@@ -171,7 +173,7 @@ class Queries:
 
     async def members(self, id: UUID, after: str, limit: int) -> Page[OperationMember]:
         """Members of an operation on a group that did not do what it asked of them, each with why."""
-        records = await self.store.operation_members(id, after, limit + 1)
+        records = await self.store.operations.read_members(id, after, limit + 1)
         items = tuple(OperationMember(r["path"], r["outcome"], r["says"], r["at"]) for r in records[:limit])
         more = len(records) > limit
         return Page(items, items[-1].path if more else None, more)
@@ -183,8 +185,8 @@ class Queries:
         """
         if running:
             ids = [
-                *await self.store.running_below(below, limit + 1),
-                *await self.store.waiting_below(below, limit + 1),
+                *await self.store.operations.list_running(below, limit + 1),
+                *await self.store.operations.list_waiting(below, limit + 1),
             ]
             found, some = await self._fitting(ids[: limit + 1])
             running_ones = [op for op in found if op.outcome is None]
@@ -214,7 +216,7 @@ class Queries:
         One that had to wait is where it was let in, so that it is found in one place only.
         """
         path = None if below == "/" else below
-        lines = await self.store.begins(after, path, WINDOW, (Trigger.REQUEST, QUEUED))
+        lines = await self.store.journal.read_operation_starts(after, path, WINDOW, (Trigger.REQUEST, QUEUED))
         begins = {line["operation"]: line for line in reversed(lines) if line["position"] <= top}
         return sorted(begins.values(), key=lambda line: -int(line["position"]))
 
@@ -240,40 +242,40 @@ class Queries:
         return found, len(ids)
 
     async def _operations(self, ids: Iterable[UUID]) -> list[Operation]:
-        records = await asyncio.gather(*(self.store.operation(id) for id in ids))
+        records = await asyncio.gather(*(self.store.operations.read(id) for id in ids))
         found = [_operation(record) for record in records if record is not None]
-        rows = await self.store.read_many([op.path for op in found if op.outcome is None])
+        rows = await self.store.resources.read_many([op.path for op in found if op.outcome is None])
         lasts = await self.usual.of(rows.values())
         return [_with_progress(op, rows.get(op.path), lasts.get((op.path, op.id))) for op in found]
 
     async def claims(self, below: str, limit: int) -> Page[Claim]:
         """Claims on a path and below it, in order of path."""
-        records = await self.store.claims(below, limit + 1)
+        records = await self.store.claims.list_below(below, limit + 1)
         return Page(tuple(_claim(record) for record in records[:limit]), None, len(records) > limit)
 
     async def holders(self, path: str) -> list[parts.Holder]:
         """Everybody who has a claim in the way of a change of a path, also of one where nothing is yet."""
-        return await self.store.holders(path)
+        return await self.store.claims.find_holders(path)
 
     # Queues
 
     async def queues(self, below: str, after: str, limit: int) -> Page[Queue]:
         """Queues of a path and of all below it, in order of path."""
-        records = await self.store.queues(below, after, limit + 1)
+        records = await self.store.queues.read_page(below, after, limit + 1)
         items = tuple(shown_queue(record) for record in records[:limit])
         more = len(records) > limit
         return Page(items, items[-1].path if more else None, more)
 
     async def queue(self, path: str) -> Queue | None:
         """The queue of an object."""
-        record = await self.store.queue(path)
+        record = await self.store.queues.read(path)
         return None if record is None else shown_queue(record)
 
     async def queued(self, path: str, limit: int) -> Page[Operation]:
         """Operations that wait in the queue of an object, the next one first."""
-        records = await self.store.queued(path, limit + 1)
+        records = await self.store.queues.read_waiting(path, limit + 1)
         found = [_operation({name: each[name] for name in each if name != "found"}) for each in records]
-        rows = await self.store.read_many(list({op.path for op in found}))
+        rows = await self.store.resources.read_many(list({op.path for op in found}))
         items = tuple(_with_progress(op, rows.get(op.path)) for op in found[:limit])
         return Page(items, None, bool(records) and records[0]["found"] > len(items))
 
@@ -281,12 +283,12 @@ class Queries:
 
     async def orphans(self, lane: str | None, limit: int) -> Page[Orphan]:
         """What was found at providers at least twice, and nobody owns: the oldest first."""
-        records = await self.store.orphans(lane, limit + 1)
+        records = await self.store.orphans.read_page(lane, limit + 1)
         return Page(tuple(_orphan(record) for record in records[:limit]), None, len(records) > limit)
 
     async def lanes(self, after: str, limit: int) -> Page[Lane]:
         """Lanes in order of name: those that somebody has served, and those that orders stand on."""
-        records = await self.store.lanes(after, limit + 1, THERE)
+        records = await self.store.lanes.read_page(after, limit + 1, THERE)
         items = tuple(_lane(record) for record in records[:limit])
         more = len(records) > limit
         return Page(items, items[-1].lane if more else None, more)
@@ -295,13 +297,13 @@ class Queries:
 
     async def journal(self, after: int, path: str | None, limit: int) -> tuple[list[JournalLine], bool]:
         """Lines from after a position on, of everything or of a path and all below it; whether the page is full."""
-        records = await self.store.journal(after, path=path, limit=limit, bytes=MAX_PAGE_BYTES)
+        records = await self.store.journal.read(after, path=path, limit=limit, bytes=MAX_PAGE_BYTES)
         full = bool(records) and (len(records) == limit or records[0]["found"] > len(records))
         return [_line({name: each[name] for name in each if name != "found"}) for each in records], full
 
     async def past(self, path: str, until: datetime) -> list[JournalLine]:
         """Everything that happened to one path up to a time, refusals apart."""
-        return [_line(record) for record in await self.store.past(path, until)]
+        return [_line(record) for record in await self.store.journal.read_history(path, until)]
 
     async def end(self) -> int:
         """The last position there is.
@@ -326,7 +328,7 @@ class Queries:
         return high
 
     async def _none_after(self, position: int) -> bool:
-        return not await self.store.journal(position, limit=1)
+        return not await self.store.journal.read(position, limit=1)
 
 
 def tag_of(row: Row) -> str:

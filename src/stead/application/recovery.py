@@ -25,11 +25,11 @@ class Recovery:
     async def hold(self, caller: Caller) -> Hold:
         """Whether the cell is held, since when, and which paths were released."""
         self.permission.require(caller, RELEASE)
-        return await self.store.hold()
+        return await self.store.recovery.read_hold()
 
     async def release(self, path: str, caller: Caller) -> Hold:
         """Let the cell act at a path and below it, or with `/` everywhere."""
         self.permission.require(caller, RELEASE)
         assert self.slots is not None, "nothing sends orders here"
         await self.slots.release(path, caller.name)
-        return await self.store.hold()
+        return await self.store.recovery.read_hold()

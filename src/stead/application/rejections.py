@@ -62,7 +62,7 @@ class RejectionLog:
         self, path: str, kind: str, principal: str, word: str, actor: str, state: str, reasons: list[dict[str, str]]
     ) -> None:
         try:
-            await self.store.refuse(path, kind, principal, word, actor, state, {"reasons": reasons})
+            await self.store.journal.append_rejection(path, kind, principal, word, actor, state, {"reasons": reasons})
         except AWAY as error:  # it is refused all the same
             log.warning("%s was refused %s of %s, and the journal cannot be told: %r", principal, word, path, error)
 

@@ -103,11 +103,11 @@ class ScalingPolicies:
             if isinstance(may, Rejection):
                 return may
         used = LaneUse(frozenset(map(lane_of, policy.places))).written(f"/{namespace}")
-        if refused := await self.service.view.store.refused_lanes(used):
+        if refused := await self.service.view.store.lanes.find_denied(used):
             return not_allowed(refused)
         figures = [ALL] if policy.demand is PolicyInput.TOTAL else policy.places
         kept = scaling.written(policy)
-        await self.service.view.store.put_scaling(namespace, name, kept, policy.places, figures, caller.name)
+        await self.service.view.store.scaling.put(namespace, name, kept, policy.places, figures, caller.name)
         return await self.read(namespace, name, caller)
 
     async def _deeds(
@@ -127,7 +127,7 @@ class ScalingPolicies:
                 yield "delete", thing
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
-        for row in await self.service.view.store.scaled(policy.places, policy.name):
+        for row in await self.service.view.store.scaling.read_instances(policy.places, policy.name):
             if row["kind"] == policy.kind and scaling.made_by(row["spec"]) == maker:
                 yield (
                     "delete",
@@ -137,11 +137,11 @@ class ScalingPolicies:
     async def read(self, namespace: str, name: str, caller: Caller) -> Scaling | ResourceNotFound:
         """A policy as it stands."""
         seen = self.service.permission.sees(caller, _place(namespace))
-        kept = await self.service.view.store.scaling(namespace, name) if seen else None
+        kept = await self.service.view.store.scaling.read(namespace, name) if seen else None
         if kept is None:
             return _missing(namespace, name)
         policy = scaling.read(kept.policy)
-        rows = await self.service.view.store.scaled(policy.places, policy.name)
+        rows = await self.service.view.store.scaling.read_instances(policy.places, policy.name)
         maker = scaling.principal(namespace, name)
         instances = [
             ScaledInstance(row["path"], row["state"], scaling.made_by(row["spec"]) == maker)
@@ -152,7 +152,7 @@ class ScalingPolicies:
 
     async def all(self, namespace: str | None, after: tuple[str, str], limit: int, caller: Caller) -> Page[Scaling]:
         """Policies in order of namespace and name, without their instances."""
-        kept = await self.service.view.store.scalings(namespace, after, limit)
+        kept = await self.service.view.store.scaling.read_page(namespace, after, limit)
         theirs = await self.service.permission.visible(
             caller, kept, lambda one: f"/{one.namespace}", lambda _: NAMESPACE
         )
@@ -163,7 +163,7 @@ class ScalingPolicies:
         """Take a policy away; what it made stays."""
         if missing := self._may(caller, SCALING, namespace, name):
             return missing
-        gone = await self.service.view.store.remove_scaling(namespace, name)
+        gone = await self.service.view.store.scaling.remove(namespace, name)
         return None if gone else _missing(namespace, name)
 
     async def tell(
@@ -174,7 +174,7 @@ class ScalingPolicies:
             return missing
         store = self.service.view.store
         now = store.clock()
-        kept = await store.scaling(namespace, name)
+        kept = await store.scaling.read(namespace, name)
         if kept is None:
             return _missing(namespace, name)
         policy = scaling.read(kept.policy)
@@ -190,7 +190,7 @@ class ScalingPolicies:
         if len({place for place, _, _ in figures}) < len(figures):
             return InvalidRequest("body.figures", "a place is there twice")
         told = [(place, value, at.timestamp() if at is not None else now) for place, value, at in figures]
-        return await store.tell_demand(namespace, name, told, now, caller.name)
+        return await store.scaling.record_demand(namespace, name, told, now, caller.name)
 
     def _may(self, caller: Caller, action: str, namespace: str, name: str) -> ResourceNotFound | None:
         """Raises where they may not; that it is not there, where they may not even see the namespace."""

@@ -109,7 +109,7 @@ async def stuck(view: Queries, below: str, since: datetime, after: str | None, l
             items = await _waiting_leases(view, below, limit - 1)
             items += await _lost_sites(view, below, limit - 1 - len(items))
         room = limit - len(items)
-        records = await view.store.stuck(below, first, room + 1, _declared(view), GRACE, THERE)
+        records = await view.store.diagnostics.list_stuck(below, first, room + 1, _declared(view), GRACE, THERE)
         items += await _under_way(view, [record["path"] for record in records[:room]])
         if len(records) > room:
             last = records[room - 1]
@@ -117,7 +117,7 @@ async def stuck(view: Queries, below: str, since: datetime, after: str | None, l
         place = [None, 0]
     room = limit - len(items)
     latest = (_time(place[0]) or datetime.max.replace(tzinfo=UTC), place[1])
-    records = await view.store.healed(below, since, latest, room + 1)
+    records = await view.store.diagnostics.list_healed(below, since, latest, room + 1)
     items += await _settled(view, records[:room])
     if len(records) <= room:
         return Page(tuple(items))
@@ -135,7 +135,7 @@ def _declared(view: Queries) -> list[tuple[str, str, float]]:
 
 async def _waiting_leases(view: Queries, below: str, limit: int) -> list[Stuck]:
     """Leases whose time has come, and whose hosts another lease still has."""
-    found = await view.store.awaited(view.usual.clock(), below, limit=limit)
+    found = await view.store.leases.list_delayed_starts(view.usual.clock(), below, limit=limit)
     return [
         Stuck(
             path=one["lease"],
@@ -180,7 +180,7 @@ async def _lost_sites(view: Queries, below: str, limit: int) -> list[Stuck]:
             decided="",
             steps=(SuggestedStep("agent", _leads_out(one["path"].removeprefix("/"))),),
         )
-        for one in await view.store.lost_sites(below, limit)
+        for one in await view.store.sites.list_lost(below, limit)
     ]
 
 
@@ -195,11 +195,13 @@ def _leads_out(site: str) -> str:
 
 
 async def _under_way(view: Queries, paths: Sequence[str]) -> list[Stuck]:
-    rows = await view.store.read_many(paths)
+    rows = await view.store.resources.read_many(paths)
     lasts = await view.usual.of(rows.values())
     acting = {path: row.snapshot.hidden or row.snapshot.operation for path, row in rows.items()}
     known = {path: (op, lasts[path, op.id]) for path, op in acting.items() if op is not None and op.id}
-    lines = await view.store.last_lines([(path, op.id, last.since) for path, (op, last) in known.items()], LINES)
+    lines = await view.store.journal.read_last(
+        [(path, op.id, last.since) for path, (op, last) in known.items()], LINES
+    )
     absent = await _absent(view, {path: _waits_on(rows[path]) for path in known})
     found = [_moving(view, rows[path], *known[path], lines[path], absent[path]) for path in paths if path in known]
     return [each for each in found if each.why]  # some have gone on since
@@ -215,8 +217,8 @@ def _waits_on(row: Row) -> set[str]:
 async def _absent(view: Queries, waits: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
     """By path, what is to be said of each lane that no agent serves now."""
     lanes = sorted(set().union(*waits.values()))
-    there = await view.store.lanes_there(lanes, THERE) if lanes else set()
-    ever = await view.store.served(lanes) if set(lanes) - there else set()
+    there = await view.store.lanes.filter_connected(lanes, THERE) if lanes else set()
+    ever = await view.store.lanes.filter_served(lanes) if set(lanes) - there else set()
     return {
         path: tuple(
             f"no agent serves the lane {lane} now" if lane in ever else f"no agent has ever served the lane {lane}"
@@ -309,8 +311,8 @@ def _ways(view: Queries, row: Row, op: Operation, lasts: Elapsed, absent: Sequen
 
 async def _settled(view: Queries, records: Sequence[Mapping[str, Any]]) -> list[Stuck]:
     asked = [(record["path"], str(record["operation"]), record["created_at"]) for record in records]
-    lines = await view.store.last_lines(asked, LINES)
-    rows = await view.store.read_many([path for path, _, _ in asked])
+    lines = await view.store.journal.read_last(asked, LINES)
+    rows = await view.store.resources.read_many([path for path, _, _ in asked])
     return [_healed(view, record, rows.get(record["path"]), lines[record["path"]]) for record in records]
 
 

@@ -102,8 +102,8 @@ class SystemPlan(Model):
 
 async def shown(store: Store, row: Row) -> System:
     """A system with all that is in it."""
-    running = await store.running_beside(row.path)
-    parts = await store.tree(row.path)
+    running = await store.systems.read_concurrent(row.path)
+    parts = await store.systems.read_definitions(row.path)
     operation = row.snapshot.operation
     return System(
         path=row.path,
@@ -118,7 +118,7 @@ async def shown(store: Store, row: Row) -> System:
 async def plan(store: Store, row: Row, asked: Asked) -> SystemPlan | InvalidRequest:
     """What a deploy would do; the mark is read first, so that it is never newer than the plan."""
     place = below(row.path, str(asked.spec.get("path", "/")))
-    mark = await store.mark(place)
+    mark = await store.systems.read_revision(place)
     changes = await _changes(store, row, place, asked)
     if isinstance(changes, InvalidRequest):
         return changes
@@ -146,12 +146,14 @@ async def fit(store: Store, asked: Asked) -> Asked | InvalidRequest | ResourceNo
         return InvalidRequest("spec.definition", "say what is to be there; {} where nothing is")
     if not isinstance(asked.spec.get("mark", ""), str):
         return InvalidRequest("spec.mark", "it is the one that a plan has")
-    row = await store.read(asked.path)
+    row = await store.resources.read(asked.path)
     if row is None or row.kind != SYSTEM:
         return ResourceNotFound(f"there is no system {asked.path}")
     place = below(asked.path, path)
     above = [each for each in ancestors(place) if each.startswith(f"{asked.path}/")]
-    inside = [each for each, (kind, _) in (await store.states(above)).items() if kind in ("service", "job")]
+    inside = [
+        each for each, (kind, _) in (await store.resources.read_states(above)).items() if kind in ("service", "job")
+    ]
     if inside:
         return InvalidRequest("spec.path", f"{inside[0]} is no branch: nothing can be below it")
     changes = await _changes(store, row, place, asked)

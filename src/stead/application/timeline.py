@@ -77,9 +77,9 @@ async def timeline(view: Queries, op: Operation, skip: int, limit: int) -> Timel
     now = view.store.clock.now()
     since, until = op.created_at - SLACK, (op.ended_at or now) + SLACK
     id = UUID(op.id)
-    records = await view.store.timeline(id, op.path, since, until, skip, limit)
+    records = await view.store.operations.read_timeline(id, op.path, since, until, skip, limit)
     total = records[0]["total"] if records else 0
-    causes = await view.store.error_counts(id, ERRORS)
+    causes = await view.store.operations.count_errors(id, ERRORS)
     reached = skip + len(records)
     return Timeline(
         operation=op,

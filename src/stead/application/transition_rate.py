@@ -23,7 +23,7 @@ class TransitionRate:
         now = int(self._store.clock())
         first = now - SECONDS
         since = max((second for second in self._counted if second < now - LATE), default=first - 1) + 1
-        fresh = await self._store.moves(datetime.fromtimestamp(max(since, first), UTC))
+        fresh = await self._store.journal.count_transitions(datetime.fromtimestamp(max(since, first), UTC))
         kept = {second: n for second, n in self._counted.items() if first <= second < since}
         self._counted = kept | {second: fresh.get(second, 0) for second in range(max(since, first), now)}
         return tuple(self._counted.get(second, 0) for second in range(first, now))

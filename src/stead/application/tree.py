@@ -41,10 +41,10 @@ class TreeNode(Model):
 async def tree(view: Queries, below: str, after: str | None, limit: int) -> Page[TreeNode]:
     """A page of what lies directly below a path."""
     place = _place(after)
-    if not await view.store.has_branches(below):
+    if not await view.store.tree.has_branches(below):
         return await _leaves(view, below, place, limit)
     start = len(below.rstrip("/")) + 1
-    nodes = [_branch(view, record, start) for record in await view.store.branches(below)]
+    nodes = [_branch(view, record, start) for record in await view.store.tree.read_branches(below)]
     ranked = sorted((rank(Health(node.health)), _key(node.name), node) for node in nodes)
     rest = [(f"{at} {key}", node) for at, key, node in ranked if (at, key) > place]
     more = len(rest) > limit
@@ -52,7 +52,7 @@ async def tree(view: Queries, below: str, after: str | None, limit: int) -> Page
 
 
 async def _leaves(view: Queries, below: str, place: tuple[int, str], limit: int) -> Page[TreeNode]:
-    records = await view.store.leaves(below, view.healths.ranks, place, limit + 1)
+    records = await view.store.tree.read_leaves(below, view.healths.ranks, place, limit + 1)
     start = len(below.rstrip("/")) + 1
     page = records[:limit]
     nodes = tuple(_leaf(view, record, start) for record in page if "/" not in record["path"][start:])

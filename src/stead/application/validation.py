@@ -69,7 +69,7 @@ async def fitted(
 
 async def _kind(store: Store, asked: Asked) -> str:
     """The kind that is asked for, or that is there; nothing where there is neither."""
-    return asked.kind or (await store.states([asked.path])).get(asked.path, ("", ""))[0]
+    return asked.kind or (await store.resources.read_states([asked.path])).get(asked.path, ("", ""))[0]
 
 
 async def _misspelled(store: Store, kinds: Mapping[str, Lifecycle], asked: Asked) -> tuple[tuple[str, str], ...]:
@@ -148,7 +148,7 @@ def _infrastructure(asked: Asked) -> Asked | InvalidRequest:
 async def _added(store: Store, asked: Asked) -> Asked | InvalidRequest:
     """A subgroup that is added to an infrastructure, with what it has of its defaults, and how many VMs it gets."""
     above, _, name = asked.path.rpartition("/")
-    parent = await store.read(above)
+    parent = await store.resources.read(above)
     if asked.path.count("/") != 3:
         return InvalidRequest("path", "a subgroup lies right below its infrastructure, as in /shop/web/front")
     if parent is None or parent.kind != "mci":
@@ -176,7 +176,7 @@ async def _scaled(store: Store, asked: Asked) -> Asked | InvalidRequest:
         return InvalidRequest(
             "spec", "say the size it is to have, or by how many VMs it changes: size or by, a number"
         )
-    have, last, _ = await store.numbered(asked.path, 1)
+    have, last, _ = await store.groups.read_numbers(asked.path, 1)
     wanted = int(size) if size is not None else have + int(by or 0) * (1 if out else -1)
     if out and not have < wanted <= infrastructure.MOST:
         return InvalidRequest(
@@ -187,5 +187,5 @@ async def _scaled(store: Store, asked: Asked) -> Asked | InvalidRequest:
     if out:
         more = {"first": last + 1, "count": wanted - have}
     else:
-        more = {"from": (await store.numbered(asked.path, have - wanted))[2]}
+        more = {"from": (await store.groups.read_numbers(asked.path, have - wanted))[2]}
     return replace(asked, plan=more)

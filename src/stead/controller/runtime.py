@@ -133,7 +133,7 @@ class Controller(RequestFrontend):
         for follow in (self.groups, self.steps, self.sharing):
             await follow(written)
         if written.apart:
-            await self.executor.store.flag_lost(written.apart)
+            await self.executor.store.leases.mark_lost(written.apart)
         if not self._soon:
             self._soon = True
             asyncio.get_running_loop().call_later(SOON, self._number)

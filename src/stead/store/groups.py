@@ -1,4 +1,4 @@
-"""Statements about groups: their members as sets, counted by state and by class."""
+"""Groups: their members as sets, counted by state and by decision class."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import asyncpg
-
-from stead.lifecycle.snapshot import Holder
 from stead.store.resource_row import Row, row_of
-from stead.store.statements import Statements
+from stead.store.statements import StorePart
 from stead.store.summary import ResourceSummary, brief_of
 
 MOST_PARTS = 1000
@@ -39,105 +36,82 @@ class GroupMembers(NamedTuple):
     counts: Sequence[StateCount]
 
 
-class Groups(Statements):
-    """What groups ask of the store."""
+class Groups(StorePart):
+    """Groups, with members counted by state and by class."""
 
-    async def held_below(self, path: str, operation: str = "", without: str = "") -> dict[str, Holder]:
-        """By path below one, the operation that has an exclusive claim on it: one operation apart, and those on
-        resources of one kind."""
-        rows = await self.fetch("list_held", path, UUID(operation) if operation else None)
-        return {r["path"]: _holder(r) for r in rows if r["kind"] != without}
-
-    async def classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[ResourceSummary, str]]:
+    async def count_classes(self, kind: str, below: str, failed: str = "") -> Counter[tuple[ResourceSummary, str]]:
         """The members of a group, counted by class and lane: a brief of each class, with nobody's own in it.
 
         With `failed`, only those that an operation asked and that did not do it.
         """
-        rows = await self.fetch("count_classes", kind, below, UUID(failed) if failed else None)
+        rows = await self._sql.fetch("count_classes", kind, below, UUID(failed) if failed else None)
         return Counter({(brief_of(r), r["lane"]): r["members"] for r in rows})
-
-    async def parts(self, path: str, kind: str, states: Sequence[str], *, back: bool) -> list[Mapping[str, Any]]:
-        """What is below a path and at work or in one of the states; `back`: what was brought there with it."""
-        return [dict(r) for r in await self.fetch("list_parts", path, kind, list(states), back, MOST_PARTS)]
-
-    async def expansion(self, operation: str) -> Mapping[str, Any] | None:
-        """What an operation still asks of the members of its group."""
-        rows = await self.fetch("read_expansion", UUID(operation))
-        return dict(rows[0]) if rows else None
-
-    async def working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
-        """Members of a group on which an operation is under way, from after one on."""
-        rows = await self.fetch("list_working_members", kind, below, after, UUID(operation), limit)
-        return [r["path"] for r in rows]
-
-    async def failed_members(self, operation: str, after: str, limit: int) -> list[str]:
-        """Members that an operation asked and that did not do it, from after one on."""
-        return [r["path"] for r in await self.fetch("list_failed_members", UUID(operation), after, limit)]
 
     async def count_members(self, path: str, kind: str) -> Mapping[str, Any] | None:
         """How many members of a kind a group has in which state, and how its operation stands."""
-        rows = await self.fetch("count_members", path, kind)
+        rows = await self._sql.fetch("count_members", path, kind)
         return dict(rows[0]) if rows else None
 
-    async def counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
+    async def read_counts(self, paths: Sequence[str], kind: str) -> dict[str, dict[str, int]]:
         """By path, how many resources of a kind are below it in which state."""
         found: dict[str, dict[str, int]] = {path: {} for path in paths}
-        for record in await self.fetch("read_counts", list(paths), kind):
+        for record in await self._sql.fetch("read_counts", list(paths), kind):
             found[record["path"]][record["state"]] = record["members"]
         return found
 
-    async def numbered(self, path: str, nth: int) -> tuple[int, int, int]:
+    async def read_numbers(self, path: str, nth: int) -> tuple[int, int, int]:
         """The VMs of a subgroup by their numbers: how many there are, the last, and the one so far from the end."""
-        (record,) = await self.fetch("numbered_members", "vm", path, nth)
+        (record,) = await self._sql.fetch("numbered_members", "vm", path, nth)
         return record["members"], record["last"], record["nth"] or 0
 
-    async def unfinished_groups(self) -> Mapping[str, list[str]]:
-        """Operations whose members were not all asked, and groups whose last member was not counted."""
-        (record,) = await self.fetch("unfinished_groups")
-        return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
-
-    async def standing(self, path: str, kind: str) -> GroupMembers | None:
+    async def read_status(self, path: str, kind: str) -> GroupMembers | None:
         """A group, what is under way on it, and how many members of a kind are in which state, in it and below it."""
-        rows = await self.fetch("standing", path, kind)
+        rows = await self._sql.fetch("standing", path, kind)
         if not rows:
             return None
         record = rows[0]
         counts = [_count(*count) for count in record["counts"]]
         return GroupMembers(row_of(record), record["under_way"], record["acts_at"] or "", counts)
 
-    async def worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
+    async def find_worst_member(self, kind: str, below: str, first: str) -> Mapping[str, Any] | None:
         """A member in a bad state, `first` before any other, with the last error told of it."""
-        rows = await self.fetch("worst_member", kind, below, first)
+        rows = await self._sql.fetch("worst_member", kind, below, first)
         return dict(rows[0]) if rows else None
 
-    async def unobserved(
-        self, kind: str, below: str, seen: Sequence[str], unseen: Mapping[str, str]
-    ) -> list[Mapping[str, Any]]:
-        """Of resources of a kind below a path, those apart that were `seen`: how many in which state, and, of those
-        that could not be seen, why; with when the longest ago was observed."""
-        rows = await self.fetch("list_unobserved", kind, below, list(seen), list(unseen), list(unseen.values()))
-        return [dict(r) for r in rows]
+    async def read_parts(self, path: str, kind: str, states: Sequence[str], *, back: bool) -> list[Mapping[str, Any]]:
+        """What is below a path and at work or in one of the states; `back`: what was brought there with it."""
+        return [dict(r) for r in await self._sql.fetch("list_parts", path, kind, list(states), back, MOST_PARTS)]
 
-    async def note_observations(self, calls: int, members: int) -> None:
-        """Providers were asked so many times for so many resources, those among them that need not be asked about."""
-        await self.fetch("note_observations", calls, members)
+    async def read_expansion(self, operation: str) -> Mapping[str, Any] | None:
+        """What an operation still asks of the members of its group."""
+        rows = await self._sql.fetch("read_expansion", UUID(operation))
+        return dict(rows[0]) if rows else None
 
-    async def resting_groups(self, paths: Sequence[str], members: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    async def list_working_members(self, operation: str, kind: str, below: str, after: str, limit: int) -> list[str]:
+        """Members of a group on which an operation is under way, from after one on."""
+        rows = await self._sql.fetch("list_working_members", kind, below, after, UUID(operation), limit)
+        return [r["path"] for r in rows]
+
+    async def list_failed_members(self, operation: str, after: str, limit: int) -> list[str]:
+        """Members that an operation asked and that did not do it, from after one on."""
+        return [r["path"] for r in await self._sql.fetch("list_failed_members", UUID(operation), after, limit)]
+
+    async def list_unfinished(self) -> Mapping[str, list[str]]:
+        """Operations whose members were not all asked, and groups whose last member was not counted."""
+        (record,) = await self._sql.fetch("unfinished_groups")
+        return {"expanding": [str(id) for id in record["expanding"]], "counted": record["counted"]}
+
+    async def list_idle(self, paths: Sequence[str], members: Mapping[str, str]) -> list[Mapping[str, Any]]:
         """Of some paths, the groups that nothing is done to, with how many members are in which state.
 
         `members` has the kinds of groups, each with that of its members.
         """
-        found = await self.fetch("resting_groups", list(paths), list(members), list(members.values()))
+        found = await self._sql.fetch("resting_groups", list(paths), list(members), list(members.values()))
         return [dict(r) for r in found]
 
-    async def stray_subgroups(self, limit: int) -> list[str]:
+    async def list_stray_subgroups(self, limit: int) -> list[str]:
         """Subgroups of infrastructures that are no more."""
-        return [r["path"] for r in await self.fetch("stray_subgroups", limit)]
-
-
-def _holder(record: asyncpg.Record) -> Holder:
-    by, since = record["by"], record["since"].isoformat()
-    return Holder(str(record["operation"]), record["action"], record["path"], by, since)
+        return [r["path"] for r in await self._sql.fetch("stray_subgroups", limit)]
 
 
 def _count(path: str, state: str, members: int, provider: str | None, region: str | None) -> StateCount:

@@ -1,4 +1,4 @@
-"""Statements about who may be an agent."""
+"""Identities of agents: invitations, renewals and revocations."""
 
 from __future__ import annotations
 
@@ -6,45 +6,38 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from stead.store.statements import Statements
-
-AWAY = 30.0
-"""Seconds without a word after which an agent is away."""
+from stead.store.statements import StorePart
 
 
-class Identities(Statements):
-    """Invitations, identities, and who is revoked."""
+class Identities(StorePart):
+    """Invitations and identities of agents."""
 
-    async def invite_agent(
+    async def invite(
         self, digest: bytes, name: str, lanes: Sequence[str], by: str, seconds: float
     ) -> datetime | None:
         """Keep an invitation; until when it holds, or None where there is an agent of that name."""
-        rows = await self.audited("invite_agent", digest, name, list(lanes), by, seconds)
+        rows = await self._sql.fetch_audited("invite_agent", digest, name, list(lanes), by, seconds)
         return rows[0]["expires_at"] if rows else None
 
-    async def join_agent(self, digest: bytes, name: str, user_key: str, seconds: float) -> Mapping[str, Any] | None:
+    async def join(self, digest: bytes, name: str, user_key: str, seconds: float) -> Mapping[str, Any] | None:
         """Use an invitation up; the agent's name and lanes, or None where it does not hold."""
-        rows = await self.fetch("join_agent", digest, name, user_key, seconds)
+        rows = await self._sql.fetch("join_agent", digest, name, user_key, seconds)
         return dict(rows[0]) if rows else None
 
-    async def renew_agent(self, name: str, seconds: float) -> Mapping[str, Any] | None:
+    async def renew(self, name: str, seconds: float) -> Mapping[str, Any] | None:
         """An agent's identity holds for so much longer; its lanes and key, or None where it has none."""
-        rows = await self.fetch("renew_agent", name, seconds)
+        rows = await self._sql.fetch("renew_agent", name, seconds)
         return dict(rows[0]) if rows else None
 
-    async def revoke_agent(self, name: str, by: str) -> bool:
+    async def revoke(self, name: str, by: str) -> bool:
         """An agent's identity holds no longer; whether there was one."""
-        return bool(await self.audited("revoke_agent", name, by))
+        return bool(await self._sql.fetch_audited("revoke_agent", name, by))
 
-    async def revoked_keys(self) -> dict[str, int]:
+    async def read_revoked_keys(self) -> dict[str, int]:
         """Keys that hold no longer, each with the time up to which whatever was signed for it counts no more."""
-        return {r["user_key"]: r["until"] for r in await self.fetch("revoked_keys")}
-
-    async def agents(self) -> list[Mapping[str, Any]]:
-        """All agents that have an identity, and all that were heard of."""
-        return [dict(r) for r in await self.fetch("list_agents", AWAY)]
+        return {r["user_key"]: r["until"] for r in await self._sql.fetch("revoked_keys")}
 
     async def lanes_of(self, name: str) -> list[str]:
         """The lanes that an agent may speak for."""
-        rows = await self.fetch("lanes_of_agent", name)
+        rows = await self._sql.fetch("lanes_of_agent", name)
         return list(rows[0]["lanes"]) if rows else []

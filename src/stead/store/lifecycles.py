@@ -1,4 +1,4 @@
-"""Statements about lifecycles that are not built in."""
+"""Lifecycles that users have registered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from stead.lifecycle.definition import Lifecycle
-from stead.store.statements import Statements
+from stead.store.statements import StorePart
 
 
 class UncoveredResources(NamedTuple):
@@ -19,22 +19,22 @@ class UncoveredResources(NamedTuple):
     things: int
 
 
-class Lifecycles(Statements):
-    """Which are in force, and since when."""
+class Lifecycles(StorePart):
+    """Registered lifecycles."""
 
-    async def edition(self) -> int:
+    async def read_edition(self) -> int:
         """Rises with every change of all this."""
-        (row,) = await self.fetch("lifecycles_edition")
+        (row,) = await self._sql.fetch("lifecycles_edition")
         return int(row["edition"])
 
-    async def lifecycles(self) -> list[Mapping[str, Any]]:
+    async def read_all(self) -> list[Mapping[str, Any]]:
         """All that are in force or were, in order of kind."""
-        return [dict(r) for r in await self.fetch("list_lifecycles")]
+        return [dict(r) for r in await self._sql.fetch("list_lifecycles")]
 
-    async def left_out(self, lifecycle: Lifecycle, same: Collection[str]) -> list[UncoveredResources]:
+    async def find_uncovered(self, lifecycle: Lifecycle, same: Collection[str]) -> list[UncoveredResources]:
         """What would be in the way now if a document were put in force."""
         states = [state.name for state in lifecycle.states]
-        (row,) = await self.fetch("left_out", lifecycle.kind, states, sorted(same))
+        (row,) = await self._sql.fetch("left_out", lifecycle.kind, states, sorted(same))
         return [UncoveredResources(**one) for one in row["in_the_way"]]
 
     async def register(
@@ -54,10 +54,10 @@ class Lifecycles(Statements):
         states = [state.name for state in lifecycle.states]
         actions = [action.name for action in lifecycle.actions]
         rest = [states, actions, sorted(same), dict(explored), who]
-        (row,) = await self.audited("register_lifecycle", lifecycle.kind, was, document, *rest)
+        (row,) = await self._sql.fetch_audited("register_lifecycle", lifecycle.kind, was, document, *rest)
         return [UncoveredResources(**one) for one in row["in_the_way"]]
 
     async def unregister(self, kind: str, who: str) -> list[UncoveredResources]:
         """Let there be no such kind any more; where there is anything of it, that, and nothing is changed."""
-        (row,) = await self.audited("unregister_lifecycle", kind, who)
+        (row,) = await self._sql.fetch_audited("unregister_lifecycle", kind, who)
         return [UncoveredResources(**one) for one in row["in_the_way"]]

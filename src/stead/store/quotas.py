@@ -1,11 +1,11 @@
-"""Statements about quotas: what accounts and cloudspaces have, and the most that they may have."""
+"""Quotas: how much accounts, cloudspaces and namespaces have, and may have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from stead.store.statements import Statements
+from stead.store.statements import StorePart
 
 UNITS = {
     "machines": "machines",
@@ -15,7 +15,6 @@ UNITS = {
     "storage": "MiB of storage",
 }
 """What there are quotas of, and how one speaks of it."""
-
 OF_LEASES = ("hosts", "lease_seconds")
 """What else there are quotas of, for the leases of a namespace: hosts at a time, and seconds that one may last."""
 
@@ -42,26 +41,27 @@ class Quota(NamedTuple):
         return f"{self.path} has {self.used} of {self.most} {UNITS[self.what]} that it may have{more}"
 
 
-def is_namespace(path: str) -> bool:
-    """Whether a path is that of a namespace, which has no record of its own."""
-    return path.count("/") == 1
+class Quotas(StorePart):
+    """Quotas and their use."""
 
-
-class Quotas(Statements):
-    """Who has how much."""
-
-    async def room(self, kind: str, path: str, spec: Mapping[str, Any]) -> list[Quota]:
+    async def check(self, kind: str, path: str, spec: Mapping[str, Any]) -> list[Quota]:
         """The quotas that count for something that is to be made, the highest place first."""
-        return [Quota(**dict(r)) for r in await self.fetch("room_for", kind, path, dict(spec))]
+        return [Quota(**dict(r)) for r in await self._sql.fetch("room_for", kind, path, dict(spec))]
 
-    async def quotas(self, path: str) -> list[Quota]:
+    async def read(self, path: str) -> list[Quota]:
         """What a place has of everything, and may have."""
         found = {
-            r["what"]: Quota(path, r["what"], r["used"], r["most"]) for r in await self.fetch("list_quotas", path)
+            r["what"]: Quota(path, r["what"], r["used"], r["most"])
+            for r in await self._sql.fetch("list_quotas", path)
         }
         limits = [found[what] for what in OF_LEASES if what in found and found[what].most is not None]
         return [*(found.get(what, Quota(path, what, 0, None)) for what in UNITS), *limits]
 
-    async def set_quotas(self, path: str, most: Mapping[str, int | None], by: str = "") -> None:
+    async def set(self, path: str, most: Mapping[str, int | None], by: str = "") -> None:
         """From now on a place may have so much; None: as much as there is."""
-        await self.audited("set_quotas", path, list(most), list(most.values()), by)
+        await self._sql.fetch_audited("set_quotas", path, list(most), list(most.values()), by)
+
+
+def is_namespace(path: str) -> bool:
+    """Whether a path is that of a namespace, which has no record of its own."""
+    return path.count("/") == 1

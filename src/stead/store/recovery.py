@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from stead.lifecycle.pace import DEFAULT
-from stead.store.statements import Statements
+from stead.store.statements import StorePart
 
 CUSTODY = float(DEFAULT.custody)
 """Seconds after a restore until no agent of the time before can act any more."""
@@ -29,20 +29,20 @@ class Hold:
         return self.since is not None and not any(path == one or path.startswith(f"{one}/") for one in self.released)
 
 
-class Recovery(Statements):
+class Recovery(StorePart):
     """The hold of a restored cell."""
 
-    async def hold(self) -> Hold:
+    async def read_hold(self) -> Hold:
         """Whether the cell is held, and what was released."""
-        (record,) = await self.fetch("read_hold")
+        (record,) = await self._sql.fetch("read_hold")
         return Hold(record["held_since"], record["orders"], tuple(record["released"]))
 
     async def release(self, path: str, who: str) -> bool:
         """Let the cell act at a path and below it, or with `/` everywhere; whether it was held there."""
-        (record,) = await self.audited("release_path", path, who)
+        (record,) = await self._sql.fetch_audited("release_path", path, who)
         return bool(record["released"])
 
-    async def free_released(self) -> int:
+    async def resume_orders(self) -> int:
         """Let orders go on that were given while their members were released."""
-        (record,) = await self.fetch("free_released")
+        (record,) = await self._sql.fetch("free_released")
         return int(record["freed"])

@@ -1,4 +1,4 @@
-"""Who uses what: claims of resources on what they share with others, and what is left when nobody uses it."""
+"""References: claims of resources on what they share with others, and shared resources that have no user left."""
 
 from __future__ import annotations
 
@@ -7,43 +7,40 @@ from uuid import UUID
 
 from stead.lifecycle.snapshot import Holder
 from stead.store.resource_row import holder_of
-from stead.store.store import Store
+from stead.store.statements import StorePart
 
 
 class OperationGone(Exception):
     """The operation that wanted to use something is over."""
 
 
-class References:
-    """The statements about uses."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+class References(StorePart):
+    """Claims of resources on what they share."""
 
     async def use(self, who: str, operation: UUID, paths: Sequence[str]) -> Holder | None:
         """A resource uses others from now on, all of them or none: then whoever is in the way is the answer."""
-        (record,) = await self._store.fetch("use_paths", who, operation, list(paths))
+        (record,) = await self._sql.fetch("use_paths", who, operation, list(paths))
         held = record["held"]
         if held is not None and held["action"] == "gone":
             raise OperationGone
         return holder_of(held, who)
 
-    async def free(self, who: str, nothing: Sequence[str]) -> list[str]:
+    async def release(self, who: str, nothing: Sequence[str]) -> list[str]:
         """A resource of which nothing is left uses nothing any more; what nobody uses now.
 
         `nothing`: the states in which there is nothing at the provider.
         """
-        return [r["path"] for r in await self._store.fetch("free_uses", who, list(nothing))]
+        return [r["path"] for r in await self._sql.fetch("free_uses", who, list(nothing))]
 
-    async def made_for(self, who: str, kinds: Sequence[str]) -> list[str]:
+    async def list_made_for(self, who: str, kinds: Sequence[str]) -> list[str]:
         """What was made for a resource to use, whether it came to that or not."""
-        return [r["path"] for r in await self._store.fetch("made_for", who, list(kinds))]
+        return [r["path"] for r in await self._sql.fetch("made_for", who, list(kinds))]
 
-    async def idle(self, resting: Sequence[str], limit: int) -> list[str]:
+    async def list_idle_users(self, resting: Sequence[str], limit: int) -> list[str]:
         """Users that are gone, or rest in one of these states, and may be done with what they use."""
-        return [r["path"] for r in await self._store.fetch("idle_users", list(resting), limit)]
+        return [r["path"] for r in await self._sql.fetch("idle_users", list(resting), limit)]
 
-    async def unused(self, kinds: Sequence[str], resting: Sequence[str], least: float, limit: int) -> list[str]:
+    async def list_unused(self, kinds: Sequence[str], resting: Sequence[str], least: float, limit: int) -> list[str]:
         """What was made for others' use, and that nobody has used for so many seconds."""
-        rows = await self._store.fetch("unused", list(kinds), list(resting), least, limit)
+        rows = await self._sql.fetch("unused", list(kinds), list(resting), least, limit)
         return [r["path"] for r in rows]

@@ -1,4 +1,4 @@
-"""Statements about policies that follow demand."""
+"""Scaling policies: their demand, and the instances that they count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 
 import asyncpg
 
-from stead.store.statements import Statements
+from stead.store.statements import StorePart
 
 ALL = ""
 """Under which the figure of all places together is kept."""
@@ -35,10 +35,10 @@ class Scaling:
     demand: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-class Scalings(Statements):
-    """Policies, their figures, and what they look at."""
+class ScalingPolicies(StorePart):
+    """Scaling policies and their demand."""
 
-    async def put_scaling(
+    async def put(
         self,
         namespace: str,
         name: str,
@@ -48,38 +48,38 @@ class Scalings(Statements):
         by: str,
     ) -> None:
         """Make a policy, or put another in its place; `figures` are the places of which figures are kept."""
-        await self.fetch("put_scaling", namespace, name, dict(policy), by, list(places), list(figures))
+        await self._sql.fetch("put_scaling", namespace, name, dict(policy), by, list(places), list(figures))
 
-    async def scaling(self, namespace: str, name: str) -> Scaling | None:
+    async def read(self, namespace: str, name: str) -> Scaling | None:
         """A policy."""
-        rows = await self.fetch("read_scaling", namespace, name)
+        rows = await self._sql.fetch("read_scaling", namespace, name)
         return _scaling(rows[0]) if rows else None
 
-    async def scalings(self, namespace: str | None, after: tuple[str, str], limit: int) -> list[Scaling]:
+    async def read_page(self, namespace: str | None, after: tuple[str, str], limit: int) -> list[Scaling]:
         """Policies in order of namespace and name, from after one on."""
-        return [_scaling(r) for r in await self.fetch("list_scaling", namespace, *after, limit)]
+        return [_scaling(r) for r in await self._sql.fetch("list_scaling", namespace, *after, limit)]
 
-    async def remove_scaling(self, namespace: str, name: str) -> bool:
+    async def remove(self, namespace: str, name: str) -> bool:
         """Take a policy away; whether there was one."""
-        return bool(await self.fetch("remove_scaling", namespace, name))
+        return bool(await self._sql.fetch("remove_scaling", namespace, name))
 
-    async def tell_demand(
+    async def record_demand(
         self, namespace: str, name: str, figures: Sequence[tuple[str, float, float]], now: float, by: str
     ) -> int:
         """Figures: the place, how much, and when that was measured; how many of them were news."""
         places, values, times = [f[0] for f in figures], [f[1] for f in figures], [f[2] for f in figures]
-        return len(await self.fetch("tell_demand", namespace, name, places, values, times, now, by))
+        return len(await self._sql.fetch("tell_demand", namespace, name, places, values, times, now, by))
 
-    async def wake_scaling(self, most: int) -> tuple[int, int]:
+    async def wake(self, most: int) -> tuple[int, int]:
         """Wake the policies that what has moved concerns: how much of the journal was read, how many were woken."""
-        rows = await self.fetch("wake_scaling", most)
+        rows = await self._sql.fetch("wake_scaling", most)
         return (rows[0]["read"], rows[0]["woken"]) if rows else (0, 0)
 
-    async def due_scaling(self, now: float, limit: int, pause: float) -> list[tuple[str, str]]:
+    async def due(self, now: float, limit: int, pause: float) -> list[tuple[str, str]]:
         """Policies to be looked at now; others are not told of them for so many seconds."""
-        return [(r["namespace"], r["name"]) for r in await self.fetch("due_scaling", now, limit, pause)]
+        return [(r["namespace"], r["name"]) for r in await self._sql.fetch("due_scaling", now, limit, pause)]
 
-    async def write_scaling(
+    async def record_evaluation(
         self,
         read: Scaling,
         acts: Sequence[Mapping[str, Any]],
@@ -89,16 +89,11 @@ class Scalings(Statements):
     ) -> bool:
         """What a policy is about to do, or what it did; False where somebody else has written since it was read."""
         values = [dict(act) for act in acts], [dict(deed) for deed in deeds], dict(verdict), look_at
-        return bool(await self.fetch("write_scaling", read.namespace, read.name, read.turn, read.woken, *values))
+        return bool(await self._sql.fetch("write_scaling", read.namespace, read.name, read.turn, read.woken, *values))
 
-    async def scaled(self, places: Sequence[str], name: str) -> list[Mapping[str, Any]]:
+    async def read_instances(self, places: Sequence[str], name: str) -> list[Mapping[str, Any]]:
         """Instances of a name at some places, with the clusters and sites themselves; a cluster with apps is busy."""
-        return [dict(r) for r in await self.fetch("scaled_instances", list(places), name)]
-
-    async def outcomes(self, ids: Sequence[str]) -> dict[str, tuple[str, float | None]]:
-        """What became of operations, and when they ended."""
-        rows = await self.fetch("outcomes", [UUID(id) for id in ids]) if ids else []
-        return {str(r["id"]): (r["outcome"], r["ended"]) for r in rows}
+        return [dict(r) for r in await self._sql.fetch("scaled_instances", list(places), name)]
 
 
 def _scaling(record: asyncpg.Record) -> Scaling:

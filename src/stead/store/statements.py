@@ -1,11 +1,12 @@
-"""Named statements, and the pool of connections that they run on."""
+"""Named statements, and what runs them on a pool of connections or on one connection."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.resources import files
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import asyncpg
 
@@ -15,6 +16,7 @@ from stead.store.connections import Connections
 _SQL = files("stead.store") / "sql"
 
 
+@cache
 def statement(name: str) -> str:
     """The text of a named statement."""
     return (_SQL / f"{name}.sql").read_text(encoding="utf-8")
@@ -25,32 +27,43 @@ class Statements:
 
     def __init__(self, pool: Connections) -> None:
         self._pool = pool
-        self._statements: dict[str, str] = {}
-
-    def _text(self, name: str) -> str:
-        if name not in self._statements:
-            self._statements[name] = statement(name)
-        return self._statements[name]
 
     async def fetch(self, name: str, *values: Any) -> list[asyncpg.Record]:
         """The rows of a named statement."""
-        return await self._pool.fetch(self._text(name), *values)
+        return await self._pool.fetch(statement(name), *values)
+
+    async def value(self, name: str, *values: Any) -> Any:
+        """The first column of the first row of a named statement; None where there is no row."""
+        return await self._pool.fetchval(statement(name), *values)
+
+    async def execute(self, name: str, *values: Any) -> None:
+        """Run a named statement that has no rows."""
+        await self._pool.execute(statement(name), *values)
+
+    async def fetch_audited(self, name: str, *values: Any) -> list[asyncpg.Record]:
+        """The rows of a statement that writes to the journal: its lines get the origin of the current request."""
+        async with self.transaction() as sql:
+            await sql.execute("set_origin", *parts())
+            return await sql.fetch(name, *values)
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Self]:
-        """The same statements, all of which read the database as it is at one moment; one at a time, none writes."""
+    async def transaction(self) -> AsyncIterator[Statements]:
+        """The same statements in one transaction, one at a time."""
+        async with self._pool.acquire() as connection, connection.transaction():
+            yield Statements(cast("Connections", connection))
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connections]:
+        """One connection on which every statement reads the database as it is at one moment, and none writes."""
         async with (
             self._pool.acquire() as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
-            yield self._on(cast("Connections", connection))
+            yield cast("Connections", connection)
 
-    def _on(self, pool: Connections) -> Self:
-        """The same statements, on another pool or on one connection."""
-        return type(self)(pool)
 
-    async def audited(self, name: str, *values: Any) -> list[asyncpg.Record]:
-        """The rows of a statement that tells the journal of what it does, which is told where that was asked for."""
-        async with self._pool.acquire() as connection, connection.transaction():
-            await connection.execute(self._text("set_origin"), *parts())
-            return await connection.fetch(self._text(name), *values)
+class StorePart:
+    """A part of the store: methods of one subject, on the statements that all parts share."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._sql = statements

@@ -22,7 +22,7 @@ async def due(dsn: str) -> None:
 
 
 async def state(one: Controller) -> str:
-    row = await one.store.read(PATH)
+    row = await one.store.resources.read(PATH)
     assert row is not None
     return row.snapshot.state
 
@@ -42,8 +42,8 @@ async def test_a_vm_that_was_stopped_by_hand(migrated: str, nats_server: Nats, c
         await due(migrated)
         assert await heal() == 1
         assert await state(one) == "Suspended"
-        await one.store.number_journal()
-        lines = [(x["trigger"], x["word"], x["actor"], x["target"]) for x in await one.store.journal(0)]
+        await one.store.journal.number()
+        lines = [(x["trigger"], x["word"], x["actor"], x["target"]) for x in await one.store.journal.read(0)]
         assert lines[2:] == [("seen", "Suspended", "agent", "Suspended")]
 
 
@@ -65,10 +65,10 @@ async def test_a_look_that_finds_all_as_believed_says_how_fresh_that_is(
     async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
         await ask(one, world, "create")
         await settled(one, "Running")
-        before = await one.store.read(PATH)
+        before = await one.store.resources.read(PATH)
         await due(migrated)
         assert await DriftReconciler(one.observer)() == 1
-        after = await one.store.read(PATH)
+        after = await one.store.resources.read(PATH)
         assert before is not None
         assert before.seen_at is not None
         assert after is not None
@@ -102,6 +102,6 @@ async def test_what_moves_is_not_looked_at(migrated: str, nats_server: Nats, cel
 
 
 async def token(one: Controller) -> str:
-    row = await one.store.read(PATH)
+    row = await one.store.resources.read(PATH)
     assert row is not None
     return str(row.token)

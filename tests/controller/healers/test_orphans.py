@@ -43,7 +43,7 @@ async def survey(dsn: str, one: Controller, lane: str) -> None:
 
 
 async def listed(one: Controller) -> list[Mapping[str, Any]]:
-    return await one.store.orphans(None, 10)
+    return await one.store.orphans.read_page(None, 10)
 
 
 @pytest.mark.req("X-08")
@@ -79,7 +79,7 @@ async def test_what_came_back_after_it_was_terminated(
         await settled(one, "Running")
         await ask(one, world, "terminate")
         await settled(one, "Terminated")
-        row = await one.store.read("/ns/m/g/1")
+        row = await one.store.resources.read("/ns/m/g/1")
         assert row is not None
         await world.drift("create", tags=TAGS, tokens=[str(row.token)])
         await survey(migrated, one, lane)
@@ -100,7 +100,7 @@ async def test_what_is_being_made_is_nobodys_orphan(
         await ask(one, world, "create")
 
         async def made() -> bool:
-            row = await one.store.read("/ns/m/g/1")
+            row = await one.store.resources.read("/ns/m/g/1")
             return row is not None and await world.made(str(row.token)) == 1
 
         await until(made)
@@ -120,7 +120,7 @@ async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats,
         for name in ("/ns/m/g/1", "/ns/m/g/2"):
             await ask(one, world, "create", name)
             await settled(one, "Running", name)
-            row = await one.store.read(name)
+            row = await one.store.resources.read(name)
             assert row is not None
             lost.append(str(row.token))
         connection = await asyncpg.connect(migrated)
@@ -133,7 +133,7 @@ async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats,
         taken = await service.adopt(lane, lost[0], "", ann)
         assert isinstance(taken, AcceptedRequest), taken
         await settled(one, "Running", "/ns/m/g/1")
-        row = await one.store.read("/ns/m/g/1")
+        row = await one.store.resources.read("/ns/m/g/1")
         assert row is not None
         assert (str(row.token), row.lane) == (lost[0], lane)
 
@@ -181,7 +181,7 @@ async def _found_and_removed(
         async with agent(nats_server, cell, world):
             await ask(one, world, "create")
             await settled(one, "Running")
-        row = await one.store.read(PATH)
+        row = await one.store.resources.read(PATH)
         assert row is not None
         id = await world.stray({"token": str(row.token), **tags})  # with the owner's token, where none is given
         async with agent(nats_server, cell, world):  # one that starts with it there

@@ -28,7 +28,7 @@ async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, 
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
         heal = RedispatchReconciler(one.executor, one.bus)
         assert await heal() == 0
-        epoch = (await one.store.cell())["bus_epoch"]
+        epoch = (await one.store.cell.read())["bus_epoch"]
         for path in PATHS:
             await ask(one, world, "create", path)
         nats.kill()
@@ -37,14 +37,14 @@ async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, 
 
         async def healed() -> bool:
             await heal()
-            return bool((await one.store.cell())["bus_epoch"] == epoch + 1)
+            return bool((await one.store.cell.read())["bus_epoch"] == epoch + 1)
 
         await until(healed)
         assert await healed()
         async with agent(nats, cell, world):
             for path in PATHS:
                 await settled(one, "Running", path)
-        tokens = [str(row.token) for row in (await one.store.read_many(PATHS)).values()]
+        tokens = [str(row.token) for row in (await one.store.resources.read_many(PATHS)).values()]
         assert [await world.made(token) for token in tokens] == [1] * 5
 
 
@@ -52,7 +52,7 @@ async def test_orders_that_were_accepted_without_a_bus(migrated: str, nats: Nats
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
         heal = RedispatchReconciler(one.executor, one.bus)
         await heal()
-        epoch = (await one.store.cell())["bus_epoch"]
+        epoch = (await one.store.cell.read())["bus_epoch"]
         nats.kill()
         await ask(one, world, "create")
         await heal()
@@ -63,7 +63,7 @@ async def test_orders_that_were_accepted_without_a_bus(migrated: str, nats: Nats
 
         await until(connected)
         await heal()
-        assert (await one.store.cell())["bus_epoch"] == epoch  # the same streams, which only were away
+        assert (await one.store.cell.read())["bus_epoch"] == epoch  # the same streams, which only were away
         async with agent(nats, cell, world):
             await settled(one, "Running")
 
@@ -83,7 +83,7 @@ async def test_orders_of_an_earlier_incarnation_are_sent_again(
             await ask(one, world, "create", path)
         async with bus.orders(lane) as orders:
             earlier = await fetched(orders, heal)
-            later = await one.store.raise_incarnation()
+            later = await one.store.cell.raise_incarnation()
             again = await fetched(orders, heal)
             await heal()
             assert await orders.fetch(1, timeout=0.1) == []

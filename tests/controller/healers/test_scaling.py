@@ -28,7 +28,7 @@ async def furnish(dsn: str) -> None:
 
 async def put(one: Controller, name: str) -> None:
     policy = Policy(app=name, places=("/shop/s/c",), up_above=100, down_below=40, maximum=2, minimum=1)
-    await one.store.put_scaling("shop", name, written(policy), policy.places, [""], "ann")
+    await one.store.scaling.put("shop", name, written(policy), policy.places, [""], "ann")
 
 
 @pytest.mark.long
@@ -40,21 +40,21 @@ async def test_controllers_beside_each_other(migrated: str, nats_server: Nats, c
             await put(one, f"app{n}")
 
         async def all_made() -> bool:
-            return len(await one.store.paths("appinst", "/shop/s/c/", "", 100)) >= POLICIES
+            return len(await one.store.resources.list_paths("appinst", "/shop/s/c/", "", 100)) >= POLICIES
 
         await until(all_made)
-        assert await one.store.paths("appinst", "/shop/s/c/", "", 100) == sorted(
+        assert await one.store.resources.list_paths("appinst", "/shop/s/c/", "", 100) == sorted(
             f"/shop/s/c/app{n}-1" for n in range(POLICIES)
         )
 
         async def all_at_rest() -> bool:
-            kept = await one.store.scalings("shop", ("", ""), 100)
+            kept = await one.store.scaling.read_page("shop", ("", ""), 100)
             return all(not each.deeds and each.look_at is None for each in kept)
 
         await until(all_at_rest)
-        kept = await one.store.scalings("shop", ("", ""), 100)
+        kept = await one.store.scaling.read_page("shop", ("", ""), 100)
         assert [len(each.acts) for each in kept] == [1] * POLICIES
-        operations = await one.store.outcomes([each.acts[0]["operation"] for each in kept])
+        operations = await one.store.operations.read_outcomes([each.acts[0]["operation"] for each in kept])
         assert len(operations) == POLICIES
 
 
@@ -75,7 +75,7 @@ async def test_ten_thousand_at_rest_are_not_visited(migrated: str, nats_server: 
         await put(one, "web")
 
         async def made() -> bool:
-            return bool(await one.store.paths("appinst", "/shop/s/c/", "", 10))
+            return bool(await one.store.resources.list_paths("appinst", "/shop/s/c/", "", 10))
 
         await until(made)
         visited = await connection.fetchval("SELECT count(*) FROM scaling WHERE turn > 0 AND namespace <> 'shop'")

@@ -100,7 +100,7 @@ async def _tell(service: Application, entry: Authenticator) -> None:
     """Say who is let in, where that may surprise."""
     if entry.open:
         log.warning("nobody is asked who they are: whoever reaches this machine's loopback may do everything")
-    elif entry.issuer is None and not await service.view.store.tokens():
+    elif entry.issuer is None and not await service.view.store.credentials.read_tokens():
         log.warning(
             "nobody can ask for anything yet: make a first token with "
             "`stead token create root --role admin --direct --database …`"

@@ -132,7 +132,7 @@ class Admission:
         }
         key = {"key": begin.key, "fingerprint": begin.fingerprint} if begin.key else {}
         used = await self.uses(wish)
-        answer = await self.executor.store.enqueue(wait | key | ({"uses": used} if used else {}))
+        answer = await self.executor.store.queues.enqueue(wait | key | ({"uses": used} if used else {}))
         if isinstance(answer, int):
             return Accepted(str(begin.id), position=answer)
         if answer.kind == "key":
@@ -179,17 +179,19 @@ class Admission:
     async def _leave(self, head: Mapping[str, Any], outcome: Outcome, refusal: Rejection | None = None) -> bool:
         """It ends without having begun; that it is out of the queue is true also if somebody else was faster."""
         reasons = [{"code": r.code, "says": r.says} for r in refusal.reasons] if refusal is not None else []
-        await self.executor.store.leave_queue(head["operation"], outcome, reasons, head["principal"], head["actor"])
+        await self.executor.store.queues.leave(head["operation"], outcome, reasons, head["principal"], head["actor"])
         return True
 
     async def promote(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Rejection | NotFound:
         """Put an operation that waits its turn first."""
-        record = await self.executor.store.operation(operation)
+        record = await self.executor.store.operations.read(operation)
         if record is None or await self.executor.kinds.find(record["kind"]) is None:
             return NotFound(f"there is no operation {operation}")
         refusal = self._not_theirs(record, "promote", actor)
         if refusal is None:
-            if record["position"] is not None and await self.executor.store.promote(operation, principal, actor):
+            if record["position"] is not None and await self.executor.store.queues.promote(
+                operation, principal, actor
+            ):
                 return Accepted(str(operation), position=1)
             says = f"{record['action']} of {record['path']} does not wait its turn"
             refusal = Rejection((Reason(Code.NOT_QUEUED, says),), "")
@@ -208,11 +210,13 @@ class Admission:
         """A refusal for a claim, with everybody who has one in the way."""
         if refusal.code is not Code.HELD or refusal.holder is None:
             return refusal
-        return replace(refusal, holders=tuple(await self.executor.store.holders(path)) or (refusal.holder,))
+        return replace(
+            refusal, holders=tuple(await self.executor.store.claims.find_holders(path)) or (refusal.holder,)
+        )
 
     async def cancel(self, operation: UUID, principal: str, actor: Actor) -> Accepted | Rejection | NotFound:
         """End an operation before it is done; asked for twice, the second joins the first."""
-        record = await self.executor.store.operation(operation)
+        record = await self.executor.store.operations.read(operation)
         if record is None or await self.executor.kinds.find(record["kind"]) is None:
             return NotFound(f"there is no operation {operation}")
         if record["position"] is not None:
@@ -220,7 +224,7 @@ class Admission:
             if refused is not None:
                 await self.note(record, principal, "cancel", actor, refused)
                 return refused
-            if await self.executor.store.leave_queue(operation, Outcome.CANCELLED, [], principal, actor):
+            if await self.executor.store.queues.leave(operation, Outcome.CANCELLED, [], principal, actor):
                 return Accepted(str(operation))
         if "place" in record["request"] and not record["outcome"]:
             return await self._cancel_beside(record, principal, actor)
@@ -230,7 +234,7 @@ class Admission:
             return Accepted(str(operation), joined=answer.decision.joined)
         refusal = answer if isinstance(answer, Rejection) else self._refused(answer)
         if answer is None or refusal.code is Code.ENDED:
-            refusal = ended(await self.executor.store.operation(operation) or record, refusal)
+            refusal = ended(await self.executor.store.operations.read(operation) or record, refusal)
         await self.note(record, principal, "cancel", actor, refusal)
         return refusal
 
@@ -240,7 +244,7 @@ class Admission:
         if refused is not None:
             await self.note(record, principal, "cancel", actor, refused)
             return refused
-        first = await self.executor.store.cancel_beside(record["id"], principal, actor)
+        first = await self.executor.store.systems.cancel_concurrent(record["id"], principal, actor)
         await self.executor.run_commit_hooks(CommitResult({}, [], [], [str(record["id"])]))
         return Accepted(str(record["id"]), joined=not first)
 
@@ -248,17 +252,17 @@ class Admission:
         self, operation: UUID, principal: str, actor: Actor, key: str = "", *, force: bool = False, reason: str = ""
     ) -> Accepted | Rejection | NotFound:
         """Ask once more for what an operation that ended otherwise was to do: of a group, the members that failed."""
-        record = await self.executor.store.operation(operation)
+        record = await self.executor.store.operations.read(operation)
         if record is None:
             return NotFound(f"there is no operation {operation}")
         if record["outcome"] not in RETRYABLE or "plan" in record["request"]:
-            row = await self.executor.store.read(record["path"])
+            row = await self.executor.store.resources.read(record["path"])
             refusal = nothing_to_retry(record, row.snapshot.state if row is not None else "")
             await self.note(record, principal, "retry", actor, refusal)
             return refusal
         said, some = record["request"], []
         if record["outcome"] != Outcome.CANCELLED and not self._makes(record):
-            some = await self.executor.store.failed_members(str(operation), "", 1)
+            some = await self.executor.store.groups.list_failed_members(str(operation), "", 1)
         wish = again(record, actor, principal)
         request = replace(wish.request, force=force or said.get("force", False), reason=reason or record["reason"])
         failed_of = str(operation) if some else ""
@@ -275,7 +279,7 @@ class Admission:
         """The answer that was given before to the same key."""
         if not wish.key:
             return None
-        conflict = await self.executor.store.key(wish.principal, wish.key, wish.fingerprint())
+        conflict = await self.executor.store.operations.find_key(wish.principal, wish.key, wish.fingerprint())
         return None if conflict is None else await self._repeated(conflict)
 
     async def _by_members(self, lifecycle: Lifecycle, wish: AdmissionRequest) -> Rejection | Accepted | None:
@@ -284,7 +288,7 @@ class Admission:
         known = member.action(action.members) if action is not None and member is not None else None
         if action is None or member is None or makes(member, action.members) or not (known or action.observes):
             return None
-        row = await self.executor.store.read(wish.path)
+        row = await self.executor.store.resources.read(wish.path)
         if row is None or row.kind != lifecycle.kind:
             return None
         classes = by_class(await member_classes(self.executor.store, lifecycle, wish.path, wish.failed_of))
@@ -293,7 +297,9 @@ class Admission:
             return Accepted("", idle=True) if answer.parent.ended and not answer.parent.moves else None
         if answer.code is not Code.NO_MEMBER:
             return answer if answer.code in (Code.WRONG_STATE, Code.UNKNOWN_ACTION) else None
-        holders = tuple((await self.executor.store.held_below(wish.path)).values()) if action.leaves_out else ()
+        holders = (
+            tuple((await self.executor.store.claims.find_held_below(wish.path)).values()) if action.leaves_out else ()
+        )
         if holders and may_wait(lifecycle, wish.request):
             return None
         return replace(answer, holder=holders[0], holders=holders) if holders else answer
@@ -305,13 +311,13 @@ class Admission:
             return await self._deploys(wish)
         if not places(wish.kind, action):
             return wish
-        row = wish.read or (await self.executor.store.read(wish.path) if action == "migrate" else None)
+        row = wish.read or (await self.executor.store.resources.read(wish.path) if action == "migrate" else None)
         found = await found_for(self.executor.store, lifecycle, row, action, wish.spec, wish.lane, wish.path)
         return replace(wish, found=found) if found else wish
 
     async def _deploys(self, wish: AdmissionRequest) -> AdmissionRequest:
         """With the lanes that a deploy uses."""
-        system = wish.read or await self.executor.store.read(wish.path)
+        system = wish.read or await self.executor.store.resources.read(wish.path)
         place = wish.place or place_of(self.executor.kinds[SYSTEM], "deploy", wish.path, wish.spec)
         found = await deployed(self.executor.store, system, place, wish.spec.get("definition", {}))
         return replace(wish, deploys=tuple(sorted(found)))
@@ -319,7 +325,7 @@ class Admission:
     async def uses(self, wish: AdmissionRequest) -> dict[str, Any] | None:
         """The lanes that a request would use, or will when its turn has come, as the store takes them."""
         wish = await self._placed(wish)
-        row = wish.read or await self.executor.store.read(wish.path)
+        row = wish.read or await self.executor.store.resources.read(wish.path)
         if row is not None and makes_object(self.executor.kinds, wish.kind, wish.request.action):
             row = None if await is_free(self.executor.store, self.executor.kinds, row.brief) else row
         found = uses(
@@ -389,12 +395,12 @@ class Admission:
         if not (wish.key and accepted.operation):
             return accepted
         id = UUID(accepted.operation)
-        kept = await self.executor.store.keep_key(wish.principal, wish.key, wish.fingerprint(), id)
+        kept = await self.executor.store.operations.record_key(wish.principal, wish.key, wish.fingerprint(), id)
         return (None if kept else await self.answered(wish)) or accepted
 
     async def _repeated(self, conflict: Conflict) -> Accepted | Rejection:
         if conflict.same:
-            record = await self.executor.store.operation(UUID(conflict.operation))
+            record = await self.executor.store.operations.read(UUID(conflict.operation))
             return Accepted(conflict.operation, repeated=True, position=record["position"] if record else None)
         says = "the idempotency key was used for another request"
         return Rejection((Reason(Code.KEY_REUSED, says),), "")
@@ -427,7 +433,9 @@ class Admission:
     ) -> None:
         """Put a refusal into the journal."""
         reasons = {"reasons": [{"code": r.code, "says": r.says} for r in refusal.reasons]}
-        await self.executor.store.refuse(about["path"], about["kind"], principal, word, actor, refusal.state, reasons)
+        await self.executor.store.journal.append_rejection(
+            about["path"], about["kind"], principal, word, actor, refusal.state, reasons
+        )
 
 
 def may_be_new(lifecycle: Lifecycle, action: str) -> bool:

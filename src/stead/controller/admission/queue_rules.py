@@ -29,7 +29,7 @@ def lines_up(lifecycle: Lifecycle, request: Request) -> bool:
 
 async def find_queue(store: Store, lifecycle: Lifecycle, path: str, spec: Mapping[str, Any]) -> str:
     """The path of the object in whose queue an action waits."""
-    return queue_of(lifecycle, path, spec, await store.read(path)) if lifecycle.queue_of else path
+    return queue_of(lifecycle, path, spec, await store.resources.read(path)) if lifecycle.queue_of else path
 
 
 def queue_of(lifecycle: Lifecycle, path: str, spec: Mapping[str, Any], row: Row | None) -> str:

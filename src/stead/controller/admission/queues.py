@@ -31,14 +31,14 @@ class Queues:
 
     async def heal(self) -> int:
         """Try every head that nothing seems to be in the way of; how many left their queues."""
-        return sum([await self.advance(queue) for queue in await self.store.due_queues(BATCH)])
+        return sum([await self.advance(queue) for queue in await self.store.queues.due(BATCH)])
 
     async def advance(self, queue: str) -> int:
         """Let the heads of a queue begin, as long as they can; how many left it."""
         left = 0
-        while head := await self.store.queue_head(queue):
+        while head := await self.store.queues.read_head(queue):
             if head["busy"] or not await self.admission.turn(head):
                 return left
             left += 1
-        await self.store.close_queue(queue)
+        await self.store.queues.close(queue)
         return left

@@ -50,9 +50,9 @@ class ServedLanes:
         )
         old = {row.lane, *named(row.kind, row.spec)} if row is not None and there else set[str]()
         unserved = await self._unserved(used.on - old)
-        if not unserved or await self.store.refused_lanes(used.written(wish.path)):
+        if not unserved or await self.store.lanes.find_denied(used.written(wish.path)):
             return None  # a lane that the namespace may not use is rejected for that, and no name is suggested
-        usable = await self.store.usable_lanes(wish.path.split("/")[1])
+        usable = await self.store.lanes.list_usable(wish.path.split("/")[1])
         return Rejection(tuple(_reason(lane, usable) for lane in unserved[:SHOWN]), state or "")
 
     def _at_site(self, lifecycle: Lifecycle) -> bool:
@@ -63,7 +63,7 @@ class ServedLanes:
     async def _unserved(self, lanes: Collection[str]) -> list[str]:
         unknown = [lane for lane in lanes if lane not in self._known]
         if unknown:
-            self._known |= await self.store.served(unknown)
+            self._known |= await self.store.lanes.filter_served(unknown)
         return sorted(lane for lane in unknown if lane not in self._known)
 
 

@@ -45,14 +45,14 @@ class CustodyService:
         if asked_before:
             lost = await self.renew(who, asked_before)
             taken |= {path: fence for path, fence in asked_before.items() if path not in lost}
-            if not taken and await self.executor.store.superseded([(who.agent, who.epoch)]):
+            if not taken and await self.executor.store.agents.find_superseded([(who.agent, who.epoch)]):
                 raise SupersededRun
         return taken
 
     async def _move(self, asked: Sequence[Sequence[TransitionInput]]) -> list[list[Answer]]:
         """What many agents ask for, in one go."""
         runs = {(told.custody.agent, told.custody.epoch) for each in asked for told in each if told.custody}
-        newer = await self.executor.store.superseded(runs)
+        newer = await self.executor.store.agents.find_superseded(runs)
         told = [_as_of_now(told, newer) if newer else told for each in asked for told in each]
         answers = iter(await self.executor.apply(told))
         return [list(islice(answers, len(each))) for each in asked]
@@ -60,7 +60,7 @@ class CustodyService:
     async def renew(self, who: Custody, members: Mapping[str, Fence]) -> set[str]:
         """Prolong custody; answers with the members whose custody is lost."""
         due = self.executor.clock() + self.pace.custody
-        kept = await self.executor.store.renew(who.agent, who.epoch, members, due)
+        kept = await self.executor.store.orders.renew_custody(who.agent, who.epoch, members, due)
         return set(members) - kept
 
 

@@ -98,7 +98,7 @@ async def _divide(executor: TransitionExecutor, bus: Bus, order: Order) -> list[
     The controller takes such an order itself, so that no agent gets it, and declines it with the reason.
     """
     if len(order.members) > 1:
-        return await executor.store.halve_order(order.id)
+        return await executor.store.orders.halve(order.id)
     (member,) = order.members
     says = too_large(order, bus.max_message())
     log.error("order.too_large order=%d lane=%s path=%s error=%r", order.id, order.lane, member.path, says)

@@ -65,32 +65,32 @@ class SlotAllocator:
 
     async def limit_lane(self, name: str, members: int | None) -> None:
         """From now on a lane has room for so many members; what waits for it gets it at once."""
-        await self.executor.store.limit_lane(name, members)
+        await self.executor.store.slots.limit_lane(name, members)
         await self._grant([name], split=True)
 
     async def limit_provider(self, name: str, members: int | None, regions: int | None) -> None:
         """From now on a provider bears so many members in a region, and so many regions."""
-        await self.executor.store.limit_provider(name, members, regions)
-        lanes = [lane for lane in await self.executor.store.waiting(0) if lane.split(".")[0] == name]
+        await self.executor.store.slots.limit_provider(name, members, regions)
+        lanes = [lane for lane in await self.executor.store.slots.list_waiting_lanes(0) if lane.split(".")[0] == name]
         if lanes:
             await self._grant(lanes, split=True)
 
     async def release(self, path: str, who: str) -> bool:
         """Let a restored cell act at a path and below it; whether it was held there. What waited for that is sent."""
-        released = await self.executor.store.release(path, who)
+        released = await self.executor.store.recovery.release(path, who)
         if released:
             await self.heal()
         return released
 
     async def _grant(self, lanes: list[str], *, split: bool) -> int:
-        orders = await self.executor.store.grant(lanes, self.executor.clock(), split=split)
+        orders = await self.executor.store.slots.grant(lanes, self.executor.clock(), split=split)
         await self.send(CommitResult({}, orders, []))
         return len(orders)
 
     async def heal(self) -> int:
         """All that waits though there is room, and though it was released."""
-        await self.executor.store.free_released()
-        lanes = await self.executor.store.waiting(STOOD)
+        await self.executor.store.recovery.resume_orders()
+        lanes = await self.executor.store.slots.list_waiting_lanes(STOOD)
         return await self._grant(lanes, split=True) if lanes else 0
 
 

@@ -206,7 +206,7 @@ class TransitionExecutor:
                 changes.append(_change(brief, answer, said, row, used))
         if changes or expansion:
             widened = expansion(answers) if expansion is not None else None
-            written = await self.store.commit(changes, self.clock(), widened)
+            written = await self.store.transitions.commit(changes, self.clock(), widened)
             if any(conflict.kind == "lifecycle" for conflict in written.conflicts.values()):
                 await self.kinds.fresh()
             for place, conflict in written.conflicts.items():
@@ -241,8 +241,8 @@ class TransitionExecutor:
                 asks = isinstance(said.event, Request | Cancel) and not _within(said.event)
                 (full if asks else brief).append(said.path)
         if full:
-            rows |= await self.store.read_many(full)
-        briefs = await self.store.briefs(brief) if brief else {}
+            rows |= await self.store.resources.read_many(full)
+        briefs = await self.store.resources.read_summaries(brief) if brief else {}
         rows |= {path: row for path, row in new.items() if path not in rows and path not in briefs}
         briefs |= {path: row.brief for path, row in rows.items()}
         if not all(self.kinds.knows(one.kind, one.state) for one in briefs.values()):
@@ -255,7 +255,7 @@ class TransitionExecutor:
         amended = [s.path for s in told if s.path in briefs.keys() - rows and self._amends(briefs[s.path], s)]
         if amended:
             # The operation in whose course it is asked holds the claim.
-            read = await self.store.read_many(amended)
+            read = await self.store.resources.read_many(amended)
             rows |= {path: replace(row, snapshot=replace(row.snapshot, blocked=None)) for path, row in read.items()}
         return briefs, rows
 

@@ -22,7 +22,7 @@ async def found_for(
     if action == "migrate" and (row is None or row.snapshot.state not in starts(lifecycle, action)):
         return {}  # it is refused for that
     row = row if action == "migrate" else None
-    nodes = await store.nodes(row.lane if row is not None else lane, namespace_of(path))
+    nodes = await store.nodes.list_on_lane(row.lane if row is not None else lane, namespace_of(path))
     away = [node for node in nodes if row is None or node["path"] != row.spec.get("node")]
     away.sort(key=lambda node: node["state"] != TAKES or node["booked"])
     if row is not None and not away:
@@ -43,7 +43,7 @@ def starts(lifecycle: Lifecycle, action: str) -> tuple[str, ...]:
 
 async def others(store: Store, lane: str, node: str, namespace: str) -> list[str]:
     """Where machines of a namespace can go from a node, the emptiest first: not to what another has booked."""
-    nodes = await store.nodes(lane, namespace)
+    nodes = await store.nodes.list_on_lane(lane, namespace)
     return [n["path"] for n in nodes if n["state"] == TAKES and not n["booked"] and n["path"] != node]
 
 
@@ -55,7 +55,7 @@ async def booked(store: Store, asked: Iterable[tuple[str, str, str, object]]) ->
         for kind, path, action, node in asked
         if places(kind, action) and isinstance(node, str)
     ]
-    return await store.booked_nodes(wanted) if wanted else set()
+    return await store.nodes.filter_booked(wanted) if wanted else set()
 
 
 def namespace_of(path: str) -> str:

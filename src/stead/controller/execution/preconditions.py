@@ -42,7 +42,7 @@ async def set_in(
     bound = {row.path: _places(kinds[row.kind], row, request, spec) for row, request, spec in asking}
     empty = [row.path for row, request, _ in asking if _empty_only(kinds[row.kind], request.action)]
     paths = sorted({path for places in bound.values() for _, where in places for path in where})
-    states = await store.states(paths) if paths else {}
+    states = await store.resources.read_states(paths) if paths else {}
     nodes = [(row.kind, row.path, r.action, {**row.spec, **spec}.get("node")) for row, r, spec in asking]
     others = await booked(store, nodes)
     for path, places in bound.items():
@@ -58,8 +58,12 @@ async def set_in(
         if row.kind in COUNTED and _begins(kinds[row.kind], request.action):
             await _find_room(store, rows, row.path, spec)
     held = [path for path in empty if kinds[rows[path].kind].holds]
-    full = await store.below([path for path in empty if path not in held]) if len(held) < len(empty) else {}
-    full |= await store.held(held) if held else {}
+    full = (
+        await store.resources.count_below([path for path in empty if path not in held])
+        if len(held) < len(empty)
+        else {}
+    )
+    full |= await store.nodes.count_machines(held) if held else {}
     for path in empty:
         row = rows[path]
         around = {**(row.around or {}), "vacant" if path in held else "empty": True}
@@ -102,7 +106,7 @@ def _says(fact: object) -> bool:
 async def _claim_too(store: Store, rows: dict[str, Row], path: str, also: str) -> None:
     """Two paths are claimed: a claim in the way of either keeps it off."""
     row = rows[path]
-    holder = row.snapshot.blocked or next(iter(await store.holders(also, 1)), None)
+    holder = row.snapshot.blocked or next(iter(await store.claims.find_holders(also, 1)), None)
     around = {**(row.around or {}), "claims": [also]}
     rows[path] = replace(row, snapshot=replace(row.snapshot, blocked=holder), around=around)
 
@@ -155,7 +159,9 @@ async def is_free(store: Store, kinds: Mapping[str, Lifecycle], old: ResourceSum
     """Whether what is on record is gone for good, and nothing refers to it: disks follow their machine first."""
     if old.operation is not None or old.kind not in kinds or not kinds[old.kind].frees(old.state):
         return False
-    return old.kind != MACHINE or not any(disk["state"] in ITS for disk in await store.disks_of(old.path))
+    return old.kind != MACHINE or not any(
+        disk["state"] in ITS for disk in await store.attachments.read_disks(old.path)
+    )
 
 
 def makes(kinds: Mapping[str, Lifecycle], kind: str, action: str) -> bool:
@@ -174,7 +180,7 @@ async def make_room(store: Store, rows: dict[str, Row], told: Iterable[NewResour
 async def _at_place(store: Store, rows: dict[str, Row], path: str, place: str, spec: Spec) -> None:
     """What runs beside others is kept off by whoever has a claim in the way of its place, and by nobody else."""
     row = rows[path]
-    holder = next(iter(await store.holders(place)), None)
+    holder = next(iter(await store.claims.find_holders(place)), None)
     around = {**(row.around or {}), "place": place, **({"mark": spec["mark"]} if spec.get("mark") else {})}
     rows[path] = replace(row, snapshot=replace(row.snapshot, blocked=holder), around=around)
 
@@ -183,7 +189,7 @@ async def _find_room(store: Store, rows: dict[str, Row], path: str, spec: Spec) 
     """Something that counts is to be made: whether those have room for it that it will belong to."""
     row = rows[path]
     wanted = {**row.spec, **spec}
-    quotas = await store.room(row.kind, path, wanted)
+    quotas = await store.quotas.check(row.kind, path, wanted)
     if quotas:
         over = next((quota.says for quota in quotas if quota.over), "")
         around = {**(row.around or {}), "makes": {"kind": row.kind, "spec": wanted}}

@@ -40,7 +40,7 @@ class RequestContexts:
         unknown = [id for id in wanted if id not in self._known]
         if unknown:
             try:
-                found = await self.store.trails(unknown)
+                found = await self.store.operations.read_origins(unknown)
             except Exception as error:
                 log.debug("nobody can say where operations come from: %s", error)
                 found = {}

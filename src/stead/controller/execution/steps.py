@@ -88,13 +88,13 @@ class Requested:
 
     async def bad(self) -> dict[str, list[str]]:
         """By path, those that did not go well, where the last is one of them."""
-        known = await self.store.outcomes([id for ids in self._asked.values() for id in ids])
+        known = await self.store.operations.read_outcomes([id for ids in self._asked.values() for id in ids])
         bad = {p: [i for i in ids if i in known and known[i][0] not in WELL] for p, ids in self._asked.items()}
         return {path: ids for path, ids in bad.items() if ids and ids[-1] == self._asked[path][-1]}
 
     async def why(self, operation: str) -> str:
         """What there is to say of one that did not go well."""
-        record = await self.store.operation(UUID(operation))
+        record = await self.store.operations.read(UUID(operation))
         return f": {record['says']}" if record is not None and record["says"] else ""
 
 
@@ -115,7 +115,7 @@ class Steps:
         pause = SOON
         work: Work | None = None
         while True:
-            row = await self.executor.store.read(path)
+            row = await self.executor.store.resources.read(path)
             operation = row.snapshot.operation if row is not None else None
             if row is None or operation is None or row.snapshot.fence != fence:
                 return
@@ -124,7 +124,9 @@ class Steps:
                 return
             work = work or begin()
             answer = await work(row, UUID(operation.id))
-            await self.executor.store.say(UUID(operation.id), "" if isinstance(answer, Done) else answer.says)
+            await self.executor.store.operations.set_message(
+                UUID(operation.id), "" if isinstance(answer, Done) else answer.says
+            )
             if not isinstance(answer, Waits):
                 await self._report(path, fence, answer)
                 return

@@ -25,7 +25,8 @@ KIND = "system"
 async def planned(store: Store, system: Row, place: str, definition: Mapping[str, Any] | None) -> list[TreeChange]:
     """What is to be done at a place of a system; without a definition, all there is goes."""
     wanted = tree.parts(definition, place, root=place == system.path) if definition is not None else {}
-    there = {r["path"]: ExistingNode(r["kind"], r["state"], r["spec"], r["lane"]) for r in await store.tree(place)}
+    rows = await store.systems.read_definitions(place)
+    there = {r["path"]: ExistingNode(r["kind"], r["state"], r["spec"], r["lane"]) for r in rows}
     return tree.changes(wanted, there, system.spec.get("lanes", ()))
 
 
@@ -58,7 +59,7 @@ class Deploys:
         Raises `Wrong` where what is there has become such that it cannot be done.
         """
         wish, after = asking["wish"], asking["after"]
-        system = await self.executor.store.read(asking["path"])
+        system = await self.executor.store.resources.read(asking["path"])
         if system is None:
             return (), after, True
         definition = wish.get("spec", {}).get("definition", {}) if asking["action"] == "deploy" else None

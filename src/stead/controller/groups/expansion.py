@@ -57,7 +57,7 @@ class GroupExpansion:
 
     async def heal(self) -> int:
         """Go on with whatever was left: groups whose members were not all asked, or not counted."""
-        left = await self.executor.store.unfinished_groups()
+        left = await self.executor.store.groups.list_unfinished()
         for operation in left["expanding"]:
             await self.expand(operation)
         for path in left["counted"]:
@@ -71,7 +71,7 @@ class GroupExpansion:
 
     async def _chunk(self, operation: str) -> bool:
         """Ask some; whether there may be more."""
-        asking = await self.executor.store.expansion(operation)
+        asking = await self.executor.store.groups.read_expansion(operation)
         if asking is None:
             return False
         if asking["kind"] == KIND and "cancels" not in asking["request"] and asking["action"] not in OBSERVING:
@@ -91,7 +91,11 @@ class GroupExpansion:
             await self.executor.apply([], lambda _: Expansion(operation, last, done, 0, asking["turn"]))
             return not done
         request = _request(operation, asking)
-        held = await self.executor.store.held_below(asking["path"], operation) if self._leaves_out(asking) else {}
+        held = (
+            await self.executor.store.claims.find_held_below(asking["path"], operation)
+            if self._leaves_out(asking)
+            else {}
+        )
         about = {"principal": asking["principal"], "detail": why(self.executor.kinds[asking["member"]], request)}
         told = [TransitionInput(path, request, blocked=_above(held, path), **about) for path in paths]
         await self._tell(operation, asking, told, last, done, held)
@@ -126,7 +130,7 @@ class GroupExpansion:
 
     async def _make(self, operation: str, asking: Mapping[str, Any]) -> bool:
         """Ask some that are not there yet to be made."""
-        row = await self.executor.store.read(asking["path"])
+        row = await self.executor.store.resources.read(asking["path"])
         member = self.executor.kinds[asking["member"]]
         after = int(asking["after"] or 0)
         if row is None:
@@ -178,20 +182,22 @@ class GroupExpansion:
         """The next members that are to hear of it."""
         store, said, after = self.executor.store, asking["request"], asking["after"]
         if "cancels" in said:
-            return await store.working_members(operation, asking["member"], asking["path"], after, self.chunk)
+            kind, below = asking["member"], asking["path"]
+            return await store.groups.list_working_members(operation, kind, below, after, self.chunk)
         if said.get("of"):
-            return await store.failed_members(said["of"], after, self.chunk)
-        return await store.paths(asking["member"], f"{asking['path']}/", after, self.chunk, said.get("from"))
+            return await store.groups.list_failed_members(said["of"], after, self.chunk)
+        below = f"{asking['path']}/"
+        return await store.resources.list_paths(asking["member"], below, after, self.chunk, said.get("from"))
 
     async def recount(self, path: str) -> None:
         """Bring what the members amount to to their group."""
-        brief = (await self.executor.store.briefs([path])).get(path)
+        brief = (await self.executor.store.resources.read_summaries([path])).get(path)
         if brief is None:
             return
         kind = self.executor.kinds[brief.kind]
         if brief.kind == KIND:
-            await self.executor.store.end_beside(path)
-        found = await self.executor.store.count_members(path, kind.members)
+            await self.executor.store.systems.end_concurrent(path)
+        found = await self.executor.store.groups.count_members(path, kind.members)
         if found is None:
             return
         event = amounts(kind, found["counts"], found["remaining"], found["failed"])
@@ -202,7 +208,7 @@ class GroupExpansion:
         """Why a lease fails with its members: the error of the first of them. Empty where it does not fail."""
         if kind.fold is not Fold.EVENTS or brief.operation is None or event.remaining or not event.failed:
             return ""
-        members = await self.executor.store.operation_members(brief.operation, "", MAX_MEMBERS_READ)
+        members = await self.executor.store.operations.read_members(brief.operation, "", MAX_MEMBERS_READ)
         found = sorted((m for m in members if m["says"]), key=lambda m: m["outcome"] in (SKIPPED, UNCHANGED))
         return f"{found[0]['path']}: {found[0]['says']}" if found else ""
 

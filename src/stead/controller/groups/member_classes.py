@@ -21,7 +21,7 @@ async def member_classes(store: Store, group: Lifecycle, path: str, failed_of: s
     """
     found = await _classes(store, group.members, path, failed_of)
     if any(action.leaves_out for action in group.actions):
-        for held, holder in (await store.held_below(path, without=group.members)).items():
+        for held, holder in (await store.claims.find_held_below(path, without=group.members)).items():
             for (snap, lane), count in (await _classes(store, group.members, held, failed_of)).items():
                 found[snap, lane] -= count
                 found[replace(snap, blocked=holder), lane] += count
@@ -38,6 +38,6 @@ def by_class(classes: Classes) -> Counter[Snapshot]:
 
 async def _classes(store: Store, kind: str, path: str, failed_of: str) -> Classes:
     classes: Classes = Counter()
-    for (brief, lane), count in (await store.classes(kind, path, failed_of)).items():
+    for (brief, lane), count in (await store.groups.count_classes(kind, path, failed_of)).items():
         classes[snapshot_of(brief.likeness), lane] += count
     return classes

@@ -73,7 +73,7 @@ class MemberPlans:
     async def _shared(self, namespace: str, wanted: Sequence[Segment]) -> dict[str, dict[str, Any]]:
         """By group, what the provider said of what its VMs share."""
         groups = {segment.group: infrastructure.places(namespace, segment.spec) for segment in wanted}
-        rows = await self.executor.store.read_many(
+        rows = await self.executor.store.resources.read_many(
             list({path for places in groups.values() for path in places.values()})
         )
         found = {

@@ -116,12 +116,12 @@ class Doctor:
 
     async def _database(self) -> list[Finding]:
         began = time.time()
-        read = await self.store.examine()
+        read = await self.store.diagnostics.examine_database()
         return [*database(read), clocks(read["now"], began, time.time())]
 
     async def _recovery(self) -> list[Finding]:
         """Whether the cell is held after a restore; nothing is said where it is not."""
-        hold = await self.store.hold()
+        hold = await self.store.recovery.read_hold()
         if hold.since is None:
             return []
         says = f"the cell is held since {hold.since:%Y-%m-%d %H:%M} UTC, after a restore; {hold.orders} orders wait"
@@ -159,13 +159,13 @@ class Doctor:
         return [*healers(text, self.store.clock() + offset), controller_clock(offset)]
 
     async def _work(self) -> list[Finding]:
-        gauges = await self.store.gauges(10_000, THERE)
+        gauges = await self.store.diagnostics.read_gauges(10_000, THERE)
         stuck = await self.stuck()
-        lanes = await self.store.unserved(THERE, FEW + 1)
+        lanes = await self.store.lanes.list_unserved(THERE, FEW + 1)
         return [numberer(gauges), timers(gauges), *work(gauges, stuck), unserved(lanes)]
 
     async def _agents(self) -> list[Finding]:
-        agents = [dict(agent) for agent in await self.store.agents()]
+        agents = [dict(agent) for agent in await self.store.agents.read_all()]
         return [silent(agents), rejected(agents), skew(agents), expiring(agents, self.store.clock.now())]
 
     async def _certificates(self) -> list[Finding]:

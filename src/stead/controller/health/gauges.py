@@ -51,7 +51,7 @@ class Gauges:
                 return
             try:
                 async with asyncio.timeout(PATIENCE):
-                    read = await self.store.gauges(MOST, THERE)
+                    read = await self.store.diagnostics.read_gauges(MOST, THERE)
             except Exception as error:
                 log.warning("the cell could not be read for its metrics: %s: %s", type(error).__name__, error)
                 metrics.DATABASE.set(0)

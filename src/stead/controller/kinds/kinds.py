@@ -106,10 +106,10 @@ class Kinds(Mapping[str, Lifecycle]):
         if self._store is None:
             return False
         async with self._reading:
-            edition = await self._store.edition()
+            edition = await self._store.lifecycles.read_edition()
             if edition == self.edition:
                 return False
-            self._take(await self._store.lifecycles())
+            self._take(await self._store.lifecycles.read_all())
             self.edition = edition
             return True
 

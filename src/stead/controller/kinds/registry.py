@@ -70,14 +70,16 @@ class Registry:
         if findings:
             return InvalidDocument("not-sound", _told(findings), findings)
         was, same = self.kinds.versions.get(kind, 0), self._same(lifecycle)
-        left = await self.store.left_out(lifecycle, same)  # or somebody would wait for the explorer in vain
+        left = await self.store.lifecycles.find_uncovered(
+            lifecycle, same
+        )  # or somebody would wait for the explorer in vain
         if left:
             return _lacking(left)
         found = await self._explored(document)
         if isinstance(found, InvalidDocument):
             return found
         seen = {"worlds": found.worlds, "steps": found.steps, "bounds": found.bounds}
-        left = await self.store.register(lifecycle, was, document, same, seen, who)
+        left = await self.store.lifecycles.register(lifecycle, was, document, same, seen, who)
         if left:
             return _lacking(left)
         await self.kinds.fresh()
@@ -108,7 +110,7 @@ class Registry:
         named = sorted(other.kind for other in self.kinds.values() if other.kind != kind and kind in _named(other))
         if named:
             return InvalidDocument("kind-in-use", f"{', '.join(named)} is about {kind}")
-        left = await self.store.unregister(kind, who)
+        left = await self.store.lifecycles.unregister(kind, who)
         if left:
             return InvalidDocument("kind-in-use", f"there are some: {_in_use(left)}")
         await self.kinds.fresh()

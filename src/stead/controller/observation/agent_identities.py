@@ -111,7 +111,7 @@ class AgentIdentities:
         if not 0 < len(lanes) <= MOST_LANES:
             raise ValueError(f"an agent has between 1 and {MOST_LANES} lanes")
         token = f"{TOKEN}{secrets.token_urlsafe(32)}"
-        expires_at = await self.store.invite_agent(digest(token), name, sorted(set(lanes)), by, seconds)
+        expires_at = await self.store.identities.invite(digest(token), name, sorted(set(lanes)), by, seconds)
         if expires_at is None:
             raise NameInUse(f"there is an agent {name}; revoke it first")
         log.info("%s invites the agent %s for %s", by, name, ", ".join(lanes))
@@ -124,7 +124,7 @@ class AgentIdentities:
             raise ValueError("the request is not signed with the user's key")
         # Before the token is used up for it.
         self.issuer.issue("nobody", user_key, request, Permissions((), ()), 1, self.store.clock())
-        row = await self.store.join_agent(digest(token), name, user_key, self.lifetime)
+        row = await self.store.identities.join(digest(token), name, user_key, self.lifetime)
         if row is None:
             raise InvitationRejected("the token is none, was used, is over, or is for another name")
         log.info("the agent %s has joined, for %s", row["name"], ", ".join(row["lanes"]))
@@ -134,7 +134,7 @@ class AgentIdentities:
 
     async def renew(self, asked: RenewIdentity) -> IdentityReply:
         """What an agent connects with, anew; its key stays the same, so that whatever is revoked stays so."""
-        row = await self.store.renew_agent(asked.agent, self.lifetime)
+        row = await self.store.identities.renew(asked.agent, self.lifetime)
         if row is None:
             return IdentityReply(ok=False, why="there is no such agent, or it was revoked")
         try:
@@ -145,7 +145,7 @@ class AgentIdentities:
 
     async def revoke(self, name: str, by: str) -> Agent | None:
         """From now on the agent is nobody: its connections end, and it cannot come back."""
-        if not await self.store.revoke_agent(name, by):
+        if not await self.store.identities.revoke(name, by):
             return None
         log.warning("%s revokes the agent %s", by, name)
         await self.push()
@@ -154,19 +154,19 @@ class AgentIdentities:
 
     async def members(self) -> list[Agent]:
         """All agents that have an identity, and all that were heard of."""
-        return [member_of(record) for record in await self.store.agents()]
+        return [member_of(record) for record in await self.store.agents.read_all()]
 
     async def push(self) -> None:
         """Tell the servers of the bus who is revoked. Whoever was revoked meanwhile is told, too."""
         for _ in range(TRIES):
-            wanted = await self.store.revoked_keys()
+            wanted = await self.store.identities.read_revoked_keys()
             await self._system().update(self.issuer.account_claims(wanted))
-            if await self.store.revoked_keys() == wanted:
+            if await self.store.identities.read_revoked_keys() == wanted:
                 return
 
     async def heal(self) -> int:
         """Tell them again where they have forgotten, or were not told."""
-        wanted = await self.store.revoked_keys()
+        wanted = await self.store.identities.read_revoked_keys()
         known = decode(await self._system().lookup(self.issuer.account))
         if known.get("nats", {}).get("revocations", {}) == wanted:
             return 0

@@ -46,7 +46,7 @@ class ExpectedInventory:
         return InventoryReply(list(map(member_of, there)), page[-1].path if len(page) == PAGE else "", now, taken)
 
     async def _pages(self, asked: Sequence[tuple[str, str]]) -> list[list[Row]]:
-        return await self.executor.store.rosters(asked, PAGE)
+        return await self.executor.store.observations.read_expected(asked, PAGE)
 
     def _may_be(self, row: Row) -> bool:
         if row.kind not in self._seen():

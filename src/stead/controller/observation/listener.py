@@ -104,7 +104,7 @@ class Listener:
     async def _current(self, messages: Sequence[FromAgent]) -> Sequence[FromAgent]:
         """Without what runs of agents say that newer ones have superseded. A successor speaks under its notify-id."""
         said = [m for m in messages if isinstance(m, FullState) or (isinstance(m, Report) and not m.successor)]
-        newer = await self.executor.store.superseded({(m.agent, m.epoch) for m in said})
+        newer = await self.executor.store.agents.find_superseded({(m.agent, m.epoch) for m in said})
         stale = {id(m) for m in said if m.lane in newer.get((m.agent, m.epoch), ())}
         if stale:
             log.info("reports.superseded count=%d agents=%s", len(stale), ", ".join(sorted({n for n, _ in newer})))

@@ -137,7 +137,7 @@ class ProviderObserver:
 
     async def _superseded(self, reply: ProbeReply, lane: str) -> bool:
         """Whether a newer run of the agent that answered serves the lane."""
-        newer = await self.executor.store.superseded([(reply.agent, reply.epoch)])
+        newer = await self.executor.store.agents.find_superseded([(reply.agent, reply.epoch)])
         return any(lane in lanes for lanes in newer.values())
 
     async def logs(self, row: Row, lines: int, since: str, patience: float = PATIENCE) -> LogsReply | UnknownReason:
@@ -167,7 +167,7 @@ class ProviderObserver:
         """The same, with what was not observed of a kind and why."""
         done = await self._refresh(below)
         store, lifecycle = self.executor.store, self.executor.kinds[kind]
-        found = await store.unobserved(kind, below, done.seen, done.unseen)
+        found = await store.observations.list_unobserved(kind, below, done.seen, done.unseen)
         left = tuple(
             UnobservedGroupStatus(r["state"], _why(lifecycle.state(r["state"]), r["why"]), r["members"], r["oldest"])
             for r in found
@@ -175,15 +175,17 @@ class ProviderObserver:
         members = sum(each.members for each in left if each.why in (UnknownReason.STILL, UnknownReason.FINAL)) + len(
             done.seen
         )
-        await store.note_observations(done.calls, members)
+        await store.observations.count_calls(done.calls, members)
         return ObservedGroupStatus(len(done.seen), done.calls, members - done.calls, left)
 
     async def _refresh(self, below: str) -> _Refresh:
         done, after = _Refresh(), ""
         still = sorted({s.name for kind in self.executor.kinds.values() for s in kind.states if s.still})
         while True:
-            paths = await self.executor.store.refreshable(below, after, PAGE, still, self.pace.still)
-            rows = (await self.executor.store.read_many(paths)).values()
+            paths = await self.executor.store.observations.list_refreshable(
+                below, after, PAGE, still, self.pace.still
+            )
+            rows = (await self.executor.store.resources.read_many(paths)).values()
             free = [row for row in rows if not row.snapshot.taken]
             seen = await self.look(free)
             lines = [line for line in seen.values() if isinstance(line, StateLine)]
@@ -204,7 +206,7 @@ class ProviderObserver:
                 brief = answer.brief
                 as_believed[look_after(self.executor.kinds[brief.kind], brief.state)].append(brief.path)
         for pause, paths in as_believed.items():
-            await self.executor.store.saw(paths, pause)
+            await self.executor.store.observations.mark_unchanged(paths, pause)
         return answers
 
 

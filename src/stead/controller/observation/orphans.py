@@ -32,7 +32,7 @@ class OrphanDetector:
 
     async def __call__(self) -> int:
         """Ask one lane that is due; what it has comes on the stream of reports."""
-        lane = await self.executor.store.due_survey(self.pace.survey)
+        lane = await self.executor.store.observations.due_inventory(self.pace.survey)
         if lane is None:
             return 0
         try:
@@ -46,15 +46,15 @@ class OrphanDetector:
         store = self.executor.store
         strays = [(m.lane, {s.token: s for s in m.objects if s.token and not s.path}) for m in messages]
         tokens = {token for _, some in strays for token in some}
-        owners = await store.owners(sorted(tokens)) if tokens else {}
+        owners = await store.resources.find_by_token(sorted(tokens)) if tokens else {}
         for lane, some in strays:
             orphans = [s for token, s in some.items() if not self._may_have(owners.get(token), lane)]
             if orphans:
-                await store.note_orphans(lane, [_noted(orphan) for orphan in orphans])
+                await store.orphans.record(lane, [_noted(orphan) for orphan in orphans])
         told = {message.lane: message.began for message in messages if message.end}
         if told:
-            await store.forget_orphans(told)
-            await store.surveyed(list(told), self.pace.survey)
+            await store.orphans.remove_unseen(told)
+            await store.observations.record_inventory(list(told), self.pace.survey)
 
     def _may_have(self, row: Row | None, lane: str) -> bool:
         """Whether there may be something on the lane for it: unless it is elsewhere, or settled and gone."""

@@ -27,8 +27,8 @@ from stead.lifecycle.events import Connected, Disconnected
 from stead.lifecycle.pace import DEFAULT, Pace
 from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Conflict
+from stead.store.agents import PresentAgent
 from stead.store.decision_template import OperationStart
-from stead.store.sites import PresentAgent
 from stead.telemetry import metrics
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class AgentPresence:
         self._answers: dict[tuple[str, int], str] = {}
         """Where runs of agents want to hear that they are superseded."""
         self._throttled: Counter[str] = Counter()
-        self._last = Batcher(executor.store.last_epochs, TOGETHER, at_once=2)
+        self._last = Batcher(executor.store.agents.read_last_epochs, TOGETHER, at_once=2)
         self._since = time.monotonic()
         """Since when whoever is there could be heard."""
         self._unheard = LogThrottle()
@@ -102,7 +102,7 @@ class AgentPresence:
         """Agents have begun a new epoch: this is written before they are told that it was heard."""
         believed = [_there(hello) for hello in hellos if await self.trust.believes(hello)]
         if believed:
-            await self.executor.store.met(believed, SITES)
+            await self.executor.store.agents.record_presence(believed, SITES)
             await self._tell()
 
     async def greet(self, asked: SiteRequest) -> SiteReply:
@@ -116,7 +116,9 @@ class AgentPresence:
 
     async def successors(self, reports: Sequence[Report]) -> list[TransitionInput]:
         """What new agents say of upgrades, each under the notify-id that its site knows it by."""
-        ids = await self.executor.store.notify_ids([(r.lane, r.epoch) for r in reports]) if reports else {}
+        ids = (
+            await self.executor.store.agents.read_notify_ids([(r.lane, r.epoch) for r in reports]) if reports else {}
+        )
         return [
             TransitionInput(
                 result.path, event, f"agent:{report.agent}", facts=result.facts, lanes=frozenset((report.lane,))
@@ -133,12 +135,12 @@ class AgentPresence:
         throttled, self._throttled = self._throttled, Counter()
         try:
             for first in range(0, len(heard), MOST):
-                superseded = await self.executor.store.met(heard[first : first + MOST], SITES)
+                superseded = await self.executor.store.agents.record_presence(heard[first : first + MOST], SITES)
                 await self._stop(superseded, answers)
             if answers:
                 await self._turn_away(answers)
             for lane, calls in throttled.items():
-                await self.executor.store.throttled(lane, calls)
+                await self.executor.store.lanes.note_throttled(lane, calls)
             told = await self._tell()
             return told + (await self._miss() if time.monotonic() - self._since > self.away else 0)
         except Exception:
@@ -154,7 +156,7 @@ class AgentPresence:
 
     async def _turn_away(self, answers: Mapping[tuple[str, int], str]) -> None:
         """Tell agents that have come back for sites that were forgotten."""
-        for (agent, epoch), lanes in (await self.executor.store.forgotten_runs(self.away)).items():
+        for (agent, epoch), lanes in (await self.executor.store.sites.list_runs_of_removed(self.away)).items():
             if where := answers.get((agent, epoch)):
                 log.warning("agent.site_forgotten agent=%s epoch=%d lanes=%s", agent, epoch, ",".join(lanes))
                 word = Superseded(epoch=epoch, by=epoch, now=self.executor.clock(), forgotten=lanes)
@@ -169,7 +171,7 @@ class AgentPresence:
     async def _tell(self) -> int:
         """Tell sites who has connected."""
         store = self.executor.store
-        come = await store.untold(self.away, MEETING)
+        come = await store.agents.list_unannounced(self.away, MEETING)
         told = []
         for each in come:
             operation, principal = uuid4(), f"agent:{each['agent']}"
@@ -187,13 +189,13 @@ class AgentPresence:
         heard = [each for each, answer in zip(come, answers, strict=True) if _heard(each, answer)]
         known = [(each["lane"], each["epoch"], each["notify"]) for each in heard]
         if known:
-            await store.told(known)
+            await store.agents.mark_announced(known)
         return len(known)
 
     async def _miss(self) -> int:
         """Tell sites who is gone."""
         store = self.executor.store
-        missed = await store.missed(self.away, MOST)
+        missed = await store.agents.list_missing(self.away, MOST)
         met = [m for m in missed if m["path"] is not None and m["notify"] is not None]
         told = [
             TransitionInput(m["path"], Disconnected(m["notify"]), CONTROLLER, facts={CONNECTED: False}) for m in met
@@ -204,7 +206,7 @@ class AgentPresence:
         if any(isinstance(answer, Conflict) for answer in answers):
             return 0  # they come up again
         if missed:
-            await store.gone([(m["lane"], m["epoch"]) for m in missed], self.away)
+            await store.agents.remove([(m["lane"], m["epoch"]) for m in missed], self.away)
         return len(missed)
 
 

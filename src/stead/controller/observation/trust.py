@@ -45,7 +45,7 @@ class ReportTrust:
         if now - at > REMEMBERED:
             if len(self._lanes) >= MOST:
                 self._lanes.clear()
-            lanes = frozenset(await self.store.lanes_of(agent))
+            lanes = frozenset(await self.store.identities.lanes_of(agent))
             self._lanes[agent] = (now, lanes)
         return lanes
 

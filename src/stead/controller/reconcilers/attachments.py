@@ -68,18 +68,18 @@ class AttachmentReconciler:
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
-        read = await self.store.wake_attachments(PART)
-        due = await self.store.due_attachments(self.admission.executor.clock(), BATCH, AGAIN)
+        read = await self.store.attachments.enqueue_moved(PART)
+        due = await self.store.attachments.due(self.admission.executor.clock(), BATCH, AGAIN)
         for each in due:
             if await self.follow(each["machine"], each["state"]):
-                await self.store.followed(each["machine"], each["turn"])
+                await self.store.attachments.complete(each["machine"], each["turn"])
         return len(due) + (read >= PART)
 
     async def follow(self, machine: str, state: str | None) -> bool:
         """Ask its disks to follow a machine; whether they all have."""
-        choice = await self.store.destroyed_with(machine) if state in (None, "DESTROYED") else ""
+        choice = await self.store.attachments.read_destroy_option(machine) if state in (None, "DESTROYED") else ""
         asks = asks_of(state, choice)
-        disks = await self.store.disks_of(machine)
+        disks = await self.store.attachments.read_disks(machine)
         for disk in disks:
             if disk["state"] in asks and not disk["busy"]:
                 await self._ask(disk, asks[disk["state"]], f"its machine is {state or 'gone'}")

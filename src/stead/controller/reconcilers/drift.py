@@ -21,14 +21,16 @@ class DriftReconciler:
     async def __call__(self) -> int:
         """Look at what is due; how many were seen."""
         store = self.observer.executor.store
-        rows = await store.read_many(await store.due_looks(BATCH, min(PATIENCE, self.observer.pace.look)))
+        rows = await store.resources.read_many(
+            await store.observations.due(BATCH, min(PATIENCE, self.observer.pace.look))
+        )
         settled = [row for row in rows.values() if row.snapshot.operation is None and row.snapshot.hidden is None]
         seen = await self.observer.ask(settled)
         told = told_of(seen)
         await self.observer.apply(told)
         looked = [rows[line.path] for line in seen]
         if looked:
-            await store.note_observations(calls_for(looked), sum(self._stands_for(row) for row in looked))
+            await store.observations.count_calls(calls_for(looked), sum(self._stands_for(row) for row in looked))
         return len(told)
 
     def _stands_for(self, row: Row) -> int:

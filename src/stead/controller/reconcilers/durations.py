@@ -32,10 +32,10 @@ class DurationLearner:
 
     async def __call__(self) -> int:
         """Learn from what was written last. There is never a need to go on at once, so none was out of order."""
-        await self.store.learn_durations(PART, self.well())
+        await self.store.durations.learn(PART, self.well())
         self._times += 1
         if self._times % SELDOM == 0:
-            await self.store.forget_durations(KEPT)
+            await self.store.durations.remove_unused(KEPT)
         return 0
 
 

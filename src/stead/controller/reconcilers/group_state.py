@@ -31,7 +31,7 @@ class GroupStateReconciler:
         kinds = self.executor.kinds
         paths = {path for parent in parents for path in (*ancestors(parent), parent)} - {ROOT}
         told = []
-        for record in await self.executor.store.resting_groups(sorted(paths), self.groups()):
+        for record in await self.executor.store.groups.list_idle(sorted(paths), self.groups()):
             event = amounts(kinds[record["kind"]], record["counts"])
             if followed(kinds[record["kind"]], record["state"], event) != record["state"]:
                 told.append(TransitionInput(record["path"], event, principal="controller"))

@@ -18,7 +18,7 @@ class JournalNumbering:
 
     async def __call__(self) -> int:
         """Number what has committed; how many lines that were."""
-        _, numbered, parents = await self.store.number_journal()
+        _, numbered, parents = await self.store.journal.number()
         metrics.NUMBERED.inc(numbered)
         if parents:
             await self.tell(parents)

@@ -48,7 +48,7 @@ class LeaseEvents:
     async def __call__(self) -> int:
         """See to all that is due; how much that was."""
         now = self.executor.clock()
-        due = await self.executor.store.due_events(now, BATCH, AGAIN)
+        due = await self.executor.store.leases.due_events(now, BATCH, AGAIN)
         async with asyncio.TaskGroup() as group:
             for lease, kind in due:
                 action = ACTIONS.get(kind)
@@ -61,7 +61,7 @@ class LeaseEvents:
 
     async def _cancel_expired(self, now: float) -> int:
         """Cancel what hands hosts over after the end of their lease, which fails; its end takes them back."""
-        expired = await self.executor.store.expired(now, BATCH)
+        expired = await self.executor.store.leases.list_expired(now, BATCH)
         await self.executor.apply(
             [
                 TransitionInput(path, Cancel(str(operation), Actor.ADMIN), principal=Actor.CLOCK)
@@ -71,7 +71,7 @@ class LeaseEvents:
         return len(expired)
 
     async def _told(self, lease: str, now: float) -> None:
-        await self.executor.store.tell_end(lease, now)
+        await self.executor.store.notices.add_end_notice(lease, now)
 
 
 class LeaseRetakes:
@@ -83,7 +83,7 @@ class LeaseRetakes:
 
     async def __call__(self) -> int:
         """Ask again for what is due; how much that was."""
-        due = await self.executor.store.due_retakes(self.executor.clock(), BATCH, RETAKE)
+        due = await self.executor.store.leases.due_reclaims(self.executor.clock(), BATCH, RETAKE)
         for lease in due:
             await _ask(self.admission, lease, "terminate", Actor.CLOCK, "")
         return len(due)
@@ -99,8 +99,8 @@ class HostFailures:
     async def __call__(self) -> int:
         """Note what is missing, and have it mended where it can be."""
         now = self.executor.clock()
-        flagged = await self.executor.store.flag_reservations(now)
-        leases = await self.executor.store.due_mends(now, BATCH, AGAIN)
+        flagged = await self.executor.store.leases.flag_degraded(now)
+        leases = await self.executor.store.leases.due_repairs(now, BATCH, AGAIN)
         for lease in leases:
             await _ask(self.admission, lease, "update", Actor.CONTROLLER, "a host of it failed, or works again")
         return len(flagged) + len(leases)
@@ -117,7 +117,7 @@ class LeaseNotices:
 
     async def __call__(self) -> int:
         """Try what is due; how much that was."""
-        due = await self.executor.store.due_notices(self.executor.clock(), BATCH, 2 * POST)
+        due = await self.executor.store.notices.due(self.executor.clock(), BATCH, 2 * POST)
         await asyncio.gather(*(self._bring(notice) for notice in due))
         return len(due)
 
@@ -128,7 +128,7 @@ class LeaseNotices:
         now = self.executor.clock()
         ended = not error or notice["tries"] >= TRIES or not self._may(notice["url"])
         again = None if ended else now + min(2 ** notice["tries"], HOUR)
-        await self.executor.store.end_notice(notice["id"], now, error, again)
+        await self.executor.store.notices.record_attempt(notice["id"], now, error, again)
 
     def _may(self, url: str) -> bool:
         """Whether it leads to where it seems to: no name before the host's, and no way up again."""

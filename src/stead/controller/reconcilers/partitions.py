@@ -31,9 +31,9 @@ class PartitionReconciler:
 
     async def __call__(self) -> int:
         """Make what is missing; nothing more is to be done at once, so it never says that it mended anything."""
-        await self.store.make_partitions(AHEAD)
-        while part := await self.store.forget_operations(self.kept):
+        await self.store.partitions.create(AHEAD)
+        while part := await self.store.partitions.drop_operations(self.kept):
             log.info("%s is forgotten: the operations of that day", part)
-        while await self.store.forget_keys(self.kept, MOST) == MOST:
+        while await self.store.operations.delete_keys(self.kept, MOST) == MOST:
             pass
         return 0

@@ -39,7 +39,7 @@ class RedispatchReconciler:
         """Send all that may be lost; only then it counts, so that another controller goes on where one has died."""
         try:
             identity = ".".join(await self.bus.identity())
-            cell = await self.store.cell()
+            cell = await self.store.cell.read()
             known = (cell["bus_identity"], cell["incarnation"]) == (identity, self.incarnation)
             if known and not self.broken:
                 return 0
@@ -51,13 +51,13 @@ class RedispatchReconciler:
             log.info("orders wait for the bus: %s", error)
             return 0
         if cell["bus_identity"] != identity:
-            epoch = await self.store.set_bus(identity)
+            epoch = await self.store.cell.set_bus(identity)
             log.warning("the bus is another than before: epoch %d, %d orders sent again", epoch, sent)
         return 0
 
     async def _send_all(self) -> int:
         sent, after = 0, 0
-        while orders := await self.store.untaken(after, BATCH):
+        while orders := await self.store.orders.list_untaken(after, BATCH):
             await send(self.executor, self.bus, orders)
             sent += len(orders)
             after = orders[-1]["id"]

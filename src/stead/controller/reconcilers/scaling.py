@@ -54,8 +54,8 @@ class ScalingReconciler:
 
     async def __call__(self) -> int:
         """Look at all that are to be looked at now; how many that were."""
-        read, _ = await self.store.wake_scaling(PART)
-        due = await self.store.due_scaling(self.admission.executor.clock(), BATCH, LEASE)
+        read, _ = await self.store.scaling.wake(PART)
+        due = await self.store.scaling.due(self.admission.executor.clock(), BATCH, LEASE)
         for namespace, name in due:
             try:
                 await self.look(namespace, name)
@@ -65,7 +65,7 @@ class ScalingReconciler:
 
     async def look(self, namespace: str, name: str) -> None:
         """Look at one policy, and do what it says."""
-        kept = await self.store.scaling(namespace, name)
+        kept = await self.store.scaling.read(namespace, name)
         if kept is None:
             return
         kept = replace(kept, acts=await self._known(kept.acts))
@@ -73,13 +73,13 @@ class ScalingReconciler:
             await self._do(kept)
             return
         policy, now = scaling.read(kept.policy), self.admission.executor.clock()
-        rows = await self.store.scaled(policy.places, policy.name)
+        rows = await self.store.scaling.read_instances(policy.places, policy.name)
         policy = scaling.spelled_out(policy, [row["path"] for row in rows if row["kind"] == CLUSTERINST.kind])
         verdict = judge(policy, _standing(policy, kept, rows), now)
         told = {"code": verdict.code, "says": verdict.says, "at": now}
         deeds = _written(kept, policy, verdict)
         again = now + LEASE if deeds else verdict.again
-        if await self.store.write_scaling(kept, kept.acts, deeds, told, again):
+        if await self.store.scaling.record_evaluation(kept, kept.acts, deeds, told, again):
             await self._tell(kept, verdict.code)
             if deeds:
                 await self._do(replace(kept, turn=kept.turn + 1, deeds=deeds, verdict=told))
@@ -87,7 +87,7 @@ class ScalingReconciler:
     async def _known(self, acts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """What it did, with what has become of it by now."""
         open = [act["operation"] for act in acts if act.get("ended") is None and act["operation"]]
-        outcomes = await self.store.outcomes(open)
+        outcomes = await self.store.operations.read_outcomes(open)
         return _latest([_ended(act, outcomes) for act in acts])
 
     async def _do(self, kept: Kept) -> None:
@@ -105,7 +105,7 @@ class ScalingReconciler:
         if no:
             verdict |= {"code": Code.REFUSED, "says": f"{verdict.get('says', '')}; refused: {'; '.join(no)}"}
         again = self.admission.executor.clock() + RETRY if no else None
-        await self.store.write_scaling(kept, _latest(acts), (), verdict, again)
+        await self.store.scaling.record_evaluation(kept, _latest(acts), (), verdict, again)
 
     async def _ask(self, kept: Kept, deed: Mapping[str, Any]) -> Accepted | str:
         """Ask for an instance, or for its end: let in, or why not; no word where nothing is to be done."""
@@ -118,10 +118,10 @@ class ScalingReconciler:
         if isinstance(known, Accepted):
             return known
         if not deed["more"]:
-            row = await self.store.read(path)
+            row = await self.store.resources.read(path)
             if row is None or scaling.made_by(row.spec) != maker:
                 return ""  # it is gone already, or somebody has made it theirs
-            if kind == CLUSTERINST.kind and await self.store.paths(APPINST.kind, f"{path}/", "", 1):
+            if kind == CLUSTERINST.kind and await self.store.resources.list_paths(APPINST.kind, f"{path}/", "", 1):
                 return ""  # an app has come meanwhile
             spec = dict(row.spec)
         thing = PolicyResource(path, kind, labels_of(spec), (lane_of(path),))
@@ -148,7 +148,8 @@ class ScalingReconciler:
             return
         reasons = {"reasons": [{"code": code, "says": HELD_BACK[code]}]}
         maker = scaling.principal(kept.namespace, kept.name)
-        await self.store.refuse(f"/{kept.namespace}", "scaling", maker, "scale", Actor.CONTROLLER, "", reasons)
+        where = f"/{kept.namespace}", "scaling"
+        await self.store.journal.append_rejection(*where, maker, "scale", Actor.CONTROLLER, "", reasons)
 
 
 def _standing(policy: scaling.Policy, kept: Kept, rows: Sequence[Mapping[str, Any]]) -> DemandState:

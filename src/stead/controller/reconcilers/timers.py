@@ -56,14 +56,14 @@ class TimerService:
         """Fire what is due now; how many timers changed something."""
         now = self.executor.clock()
         timers = []
-        for brief in await self.executor.store.due(now, BATCH):
+        for brief in await self.executor.store.timers.due(now, BATCH):
             due = sorted((at, name) for name, at in brief.armed().items() if at <= now)
             if due:
                 timers.append((brief, due[0][1]))
         answers = await self._fire(timers)
         idle = [timer for timer, answer in zip(timers, answers, strict=True) if _changed_nothing(answer)]
         if idle:
-            await self.executor.store.set_timers([(brief, self._repaired(brief, name, now)) for brief, name in idle])
+            await self.executor.store.timers.set([(brief, self._repaired(brief, name, now)) for brief, name in idle])
         return sum(isinstance(answer, Applied) and answer.wrote for answer in answers)
 
     async def _fire(self, timers: Sequence[tuple[ResourceSummary, str]]) -> list[Answer]:

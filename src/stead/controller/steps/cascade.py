@@ -102,9 +102,9 @@ class Cascade:
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
         plan = PLANS[row.kind, row.snapshot.state]
-        left = await self.store.leave_orphans(row.path) if plan.forgets else {}
+        left = await self.store.sites.orphan_resources(row.path) if plan.forgets else {}
         for kind, asks in plan.asks.items():
-            parts = await self.store.parts(row.path, kind, list(asks), back=plan.back)
+            parts = await self.store.groups.read_parts(row.path, kind, list(asks), back=plan.back)
             self._join(asks, parts)
             blocks = [part["path"] for part in parts if asks.get(part["state"]) == IN_THE_WAY and not part["busy"]]
             if blocks:
@@ -119,7 +119,7 @@ class Cascade:
                     await self._ask(row, operation, kind, asks, parts)
                 return Waits(f"{len(parts)} {kind}{'s' if len(parts) > 1 else ''} still to follow")
         if plan.forgets:
-            await self.store.forget_site(row.path)
+            await self.store.sites.remove(row.path)
             return Done(detail={"left_behind": left} if left else None)
         return Done()
 
@@ -133,7 +133,7 @@ class Cascade:
         self, row: Row, operation: UUID, kind: str, asks: Mapping[str, str], parts: Sequence[Mapping[str, Any]]
     ) -> None:
         """As many as may be at work at a time, of those that nobody has asked yet."""
-        record = await self.store.operation(operation)
+        record = await self.store.operations.read(operation)
         if record is None:
             return
         under = (str(operation), *record["request"].get("under", ()))
@@ -153,12 +153,12 @@ class Cascade:
             if isinstance(answer, Accepted):
                 self.asked.add(part["path"], answer.operation)
             elif not isinstance(answer, NotFound):
-                await self.store.say(operation, f"{part['path']}: {answer.reasons[0].says}")
+                await self.store.operations.set_message(operation, f"{part['path']}: {answer.reasons[0].says}")
 
     async def _failed(self, asks: Mapping[str, str]) -> str:
         """Which part did not follow, and why, where it was asked often enough or cannot be asked again."""
         for path, bad in (await self.asked.bad()).items():
-            part = await self.store.read(path)
+            part = await self.store.resources.read(path)
             if len(bad) >= TRIES or (part is not None and part.snapshot.state not in asks):
                 return f"{path} did not follow{await self.asked.why(bad[-1])}"
         return ""

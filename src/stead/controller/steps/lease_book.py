@@ -48,7 +48,7 @@ class LeaseBooking:
             return Declined(f"it would end at {said(terms.end)}, and that has passed")
         if terms.start.timestamp() < now - LATE:
             return Declined(f"it would begin at {said(terms.start)}, and that has passed")
-        booked = await self.executor.store.book(row.path, row.snapshot.fence.counter, terms.booked(), now)
+        booked = await self.executor.store.leases.book(row.path, row.snapshot.fence.counter, terms.booked(), now)
         if isinstance(booked, HostsUnavailable):
             return Declined(no_room(booked, terms, row.path))
         return Done() if booked else NOBODY_WAITS
@@ -67,8 +67,8 @@ class LeaseRebooking:
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
         now = self.executor.clock()
-        parts = (await self.store.reservations([row.path]))[row.path]
-        events = {event["kind"]: event for event in (await self.store.events([row.path]))[row.path]}
+        parts = (await self.store.leases.read_reservations([row.path]))[row.path]
+        events = {event["kind"]: event for event in (await self.store.leases.read_events([row.path]))[row.path]}
         start = events.get("start_lease")
         try:
             terms = terms_of.read(row.next_spec or row.spec)
@@ -78,25 +78,25 @@ class LeaseRebooking:
             start["status"] == "DONE" or (start["status"] == "ERROR" and terms.start.timestamp() <= now)
         )
         if not self.booked:
-            record = await self.store.operation(operation)
+            record = await self.store.operations.read(operation)
             heals = record is not None and record["principal"] == CONTROLLER
             no = _forbidden(row, terms, parts, now, begun=begun)
             if no and not _booked(terms, parts, events):
                 return Declined(no)
             fence = row.snapshot.fence.counter
-            booked = await self.store.rebook(row.path, fence, terms.booked(), now, heals=heals)
+            booked = await self.store.leases.rebook(row.path, fence, terms.booked(), now, heals=heals)
             if isinstance(booked, HostsUnavailable):
                 return Declined(no_room(booked, terms, row.path))
             if not booked:
                 return NOBODY_WAITS
             self.booked = True
-            parts = (await self.store.reservations([row.path]))[row.path]
+            parts = (await self.store.leases.read_reservations([row.path]))[row.path]
         waits = await self._follow(row, operation, terms, parts, begun=begun)
         if waits is not None:
             return waits
-        await self.store.free_leaving(row.path)
-        await self.store.settle_start(row.path, "DONE" if begun else "UNDONE", terms.start.timestamp())
-        settled = (await self.store.events([row.path]))[row.path]
+        await self.store.leases.free_returned_hosts(row.path)
+        await self.store.leases.record_start(row.path, "DONE" if begun else "UNDONE", terms.start.timestamp())
+        settled = (await self.store.leases.read_events([row.path]))[row.path]
         return Done(events=tuple((event["kind"], event["status"]) for event in settled))
 
     async def _follow(
@@ -129,14 +129,14 @@ class LeaseRebooking:
         answer = await self.admission.ask(wish)
         if isinstance(answer, Accepted) and answer.operation:
             self.asked.add(path, answer.operation)
-            await self.store.found_lost([path])
+            await self.store.leases.mark_restored([path])
 
 
 async def rejection_of_start(executor: TransitionExecutor, asking: Mapping[str, Any]) -> str:
     """Why the hosts of a lease are not to be handed over any more; empty where they are, or where it is no start."""
     if asking["kind"] != "lease" or asking["request"].get("action") != "start":
         return ""
-    events = (await executor.store.events([asking["path"]]))[asking["path"]]
+    events = (await executor.store.leases.read_events([asking["path"]]))[asking["path"]]
     ends = next((event["at"] for event in events if event["kind"] == "end_lease"), None)
     if ends is None or ends.timestamp() > executor.clock():
         return ""

@@ -64,13 +64,13 @@ class MachineDisks:
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
-        record = await self.store.operation(operation)
+        record = await self.store.operations.read(operation)
         spec = record["request"].get("spec", {}) if record is not None else {}
         path = spec.get(DISK)
         if record is None or not isinstance(path, str):
             return Failed("the request names no disk")
         asks = asks_of(record["action"], spec)
-        disk = await self.store.read(path)
+        disk = await self.store.resources.read(path)
         kinds = self.admission.executor.kinds
         if disk is not None and record["action"] == "add-disk" and await is_free(self.store, kinds, disk.brief):
             disk = None

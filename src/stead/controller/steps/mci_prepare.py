@@ -30,7 +30,7 @@ from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Row
-from stead.store.references import OperationGone, References
+from stead.store.references import OperationGone
 
 AVAILABLE, FAILED = "Available", "Failed"
 
@@ -53,7 +53,7 @@ class MciPrepare:
         self.admission = admission
         self.executor: TransitionExecutor = admission.executor
         self.bus = bus
-        self.uses = References(self.executor.store)
+        self.references = self.executor.store.references
         self.asked: dict[str, str] = {}
         """By path what was asked for, and by which operation it is made."""
         self.kinds: dict[str, frozenset[str]] = {}
@@ -80,7 +80,7 @@ class MciPrepare:
         if row.kind == MCI.kind:
             return infrastructure.read(row.spec)
         above, _, name = row.path.rpartition("/")
-        parent = await self.executor.store.read(above)
+        parent = await self.executor.store.resources.read(above)
         if parent is None:
             raise PreparationFailed(Failed(f"there is no infrastructure {above} any more"))
         return infrastructure.with_subgroup(parent.spec, name, row.spec)
@@ -88,7 +88,7 @@ class MciPrepare:
     async def _allowed(self, row: Row) -> None:
         """Stop where a lane was denied since it was asked for: its agent is asked nothing."""
         used = LaneUse(frozenset(named(row.kind, row.spec))).written(row.path)
-        refused = await self.executor.store.refused_lanes(used)
+        refused = await self.executor.store.lanes.find_denied(used)
         if refused is not None:
             raise PreparationFailed(Failed(not_allowed(refused).reasons[0].says))
 
@@ -122,14 +122,14 @@ class MciPrepare:
         await self._have(row.path, [need for need in needs if need.kind in FIRST])
         await self._have(row.path, await self._in_networks(row, needs))
         if needs:
-            holder = await self.uses.use(row.path, operation, [need.path for need in needs])
+            holder = await self.references.use(row.path, operation, [need.path for need in needs])
             if holder is not None:
                 raise PreparationFailed(Waits(f"{holder.action} of {holder.path} has to end first"))
         await self._there(needs)  # nobody can take them away any more
 
     async def _in_networks(self, row: Row, needs: Iterable[SharedResource]) -> list[SharedResource]:
         """Security groups, each with what the provider said of its network."""
-        rows = await self.executor.store.read_many([need.path for need in needs if need.kind == "network"])
+        rows = await self.executor.store.resources.read_many([need.path for need in needs if need.kind == "network"])
         found = []
         for need in needs:
             if need.kind in FIRST:
@@ -141,7 +141,7 @@ class MciPrepare:
 
     async def _have(self, path: str, needs: Sequence[SharedResource]) -> None:
         """Ask for what is not there, and wait for what is being made."""
-        rows = await self.executor.store.read_many([need.path for need in needs])
+        rows = await self.executor.store.resources.read_many([need.path for need in needs])
         waits = [await self._ask(path, need, rows.get(need.path)) for need in needs]
         waiting = [says for says in waits if says]
         if waiting:
@@ -153,7 +153,7 @@ class MciPrepare:
             _fits(need, row)
             return ""
         if row is not None and row.snapshot.state == FAILED and need.path in self.asked:
-            record = await self.executor.store.operation(UUID(self.asked[need.path]))
+            record = await self.executor.store.operations.read(UUID(self.asked[need.path]))
             why = record["says"] if record is not None else ""
             raise PreparationFailed(Failed(f"{need.kind} {need.path} could not be made{': ' if why else ''}{why}"))
         if row is None and need.kind == "sshkey" and not need.spec.get("publicKey"):
@@ -175,7 +175,7 @@ class MciPrepare:
                 raise PreparationFailed(Failed(answer.what))
 
     async def _there(self, needs: Sequence[SharedResource]) -> None:
-        rows = await self.executor.store.read_many([need.path for need in needs])
+        rows = await self.executor.store.resources.read_many([need.path for need in needs])
         for need in needs:
             row = rows.get(need.path)
             if row is None or row.snapshot.state != AVAILABLE:
@@ -187,7 +187,8 @@ class MciPrepare:
         """Have a record of each subgroup, and of no other: what an earlier infrastructure of the name left goes."""
         store = self.executor.store
         parts = {f"{row.path}/{part.name}": part for part in infrastructure.parts(wanted)}
-        there = await store.read_many(await store.paths("subgroup", f"{row.path}/", "", len(parts) + 1000))
+        paths = await store.resources.list_paths("subgroup", f"{row.path}/", "", len(parts) + 1000)
+        there = await store.resources.read_many(paths)
         asked = Request("create", Actor.CONTROLLER, within=True, operation=str(operation), by=CONTROLLER)
         stale = [path for path, found in there.items() if path not in parts or found.spec != parts[path].written()]
         await self.executor.apply(

@@ -42,7 +42,7 @@ class NodeDrain:
 
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Do what is missing."""
-        machines, many = await self.store.machines_on(row.path, LOOKED_AT)
+        machines, many = await self.store.nodes.read_machines(row.path, LOOKED_AT)
         left = [machine for machine in machines if machine["state"] not in STAYS]
         if not left and many <= LOOKED_AT:
             return Done()

@@ -20,7 +20,6 @@ from stead.lifecycle.events import Request
 from stead.lifecycle.rows import ABSENT, Actor, StateClass
 from stead.store import Row
 from stead.store.commit import CommitResult
-from stead.store.references import References
 
 KINDS = ("network", "securitygroup", "sshkey")
 RESTING = {"Available": 10.0, "Undefined": 10.0, "Failed": 300.0}
@@ -34,7 +33,7 @@ class SharedResourceCleanup:
     def __init__(self, admission: Admission) -> None:
         self.admission = admission
         self.store = admission.executor.store
-        self.uses = References(self.store)
+        self.references = self.store.references
         self.nothing = CompiledKind(admission.executor.kinds, _nothing)
         """States in which there is nothing at the provider."""
         self.ended = CompiledKind(admission.executor.kinds, _ended)
@@ -49,11 +48,13 @@ class SharedResourceCleanup:
     async def _free(self, users: Sequence[str]) -> int:
         freed = 0
         for user in users:
-            unused = await self.uses.free(user, self.nothing())
+            unused = await self.references.release(user, self.nothing())
             freed += len(unused)
-            if user.count("/") == 2 and await self.store.read(user) is None:
-                await self._forget(await self.store.paths("subgroup", f"{user}/", "", SOME))
-            unused += [network_of(user)] if "/securitygroups/" in user else await self.uses.made_for(user, KINDS)
+            if user.count("/") == 2 and await self.store.resources.read(user) is None:
+                await self._forget(await self.store.resources.list_paths("subgroup", f"{user}/", "", SOME))
+            unused += (
+                [network_of(user)] if "/securitygroups/" in user else await self.references.list_made_for(user, KINDS)
+            )
             await self._remove(sorted(set(unused), reverse=True))  # security groups before networks
         return freed
 
@@ -67,7 +68,7 @@ class SharedResourceCleanup:
     async def _remove(self, paths: Sequence[str]) -> int:
         removed = 0
         for path in paths:
-            row = await self.store.read(path)
+            row = await self.store.resources.read(path)
             if row is not None and row.snapshot.state in RESTING and "madeFor" in row.spec and await self._idle(row):
                 request = Request("delete", Actor.CONTROLLER, reason="nobody uses it any more")
                 answer = await self.admission.ask(AdmissionRequest(row.kind, path, request, CONTROLLER, read=row))
@@ -76,20 +77,21 @@ class SharedResourceCleanup:
 
     async def _idle(self, row: Row) -> bool:
         """Whether nobody has a claim on it; on a network, also no security group that lies in it."""
-        if await self.store.holders(row.path, 1):
+        if await self.store.claims.find_holders(row.path, 1):
             return False
         if row.kind != "network":
             return True
         inside = groups_in(row.path)
         below = inside[: inside.rindex("/") + 1]
-        return not any(p.startswith(inside) for p in await self.store.paths("securitygroup", below, inside, 1))
+        found = await self.store.resources.list_paths("securitygroup", below, inside, 1)
+        return not any(path.startswith(inside) for path in found)
 
     async def heal(self) -> int:
         """Whatever was left by a crash."""
-        await self._forget(await self.store.stray_subgroups(SOME))
-        freed = await self._free(await self.uses.idle(self.ended(), SOME))
+        await self._forget(await self.store.groups.list_stray_subgroups(SOME))
+        freed = await self._free(await self.references.list_idle_users(self.ended(), SOME))
         for state, least in RESTING.items():
-            freed += await self._remove(await self.uses.unused(KINDS, [state], least, SOME))
+            freed += await self._remove(await self.references.list_unused(KINDS, [state], least, SOME))
         return freed
 
 

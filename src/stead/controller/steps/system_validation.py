@@ -17,8 +17,8 @@ class SystemValidation:
     async def __call__(self, row: Row, operation: UUID) -> Answer:
         """Each of its lanes is one that an agent has served, unless the request said that agents come later."""
         lanes = list(row.spec.get("lanes", ()))
-        record = await self.store.operation(operation)
+        record = await self.store.operations.read(operation)
         if record is not None and record["request"].get("expect_agent"):
             return Done()
-        unknown = sorted(set(lanes) - await self.store.served(lanes))
+        unknown = sorted(set(lanes) - await self.store.lanes.filter_served(lanes))
         return Failed(f"no agent has ever served {', '.join(unknown)}") if unknown else Done()

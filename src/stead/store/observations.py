@@ -1,0 +1,56 @@
+"""Observations: which resources an agent is to observe next, and which lanes' inventories are due."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stead.store.resource_row import Row, row_of
+from stead.store.statements import StorePart
+
+
+class Observations(StorePart):
+    """Which resources are to be observed, and when each lane's inventory is to be read."""
+
+    async def due(self, limit: int, pause: float) -> list[str]:
+        """Settled resources to be looked at now; others are not told of them for so many seconds."""
+        return [r["path"] for r in await self._sql.fetch("due_looks", limit, pause)]
+
+    async def list_refreshable(
+        self, below: str, after: str, limit: int, still: Sequence[str], pause: float
+    ) -> list[str]:
+        """Resources at a path and below it that may have changed by themselves; in `still` states, after a pause."""
+        return [r["path"] for r in await self._sql.fetch("refreshable", below, after, limit, pause, list(still))]
+
+    async def mark_unchanged(self, paths: Sequence[str], pause: float) -> None:
+        """They were looked at, and all is as it was believed to be."""
+        await self._sql.fetch("mark_seen", list(paths), pause)
+
+    async def read_expected(self, asked: Sequence[tuple[str, str]], limit: int) -> list[list[Row]]:
+        """For each lane and path, the resources on that lane after that path, in order; without claims on them."""
+        lanes, after = zip(*asked, strict=True)
+        pages: list[list[Row]] = [[] for _ in asked]
+        for record in await self._sql.fetch("list_rosters", list(lanes), list(after), limit):
+            pages[record["number"] - 1].append(row_of(record))
+        return pages
+
+    async def due_inventory(self, pause: float) -> str | None:
+        """A lane whose full state is wanted now; others are not told of it for so many seconds."""
+        rows = await self._sql.fetch("due_survey", pause)
+        return rows[0]["name"] if rows else None
+
+    async def record_inventory(self, lanes: Sequence[str], pause: float) -> None:
+        """Lanes have told all that they have; nobody needs to ask for that for so many seconds."""
+        await self._sql.fetch("surveyed", list(lanes), pause)
+
+    async def list_unobserved(
+        self, kind: str, below: str, seen: Sequence[str], unseen: Mapping[str, str]
+    ) -> list[Mapping[str, Any]]:
+        """Of resources of a kind below a path, those apart that were `seen`: how many in which state, and, of those
+        that could not be seen, why; with when the longest ago was observed."""
+        rows = await self._sql.fetch("list_unobserved", kind, below, list(seen), list(unseen), list(unseen.values()))
+        return [dict(r) for r in rows]
+
+    async def count_calls(self, calls: int, members: int) -> None:
+        """Providers were asked so many times for so many resources, those among them that need not be asked about."""
+        await self._sql.fetch("note_observations", calls, members)

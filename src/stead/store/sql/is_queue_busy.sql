@@ -1,0 +1,2 @@
+-- Whether another object of a queue keeps a path from leaving it.
+SELECT queue_busy($1, $2)

@@ -1,0 +1,2 @@
+-- The version of grants and policies: it rises with every change of them.
+SELECT version FROM access

@@ -1,0 +1,2 @@
+-- A digest of the definitions below a path.
+SELECT mark_below($1)

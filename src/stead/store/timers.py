@@ -1,0 +1,22 @@
+"""Timers of resources: which are due, and how they are set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from stead.store.statements import StorePart
+from stead.store.summary import ResourceSummary, brief_of
+
+
+class Timers(StorePart):
+    """Timers of resources."""
+
+    async def due(self, now: float, limit: int) -> list[ResourceSummary]:
+        """Resources with a timer that is due."""
+        return [brief_of(r) for r in await self._sql.fetch("due_resources", now, limit)]
+
+    async def set(self, timers: Sequence[tuple[ResourceSummary, Mapping[str, float]]]) -> None:
+        """Set the timers of resources, each unless it or a timer of it has changed since it was read."""
+        ids, versions = [brief.id for brief, _ in timers], [brief.version for brief, _ in timers]
+        before = [brief.timers for brief, _ in timers]
+        await self._sql.fetch("set_timers", ids, versions, before, [dict(of) for _, of in timers])

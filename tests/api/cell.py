@@ -43,6 +43,7 @@ from stead.controller.reconcilers.leases import LeaseEvents
 from stead.controller.steps.cascade import PLANS, Cascade
 from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
 from stead.controller.steps.machine_disks import MACHINE, STATES, MachineDisks
+from stead.dev.children import PATIENCE
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
 from stead.lifecycle.observation import PROBE
@@ -107,7 +108,7 @@ class Cell:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._started.wait(60)
+        assert self._started.wait(PATIENCE), "the server did not start"
         if self._failure is not None:
             raise self._failure
         return self
@@ -116,7 +117,7 @@ class Cell:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.server.should_exit = True
-        self._thread.join(60)
+        self._thread.join(PATIENCE)
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -202,7 +203,7 @@ class Cell:
     def run[T](self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run something where the engine runs."""
         self.loop.call_soon_threadsafe(self._keep_numbering)
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(PATIENCE)
 
     def namespace(self) -> str:
         """One that no other test has."""

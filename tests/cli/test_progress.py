@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from pathlib import Path
 
 import httpx
 import pytest
 
+from stead.cli.mci import _changes, summary
 from stead.cli.output import ListFormat
 from stead.cli.progress import finish
 from stead.client import Client, SyncClient, Unreachable
@@ -93,6 +95,23 @@ def test_tree_watched_in_terminal_shows_changes_until_ctrl_c(
         terminal.press_ctrl_c()
         typed = terminal.end()
     assert typed.code == 130, typed.text
+
+
+def test_tree_watched_shows_last_of_changes_that_follow_closely(
+    cell: Cell, ns: str, web: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stead.cli.mci.PAUSE", 1.0)
+    path = group(cell, web, ns, 2)
+    with SyncClient(cell.url) as client:
+        place, found = client.journal_page(limit=1).end, client.status(path)
+        shown = _changes(client, path, place, summary(found), summary)
+        assert "Running:2" in next(shown)[0]
+        # A change that is missed hangs nothing.
+        other_change = threading.Timer(30, cell.settle, [f"{path}/g/0"])
+        other_change.start()
+        ask(cell, web, path, "suspend")
+        assert "Suspending:2" in next(shown)[0]
+        other_change.cancel()
 
 
 async def test_progress_with_server_gone_says_how_to_follow_the_operation(

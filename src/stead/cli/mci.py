@@ -254,9 +254,11 @@ def _changes(
     """The lines as they are, and then each time they differ."""
     yield shown
     last = time.monotonic()
-    for _ in client.events(after=place, path=path):
-        if time.monotonic() - last < PAUSE:
-            continue
+    for event in client.events(after=place, path=path):
+        if event.position <= place:
+            continue  # what was read last had it in it
+        time.sleep(max(0.0, PAUSE - (time.monotonic() - last)))
+        place = client.journal_page(limit=1).end  # before it is read, so that no change falls in between
         now = lines(client.status(path))
         last = time.monotonic()
         if now != shown:

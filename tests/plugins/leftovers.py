@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from tests.plugins.budget import slowness
 from tests.plugins.processes import command_line, descendants
 
-GRACE_SECONDS = 30.0
-"""For processes that were told to end and have not yet: on a busy machine that takes long."""
+GRACE_SECONDS = 5.0
+"""For processes that were told to end and have not yet; on a machine that is busy, longer by as much."""
 
 NAMESPACES = Path("/run/netns")
 
@@ -57,10 +58,18 @@ class Leftovers:
 
 
 def _processes() -> list[str]:
-    deadline = time.monotonic() + GRACE_SECONDS
+    began = time.monotonic()
+    left = _left(began + GRACE_SECONDS)
+    if left:
+        left = _left(began + GRACE_SECONDS * slowness()[0])
+    return [f"process {pid}: {command_line(pid)[:200]}" for pid in left]
+
+
+def _left(deadline: float) -> list[int]:
+    """Processes that should have ended: waits for them until a deadline."""
     while (left := [pid for pid in descendants(os.getpid()) if _counts(pid)]) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return [f"process {pid}: {command_line(pid)[:200]}" for pid in left]
+    return left
 
 
 def _counts(pid: int) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from stead.dev.children import signal_process
 from tests.plugins.budget import Cost
 from tests.plugins.exceptions import EXCEPTIONS
 
@@ -87,10 +90,11 @@ def test_setup_of_shared_fixture_is_charged_to_fixture(tmp_path: Path) -> None:
     "options", [pytest.param(("-n", "1"), id="workers"), pytest.param((), id="one process", marks=pytest.mark.long)]
 )
 def test_run_that_leaves_process_behind_fails_and_names_it(tmp_path: Path, options: tuple[str, ...]) -> None:
-    tests = "LEFT = []\ndef test_leaves(): LEFT.append(subprocess.Popen(['sleep', '7.25']))\n"
+    tests = "LEFT = []\ndef test_leaves(): LEFT.append(subprocess.Popen(['sleep', '600.25']))\n"
     code, out = run(tmp_path, tests, *options)
     assert code == 1
-    assert "sleep 7.25" in out
+    (left,) = re.findall(r"process (\d+): sleep 600\.25", out)
+    signal_process(int(left), signal.SIGKILL)
 
 
 def test_clean_cheap_run_passes(tmp_path: Path) -> None:

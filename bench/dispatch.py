@@ -18,12 +18,12 @@ from nats import connect
 from bench import bare_bus
 from bench.figure import Figure, middle
 from bench.ground import LIKE_THE_FIRST, ROOT, background, filled, path_of, postgres
+from stead.build import assemble_engine
 from stead.bus import Bus
 from stead.bus.codec import encode
 from stead.catalog import KINDS
 from stead.controller.dispatch.publisher import order_of
 from stead.controller.execution.executor import Applied, TransitionInput
-from stead.controller.runtime import Controller
 from stead.dev.engines import Nats, Postgres
 from stead.lifecycle.events import Request
 from stead.store import Store
@@ -36,7 +36,7 @@ async def ordered(server: Postgres, name: str, orders: int, lanes: Sequence[str]
     """A database in which so many orders stand, each for one VM, spread over lanes."""
     dsn = await filled(server, name, orders + 1, lanes)
     async with Store.open(dsn, connections=1) as store:
-        one = Controller(store, Bus("nats://127.0.0.1:1", "none"), KINDS).executor
+        one = assemble_engine(store, Bus("nats://127.0.0.1:1", "none")).controller.executor
         one._commit_hooks.clear()
         begin = OperationStart(uuid4(), "suspend", "ann")
         request = Request("suspend", operation=str(begin.id), by="ann")
@@ -78,7 +78,7 @@ async def standing(
     dsn = await ordered(server, name, orders, lanes)
     async with Store.open(dsn, connections=4) as store, Bus(nats.url, name) as bus:
         await bus.connect(5)
-        one = Controller(store, bus, KINDS)
+        one = assemble_engine(store, bus).controller
         one.healers = ()
         await bus.identity()
         async with background(asyncio.ensure_future(one.run())), takers(nats, bus, name, lanes, agents):

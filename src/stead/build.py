@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,18 @@ from stead.pki.identity import Identity
 from stead.store import Store
 from stead.store.migrate import MigrationFailed, migrate
 
-__all__ = ["Authenticator", "BusAddress", "Engine", "MigrationFailed", "access_of", "open_application", "open_engine"]
+__all__ = [
+    "Authenticator",
+    "BusAddress",
+    "Engine",
+    "MigrationFailed",
+    "access_of",
+    "assemble_application",
+    "assemble_engine",
+    "assemble_frontend",
+    "open_application",
+    "open_engine",
+]
 
 
 @dataclass(frozen=True)
@@ -90,9 +101,9 @@ async def open_engine(
     """
     place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
     async with _open_store_and_bus(dsn, place, "controller", connections) as (store, bus, identities):
-        controller = Controller(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks, kept=kept)
-        await controller.kinds.fresh()
-        yield Engine(controller, _application(controller, identities))
+        engine = assemble_engine(store, bus, kinds, pace=pace, identities=identities, webhooks=webhooks, kept=kept)
+        await engine.controller.kinds.fresh()
+        yield engine
 
 
 @asynccontextmanager
@@ -115,12 +126,12 @@ async def open_application(
     """
     place = BusAddress(nats, cell, identity, lifetime, leaves, replicas)
     async with _open_store_and_bus(dsn, place, "server", connections) as (store, bus, identities):
-        frontend = RequestFrontend(store, bus, KINDS, pace=pace)
-        frontend.executor.on_commit(ControllerNotifier(bus))
+        frontend = assemble_frontend(store, bus, pace=pace)
         await frontend.kinds.fresh()
         reading = asyncio.create_task(Reconciler("kinds", EVERY, frontend.kinds.heal, told).run())
         try:
-            yield _application(frontend, identities, entry)
+            access = access_of(entry, store, frontend.executor.kinds) if entry is not None else None
+            yield assemble_application(frontend, identities, access)
         finally:
             reading.cancel()
 
@@ -146,14 +157,42 @@ async def _open_store_and_bus(
                 yield store, bus, identities
 
 
-def _application(
-    frontend: RequestFrontend, identities: AgentIdentities | None, entry: Authenticator | None = None
+def assemble_engine(
+    store: Store,
+    bus: Bus,
+    kinds: Mapping[str, Lifecycle] = KINDS,
+    clock: Callable[[], float] | None = None,
+    *,
+    pace: Pace = DEFAULT,
+    identities: AgentIdentities | None = None,
+    webhooks: Sequence[str] = (),
+    kept: float = KEPT,
+    access: Access | None = None,
+) -> Engine:
+    """Assemble a controller with its application on a store and a bus that are open. The caller runs the controller.
+
+    Time is the database's, unless another clock is given. Without `access`, the application permits everything.
+    """
+    controller = Controller(store, bus, kinds, clock, pace, identities, webhooks, kept)
+    return Engine(controller, assemble_application(controller, identities, access))
+
+
+def assemble_frontend(
+    store: Store, bus: Bus, clock: Callable[[], float] | None = None, *, pace: Pace = DEFAULT
+) -> RequestFrontend:
+    """Assemble what accepts requests where controllers run in other processes; it notifies them of each commit."""
+    frontend = RequestFrontend(store, bus, KINDS, clock, pace)
+    frontend.executor.on_commit(ControllerNotifier(bus))
+    return frontend
+
+
+def assemble_application(
+    frontend: RequestFrontend, identities: AgentIdentities | None = None, access: Access | None = None
 ) -> Application:
-    queries = Queries(frontend.store, frontend.executor.kinds)
-    access = access_of(entry, frontend.store, frontend.executor.kinds) if entry is not None else None
+    """Assemble the application that interfaces call on a controller, or on what accepts requests beside one."""
     return Application(
         frontend.admission,
-        queries,
+        Queries(frontend.store, frontend.executor.kinds),
         {"bus": BusReadiness(frontend.bus)},
         frontend.observer,
         frontend.slots,

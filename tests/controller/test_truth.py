@@ -12,7 +12,8 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.application import Application, DriftReport, Queries
+from stead.application import Application, DriftReport
+from stead.build import assemble_application
 from stead.bus.messages import StateLine
 from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
@@ -48,7 +49,7 @@ async def several(
 
 
 def service(one: Controller, observer: ProviderObserver | None = None) -> Application:
-    return Application(one.admission, Queries(one.store, one.executor.kinds), observer=observer or one.observer)
+    return replace(assemble_application(one), observer=observer or one.observer)
 
 
 async def every(one: Application, below: str = "/", **options: Any) -> list[DriftReport]:

@@ -13,7 +13,8 @@ from uuid import UUID
 
 import pytest
 
-from stead.application import AcceptedRequest, Application, Asked, Caller, Explanation, InvalidRequest, Queries
+from stead.application import AcceptedRequest, Application, Asked, Caller, Explanation, InvalidRequest
+from stead.build import assemble_application
 from stead.controller.runtime import Controller
 from stead.lifecycle.decision import Code, Rejection
 from stead.lifecycle.pace import DEFAULT, Pace
@@ -55,7 +56,7 @@ class Place:
 
     @property
     def service(self) -> Application:
-        return Application(self.one.admission, Queries(self.one.store, self.one.executor.kinds))
+        return replace(assemble_application(self.one), served=None)
 
     async def outcome(self, operation: UUID, within: float = 60.0) -> str:
         async def over() -> bool:

@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from stead.access.caller import anonymous
-from stead.application import Application, Queries
+from stead.build import assemble_application
 from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
 from stead.dev.engines import Nats
@@ -50,7 +50,7 @@ async def test_password_in_environment_is_neither_in_the_journal_nor_in_an_opera
             await database.close()
         assert any("DB_PASSWORD" in line["change"] for line in lines)
         assert not [line for line in lines if SECRET in line["change"]]
-        seen = Application(one.admission, Queries(one.store, one.executor.kinds)).seen(anonymous())
+        seen = assemble_application(one).seen(anonymous())
         then = await seen.past(PATH, datetime.now(UTC))
         assert then is not None
         assert then.spec == masked(SPEC)

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from stead.agent import Agent
+from stead.build import assemble_engine
 from stead.bus import Bus
-from stead.catalog import KINDS
 from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
 from stead.controller.runtime import Controller
@@ -53,7 +53,7 @@ async def controller(
     async with Store.open(dsn, connections=5) as store, Bus(nats.url, cell) as bus:
         await bus.connect(60)
         await bus.identity()  # what it does first, and in its own time
-        one = Controller(store, bus, KINDS, pace=pace, webhooks=webhooks)
+        one = assemble_engine(store, bus, pace=pace, webhooks=webhooks).controller
         one.healers = tuple(healer for healer in one.healers if healer.name not in without)
         async with running(one.run()):
             yield one

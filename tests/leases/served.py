@@ -13,8 +13,7 @@ from fastapi import FastAPI
 
 from stead.access.access import Access
 from stead.api import create_app
-from stead.application import Application, Queries
-from stead.catalog import KINDS
+from stead.build import assemble_application
 from tests.integration import whole
 from tests.leases.lab import Lab
 
@@ -24,7 +23,7 @@ HOSTS = "/blazar/lab/v1/os-hosts"
 
 def app(lab: Lab, access: Access | None = None) -> FastAPI:
     """The interface; with `access`, whoever asks has to show who they are."""
-    return create_app(Application(lab.one.admission, Queries(lab.one.store, KINDS), access=access))
+    return create_app(assemble_application(lab.one, access=access))
 
 
 @asynccontextmanager

@@ -9,9 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from stead.build import assemble_engine
 from stead.bus import Bus
-from stead.catalog import KINDS
-from stead.controller.runtime import Controller
 from stead.lifecycle.pace import Pace
 from stead.store import Store
 
@@ -46,7 +45,7 @@ async def main(dsn: str, nats: str, cell: str, file: str) -> None:
     clock = SharedClock(Path(file))
     async with Store.open(dsn, connections=5) as store, Bus(nats, cell) as bus:
         await bus.connect(20)
-        await Controller(store, bus, KINDS, clock=clock, pace=PACE).run()
+        await assemble_engine(store, bus, clock=clock, pace=PACE).controller.run()
 
 
 if __name__ == "__main__":

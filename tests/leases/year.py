@@ -26,11 +26,11 @@ from typing import Any
 import asyncpg
 
 from stead.agent import Agent
+from stead.build import assemble_frontend
 from stead.bus import Bus
-from stead.catalog import KINDS
 from stead.catalog.reservation import disagreements
 from stead.controller.admission.admission import Accepted
-from stead.controller.admission.frontend import ControllerNotifier, RequestFrontend
+from stead.controller.admission.frontend import RequestFrontend
 from stead.controller.admission.request import AdmissionRequest
 from stead.controller.steps.lease_spec import complete, said
 from stead.dev.engines import Nats, Postgres
@@ -409,8 +409,7 @@ async def _furnish(plan: Plan, tasks: AsyncExitStack, dsn: str, nats: Nats, clou
     store = await tasks.enter_async_context(Store.open(dsn, connections=5))
     bus = await tasks.enter_async_context(Bus(nats.url, CELL))
     await bus.connect(20)
-    door = RequestFrontend(store, bus, KINDS, clock, PACE)
-    door.executor.on_commit(ControllerNotifier(bus))
+    door = assemble_frontend(store, bus, clock, pace=PACE)
     for number in range(plan.hosts):
         await store.hosts.put(f"h{number:04}", LANE, {"cpus": 8 << number % 3}, None)
     controllers = Controllers(dsn, nats.url, file)

@@ -18,6 +18,7 @@ import asyncpg
 import pytest
 
 from stead.agent import Agent
+from stead.build import assemble_engine
 from stead.bus import Bus
 from stead.bus.codec import MessageFormat, encode
 from stead.bus.messages import (
@@ -31,7 +32,6 @@ from stead.bus.messages import (
     TakeCustodyReply,
 )
 from stead.bus.subjects import Subjects, inbox
-from stead.catalog import KINDS
 from stead.controller.observation.agent_identities import AgentIdentities
 from stead.controller.runtime import Controller
 from stead.lifecycle.snapshot import Fence
@@ -120,7 +120,7 @@ async def stage(safe: SafeNats, dsn: str, world: SimWorld, folder: Path) -> Asyn
         await bus.identity()
         await bus._link.client().jsm().purge_stream(OF.reports_stream)
         identities = AgentIdentities(store, safe.controller)
-        one = Controller(store, bus, KINDS, identities=identities)
+        one = assemble_engine(store, bus, identities=identities).controller
         one.healers = tuple(healer for healer in one.healers if healer.name not in ("drift", "orphans"))
         lane = f"{world.provider}.{world.region}"
         good = await let_in(identities, folder / "good", f"good-{secrets.token_hex(3)}", [lane])

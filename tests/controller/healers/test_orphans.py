@@ -9,7 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from stead.application import AcceptedRequest, Application, Caller, Queries, ResourceNotFound
+from stead.application import AcceptedRequest, Caller, ResourceNotFound
+from stead.build import assemble_application
 from stead.controller.observation.orphans import OrphanDetector
 from stead.controller.runtime import Controller
 from stead.dev.engines import Nats
@@ -114,7 +115,7 @@ async def test_what_is_being_made_is_nobodys_orphan(
 async def test_an_orphan_is_adopted_or_removed(migrated: str, nats_server: Nats, cell: str, world: SimWorld) -> None:
     lane = f"{world.provider}.{world.region}"
     async with controller(migrated, nats_server, cell, without=WITHOUT) as one, agent(nats_server, cell, world):
-        service = Application(one.admission, Queries(one.store, one.executor.kinds), observer=one.observer)
+        service = assemble_application(one)
         ann = Caller("ann")
         lost = []
         for name in ("/ns/m/g/1", "/ns/m/g/2"):
@@ -188,7 +189,7 @@ async def _found_and_removed(
             await until(lambda: _told(one, lane, 1))
             (orphan,) = await listed(one)
             assert orphan["facts"]["id"] == id
-            service = Application(one.admission, Queries(one.store, one.executor.kinds), observer=one.observer)
+            service = assemble_application(one)
             gone = await service.remove_orphan(lane, orphan["token"], Caller("ann"))
             assert isinstance(gone, AcceptedRequest), gone
 

@@ -79,7 +79,7 @@ async def act(web: httpx.AsyncClient, action: str, **body: Any) -> Mapping[str, 
     while True:
         operation: dict[str, Any] = (await web.get(f"/v1/operations/{id}")).json()
         if operation["outcome"] is not None:
-            assert operation["outcome"] == "done", operation
+            assert operation["outcome"] == "succeeded", operation
             return operation
         await asyncio.sleep(0.05)
 

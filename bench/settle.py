@@ -54,7 +54,7 @@ async def taken(server: Postgres, name: str, vms: int) -> tuple[str, Fence]:
 def messages(numbers: Sequence[int], fence: Fence) -> list[bytes]:
     """Reports as they come from the bus."""
     return [
-        encode(Report("me", 1, i, "sim.a", [ReportResult(path_of(i), fence, "done", facts={"id": f"i-{i}"})]))
+        encode(Report("me", 1, i, "sim.a", [ReportResult(path_of(i), fence, "succeeded", facts={"id": f"i-{i}"})]))
         for i in numbers
     ]
 

@@ -84,7 +84,7 @@ async def test_a_cell_at_half_of_what_it_can_loses_nothing(tmp_path: Path) -> No
     result = await soak(Plan(minutes=0.4, measured=5, every=1, users=60), told.append)
     assert result.lost == 0, result.ended
     assert result.accepted > result.plan.users
-    assert result.told.keys() <= {"accepted", "moving", "held", "not-found"}, result.told
+    assert result.told.keys() <= {"accepted", "in-progress", "held", "not-found"}, result.told
     write(result, tmp_path / "seen.csv")
     with (tmp_path / "seen.csv").open() as opened:
         rows = list(csv.DictReader(opened))

@@ -59,7 +59,7 @@ class Result:
     @property
     def lost(self) -> int:
         """Operations that were accepted and did not end as they were to."""
-        return self.accepted - self.ended.get("done", 0)
+        return self.accepted - self.ended.get("succeeded", 0)
 
     @property
     def trends(self) -> list[Trend]:

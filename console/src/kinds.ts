@@ -28,7 +28,7 @@ export function lifecycle(kind: string): Promise<LifecycleDetail> {
 
 export function healthOf(cls: string, bad: boolean): Health {
   if (bad) return 'trouble';
-  return cls === 'moving' ? 'moving' : cls === 'settled' ? 'well' : cls === 'final' ? 'ended' : 'empty';
+  return cls === 'transitional' ? 'moving' : cls === 'stable' ? 'well' : cls === 'final' ? 'ended' : 'empty';
 }
 
 /** How well a state is; asks for the lifecycle where it is not known yet. */

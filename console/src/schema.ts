@@ -1,4 +1,4 @@
-// Generated from docs/reference/openapi.json by `make docs`; do not edit. efdadc72b2b119e855278386f7bf22744292dfbb4d1deb4a3b066b9186a6ba66
+// Generated from docs/reference/openapi.json by `make docs`; do not edit. 8e72bfc7f08bc7aad290205dbb870b5b1f49ef491f118c404e5601265902a526
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -97,7 +97,7 @@ export interface components {
             more: boolean;
         };
         /** @enum {string} */
-        Code: "unknown-action" | "not-the-actor" | "not-permitted" | "lane-not-allowed" | "lane-not-served" | "wrong-state" | "moving" | "held" | "parent" | "not-empty" | "quota" | "not-forceable" | "needs-reason" | "no-member" | "stale" | "taken" | "not-due" | "not-expected" | "orphan" | "key-reused" | "changed" | "ended" | "not-cancellable" | "not-retryable" | "not-queued" | "stopping" | "not-found";
+        Code: "unknown-action" | "not-the-actor" | "not-permitted" | "lane-not-allowed" | "lane-not-served" | "wrong-state" | "in-progress" | "held" | "parent" | "not-empty" | "quota" | "not-forceable" | "needs-reason" | "no-member" | "stale" | "taken" | "not-due" | "not-expected" | "orphan" | "key-reused" | "changed" | "ended" | "not-cancellable" | "not-retryable" | "not-queued" | "stopping" | "not-found";
         DemandAnswer: {
             news: number;
             late: number;
@@ -203,7 +203,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            settled: boolean;
+            stable: boolean;
             target_action: string;
             target_status: string;
             operation: components["schemas"]["Operation"] | null;
@@ -232,7 +232,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             state: string;
-            state_class: ("settled" | "moving" | "final" | "absent") | null;
+            state_class: ("stable" | "transitional" | "final" | "absent") | null;
             since: string | null;
             spec: {
                 [key: string]: unknown;
@@ -321,7 +321,7 @@ export interface components {
             kind: string;
             state: string;
             /** @enum {string} */
-            state_class: "settled" | "moving" | "final" | "absent";
+            state_class: "stable" | "transitional" | "final" | "absent";
             /** @enum {string} */
             health: "trouble" | "moving" | "well" | "ended" | "empty";
             members: number;
@@ -488,7 +488,7 @@ export interface components {
         LifecycleState: {
             name: string;
             /** @enum {string} */
-            state_class: "settled" | "moving" | "final" | "absent";
+            state_class: "stable" | "transitional" | "final" | "absent";
             says: string;
             bad: boolean;
             deadline: number | null;
@@ -572,7 +572,7 @@ export interface components {
             total: number;
             remaining: number;
             failed: number;
-            outcome: ("done" | "failed" | "undone" | "unknown" | "displaced" | "cancelled" | "refused") | null;
+            outcome: ("succeeded" | "failed" | "rolled_back" | "unknown" | "preempted" | "cancelled" | "rejected") | null;
             /** Format: date-time */
             created_at: string;
             ended_at: string | null;
@@ -789,7 +789,7 @@ export interface components {
             kind: string;
             state: string;
             /** @enum {string} */
-            state_class: "settled" | "moving" | "final" | "absent";
+            state_class: "stable" | "transitional" | "final" | "absent";
             tag: string;
             lane: string;
             spec: {
@@ -1066,7 +1066,7 @@ export interface components {
             path: string;
             kind: string | null;
             state: string | null;
-            state_class: ("settled" | "moving" | "final" | "absent") | null;
+            state_class: ("stable" | "transitional" | "final" | "absent") | null;
             /** @enum {string} */
             health: "trouble" | "moving" | "well" | "ended" | "empty";
             worst: string;
@@ -1095,7 +1095,7 @@ export interface components {
             kind: string;
             state: string;
             /** @enum {string} */
-            state_class: "settled" | "moving" | "final" | "absent";
+            state_class: "stable" | "transitional" | "final" | "absent";
             /** Format: date-time */
             since: string;
             why: string;

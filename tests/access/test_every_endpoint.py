@@ -127,7 +127,7 @@ kind: note
 says: Something that is only written down.
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: settled, says: It is open., seen: ''}
+  - {name: Open, class: stable, says: It is open., seen: ''}
 actions:
   - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
   - {name: delete, says: Forget it., starts: Open, ends: Absent, orders: []}

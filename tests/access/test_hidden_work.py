@@ -101,4 +101,4 @@ def test_tenant_reads_nothing_of_a_migration_anywhere(place: House) -> None:
         cell.settle(MACHINE, node=TO)
         cell.numbered()
         assert told(tenant, [deploys, moves, stops]) == {}
-        assert json.loads(read(admin, f"/v1/operations/{moves}", {}))["outcome"] == "done"
+        assert json.loads(read(admin, f"/v1/operations/{moves}", {}))["outcome"] == "succeeded"

@@ -245,7 +245,7 @@ def test_queued_request_is_rejected_at_once_and_when_its_lane_is_denied_meanwhil
         refused(web.post("/v1/resources/b/berlin/c", json=update | {"spec": {"nodes": 4}}))
         town.cell.settle("/b/berlin/c")
         ended = web.get(f"/v1/operations/{waits}").json()
-    assert (ended["outcome"], "may not use the lane" in str(ended)) == ("refused", True)
+    assert (ended["outcome"], "may not use the lane" in str(ended)) == ("rejected", True)
 
 
 def test_retry_is_rejected_when_its_lane_was_denied(town: House) -> None:

@@ -36,7 +36,7 @@ async def said(driver: SimDriver, verb: str, member: OrderMember) -> list[Report
 async def made(driver: SimDriver, world: SimWorld) -> OrderMember:
     one = world.member()
     (result,) = await said(driver, "create", OrderMember(one.path, FENCE, one.token, dict(one.spec)))
-    assert result.kind == "done"
+    assert result.kind == "succeeded"
     return OrderMember(one.path, FENCE, one.token, dict(one.spec), dict(result.facts))
 
 
@@ -56,7 +56,7 @@ async def test_what_was_accepted_and_arrives_is_done(driver: SimDriver, world: S
     await world.fault(kind="slow", seconds=0.3)
     member = await made(driver, world)
     for verb in ("suspend", "terminate"):
-        assert [result.kind for result in await said(driver, verb, member)] == ["done"]
+        assert [result.kind for result in await said(driver, verb, member)] == ["succeeded"]
 
 
 @pytest.mark.parametrize(("verb", "do"), [("suspend", "delete"), ("reboot", "stop")])
@@ -103,7 +103,7 @@ async def calls_for(*results: Result, may: Callable[[], None] = lambda: None) ->
 
 async def test_who_gets_on_is_called_for_again_without_end() -> None:
     made, said = await calls_for(*[ON] * (3 * MAX_TRIES), Result(path="", ok=True, facts={"id": "x"}))
-    assert (made, said.kind, said.facts) == (3 * MAX_TRIES + 1, "done", {"id": "x"})
+    assert (made, said.kind, said.facts) == (3 * MAX_TRIES + 1, "succeeded", {"id": "x"})
 
 
 async def test_who_does_not_get_on_is_given_up_all_the_same() -> None:
@@ -168,7 +168,7 @@ async def test_result_of_member_is_told_while_another_is_at_work(verb: str, monk
         OrderWork(LaneDriver(driver)).execute(order, dict.fromkeys(paths, FENCE), lambda: None, tell)
     )
     await asyncio.wait_for(all_but_one.wait(), 60)
-    kinds = {"/a/failed": "failed", "/a/known": "done", "/a/fast": "done" if verb == "run" else "seen"}
+    kinds = {"/a/failed": "failed", "/a/known": "succeeded", "/a/fast": "succeeded" if verb == "run" else "observed"}
     assert told == {path: kind for path, kind in kinds.items() if path in paths}
     assert not doing.done()
     driver.last.set()
@@ -226,7 +226,7 @@ async def test_members_that_are_rejected_are_declined_and_the_others_done(driver
     order = Order(1, "aws.a", "vm", "suspend", "t.suspend", "op", 1, members, 0.0)
     fences = {member.path: FENCE for member in members}
     results = await OrderWork(LaneDriver(driver)).execute(order, fences, lambda: None)
-    assert [result.kind for result in results] == ["declined", "done"]
+    assert [result.kind for result in results] == ["declined", "succeeded"]
 
 
 async def test_what_is_on_its_way_after_a_rejection_is_left_unsaid(driver: SimDriver, world: SimWorld) -> None:

@@ -209,11 +209,11 @@ class Cell:
         """One that no other test has."""
         return f"ns{next(self._numbers)}"
 
-    def obey(self, namespace: str, word: Trigger = Trigger.DONE) -> None:
+    def obey(self, namespace: str, word: Trigger = Trigger.SUCCEEDED) -> None:
         """From now on an agent carries out what is asked of a namespace, or says that it cannot."""
         self.obeyed[namespace] = word
 
-    def settle(self, path: str, word: Trigger = Trigger.DONE, **facts: Any) -> None:
+    def settle(self, path: str, word: Trigger = Trigger.SUCCEEDED, **facts: Any) -> None:
         """An agent takes the order of a resource and reports."""
         self.run(self.report(path, word, facts))
         self.run(self.idle())
@@ -228,7 +228,7 @@ class Cell:
 
     def look(self, path: str, seen: str, **facts: Any) -> None:
         """An agent takes the probe of a resource and says what it sees."""
-        self.run(self.report(path, Trigger.SEEN, facts, seen))
+        self.run(self.report(path, Trigger.OBSERVED, facts, seen))
 
     async def report(self, path: str, word: Trigger, facts: dict[str, Any], seen: str = "") -> None:
         row = await self.store.resources.read(path)
@@ -245,7 +245,7 @@ class Cell:
         row = await self.store.resources.read(path)
         assert row is not None
         await self.executor.apply(
-            [TransitionInput(path, Report(Trigger.SEEN, row.snapshot.fence, seen=seen), facts=facts)]
+            [TransitionInput(path, Report(Trigger.OBSERVED, row.snapshot.fence, seen=seen), facts=facts)]
         )
 
     def subgroup(self, path: str) -> None:
@@ -265,7 +265,7 @@ class Cell:
     async def _prepared(self, path: str) -> None:
         row = await self.store.resources.read(path)
         assert row is not None
-        done = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
+        done = Report(Trigger.SUCCEEDED, row.snapshot.fence, actor=Actor.CONTROLLER)
         await self.executor.apply([TransitionInput(path, done, principal="controller")])
 
     def put(self, path: str, kind: str, state: str = "Ready", **spec: Any) -> None:
@@ -365,7 +365,7 @@ class Cell:
             for member in order["members"]:
                 namespace = member["path"].split("/")[1]
                 seen = self.shown.get(namespace, "") if order["verb"] == PROBE else ""
-                word = Trigger.SEEN if seen else self.obeyed.get(namespace)
+                word = Trigger.OBSERVED if seen else self.obeyed.get(namespace)
                 if word is not None:
                     await self.report(member["path"], word, {"id": "i-1"}, seen)
 

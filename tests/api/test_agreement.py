@@ -21,7 +21,7 @@ from stead.lifecycle.rows import StateClass, Trigger
 from tests.api.cell import Cell
 from tests.api.test_tumblebug import group
 
-MOVING = {state.name for state in VM.states if state.cls is StateClass.MOVING}
+MOVING = {state.name for state in VM.states if state.cls is StateClass.TRANSITIONAL}
 NONE = "None"
 CLIENTS = 3
 FEW, MANY = 500, 10_000
@@ -79,7 +79,7 @@ def status_faults(said: dict[str, Any]) -> Iterator[str]:
         yield f"no target, and counts {said['counts']}"
     if (said["operation"] is None) != (said["resource"]["operation"] is None):
         yield f"operation {said['operation']} beside {said['resource']['operation']}"
-    if said["settled"] != (said["operation"] is None and not MOVING & set(members)):
+    if said["stable"] != (said["operation"] is None and not MOVING & set(members)):
         yield f"settled {said['settled']} beside counts {said['counts']}"
     yield from word_faults(said["resource"], members)
 
@@ -180,7 +180,7 @@ class Answers:
                 thread.join(60)
 
 
-async def settle(cell: Cell, path: str, word: Trigger = Trigger.DONE) -> None:
+async def settle(cell: Cell, path: str, word: Trigger = Trigger.SUCCEEDED) -> None:
     """An agent ends the work on one member."""
     await cell.report(path, word, {"id": "i-1"})
 
@@ -298,7 +298,7 @@ def test_infrastructure_has_a_target_while_members_move(cell: Cell, web: httpx.C
         assert (said["targetAction"], said["targetStatus"]) == target
         shown = web.get(f"/v1/status{path}").json()
         assert (shown["target_action"], shown["target_status"]) == (action.capitalize(), target[1])
-        assert not shown["settled"]
+        assert not shown["stable"]
         for member in moving(cell, path):
             cell.settle(member)
         said = web.get(f"{mci}?option=status").json()

@@ -59,7 +59,7 @@ def test_what_has_ended_or_never_was_is_not_cancelled(cell: Cell, web: httpx.Cli
     id = running(cell, web, path)
     said = problem(web.post(f"/v1/operations/{id}/cancel"), 409, "ended")
     assert said["current_state"] == "Running"
-    assert "ended done" in said["detail"]
+    assert "ended succeeded" in said["detail"]
     problem(web.post(f"/v1/operations/{uuid4()}/cancel"), 404, "not-found")
     problem(web.post("/v1/operations/nonsense/cancel"), 422, "invalid")
 
@@ -196,7 +196,7 @@ def test_what_is_done_at_once_is_an_operation_and_let_in_once(cell: Cell, web: h
     first = web.post(f"/v1/resources{path}?action=resolve", headers=headers)
     assert first.status_code == 202
     id = first.json()["operation"]["id"]
-    assert web.get(f"/v1/operations/{id}").json()["outcome"] == "done"
+    assert web.get(f"/v1/operations/{id}").json()["outcome"] == "succeeded"
     cell.rest(path, "UpdateError")
     again = web.post(f"/v1/resources{path}?action=resolve", headers=headers)
     assert (again.json()["operation"]["id"], again.json()["repeated"]) == (id, True)

@@ -37,7 +37,7 @@ def test_an_operation_that_is_forgotten_and_its_key(cell: Cell, web: httpx.Clien
 
     id = suspend().json()["operation"]["id"]
     cell.settle(path)
-    assert web.get(f"/v1/operations/{id}").json()["outcome"] == "done"
+    assert web.get(f"/v1/operations/{id}").json()["outcome"] == "succeeded"
     assert suspend().json()["operation"]["id"] == id  # the same request, and so the same answer
     cell.run(aged(cell, id))
     cell.run(PartitionReconciler(cell.store, KEPT)())

@@ -34,7 +34,7 @@ def test_members_that_did_not_follow_are_listed_and_tried_once_more(cell: Cell, 
     web.post(f"/v1/resources{path}/g/3?action=suspend")
     cell.settle(f"{path}/g/3", Trigger.FAILED)
     id = ask(cell, web, path, "terminate")
-    for i, word in enumerate((Trigger.DONE, Trigger.FAILED, Trigger.DONE)):
+    for i, word in enumerate((Trigger.SUCCEEDED, Trigger.FAILED, Trigger.SUCCEEDED)):
         cell.settle(f"{path}/g/{i}", word)
     assert web.get(f"/v1/operations/{id}").json()["outcome"] == "failed"
     listed = web.get(f"/v1/operations/{id}/members").json()
@@ -99,12 +99,12 @@ def test_group_with_nothing_to_do_answers_so_and_moves_nothing(cell: Cell, web: 
 def test_held_infrastructure_is_settled(cell: Cell, web: httpx.Client, ns: str) -> None:
     path = f"/{ns}/m"
     web.post(f"/v1/resources{path}", json={**MCI, "hold": True})
-    assert web.get(f"/v1/resources{path}").json()["state_class"] == "moving"
-    assert web.get(f"/v1/status{path}").json()["settled"] is False
+    assert web.get(f"/v1/resources{path}").json()["state_class"] == "transitional"
+    assert web.get(f"/v1/status{path}").json()["stable"] is False
     cell.prepared(path)
     held = web.get(f"/v1/resources{path}").json()
-    assert (held["state"], held["state_class"], held["operation"]["phase"]) == ("Prepared", "settled", "held")
-    assert web.get(f"/v1/status{path}").json()["settled"] is True
+    assert (held["state"], held["state_class"], held["operation"]["phase"]) == ("Prepared", "stable", "held")
+    assert web.get(f"/v1/status{path}").json()["stable"] is True
 
 
 @pytest.mark.req("S0-17")

@@ -81,12 +81,12 @@ def test_the_journal_in_pages(cell: Cell, web: httpx.Client, ns: str) -> None:
     page = web.get("/v1/journal", params={"path": f"/{ns}/m", "limit": 2}).json()
     assert [(x["trigger"], x["word"], x["source"], x["target"]) for x in page["items"]] == [
         ("request", "create", "Absent", "Creating"),
-        ("done", "create", "Creating", "Running"),
+        ("succeeded", "create", "Creating", "Running"),
     ]
     assert page["items"][1]["change"] == {"facts": {"id": "i-1"}}
     assert (page["next"], page["end"] >= end) == (page["items"][-1]["position"], True)
     rest = web.get("/v1/journal", params={"path": f"/{ns}/m", "after": page["next"]}).json()
-    assert [(x["trigger"], x["refused"]) for x in rest["items"]] == [("refused", 1)]
+    assert [(x["trigger"], x["refused"]) for x in rest["items"]] == [("rejected", 1)]
     assert rest["items"][0]["change"]["reasons"][0]["code"] == "wrong-state"
     assert rest["next"] >= end  # a filtered page goes on after all that was looked at, not after what was found
 

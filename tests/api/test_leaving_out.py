@@ -57,10 +57,10 @@ def test_group_action_leaves_out_member_that_another_operation_holds(
     assert says.endswith(f"(operation {reboot})")
     for name in ("1", "3"):
         cell.settle(f"{path}/front/{name}")
-    assert web.get(f"/v1/operations/{operation}").json()["outcome"] == "done"
+    assert web.get(f"/v1/operations/{operation}").json()["outcome"] == "succeeded"
     assert states(cell, path)["front/2"] == "Rebooting"
     cell.settle(f"{path}/front/2")
-    assert web.get(f"/v1/operations/{reboot}").json()["outcome"] == "done"
+    assert web.get(f"/v1/operations/{reboot}").json()["outcome"] == "succeeded"
     assert states(cell, path)["front/2"] == "Running"
     assert web.get("/v1/claims", params={"below": path}).json()["items"] == []
 
@@ -87,7 +87,7 @@ def test_group_action_leaves_out_subgroup_that_another_operation_holds(
     cell.settle(f"{path}/back/1")
     cell.settle(f"{path}/front/3")
     for id in (operation, scale):
-        assert web.get(f"/v1/operations/{id}").json()["outcome"] == "done"
+        assert web.get(f"/v1/operations/{id}").json()["outcome"] == "succeeded"
 
 
 @pytest.mark.req("S0-11")
@@ -115,7 +115,7 @@ def test_group_action_waits_for_member_that_does_the_same_by_itself(cell: Cell, 
     cell.settle(f"{path}/front/2")
     assert web.get(f"/v1/operations/{operation}").json()["outcome"] is None
     cell.settle(f"{path}/front/1")
-    assert web.get(f"/v1/operations/{operation}").json()["outcome"] == "done"
+    assert web.get(f"/v1/operations/{operation}").json()["outcome"] == "succeeded"
 
 
 def test_nothing_but_infrastructures_and_subgroups_leaves_out_what_is_claimed(cell: Cell) -> None:

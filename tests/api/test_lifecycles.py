@@ -26,7 +26,7 @@ def test_one_is_shown_whole(web: httpx.Client) -> None:
     said = web.get("/v1/lifecycles/vm").json()
     assert [state["name"] for state in said["states"]] == [state.name for state in KINDS["vm"].states]
     states = {state["name"]: state for state in said["states"]}
-    assert states["Creating"].items() >= {"state_class": "moving", "bad": False, "awaits": "agent"}.items()
+    assert states["Creating"].items() >= {"state_class": "transitional", "bad": False, "awaits": "agent"}.items()
     assert states["Creating"]["deadline"] > 0
     assert states["Failed"].items() >= {"state_class": "final", "bad": True, "deadline": None, "awaits": None}.items()
     suspend = next(action for action in said["actions"] if action["name"] == "suspend")

@@ -55,7 +55,7 @@ class Space:
         self.until(over)
         return found
 
-    def reported(self, word: Trigger = Trigger.DONE, **facts: Any) -> None:
+    def reported(self, word: Trigger = Trigger.SUCCEEDED, **facts: Any) -> None:
         """The agent reports on the disk, when the disk is at work."""
         self.until(lambda: self.web.get(f"/v1/resources{self.disk}").json().get("operation") is not None)
         self.cell.settle(self.disk, word, **facts)
@@ -93,12 +93,12 @@ def test_disk_action_moves_machine_and_disk_alike(space: Space, state: str) -> N
         assert space.state(space.machine) == meanwhile
         gone = action in ("detach", "detach-disk", "destroy")
         space.reported(machine=None if gone else space.machine)
-        assert space.ended(operation)["outcome"] == "done", (path, action)
+        assert space.ended(operation)["outcome"] == "succeeded", (path, action)
         there = "DESTROYED" if action == "destroy" else "CREATED" if gone else "ASSIGNED"
         assert (space.state(space.machine), space.state(space.disk)) == (state, there)
     again = space.begin(space.machine, "add-disk", spec={"disk": "data", "size": 8})  # the name is free
     space.reported(machine=space.machine)
-    assert space.ended(again)["outcome"] == "done"
+    assert space.ended(again)["outcome"] == "succeeded"
 
 
 @pytest.mark.req("S2-01")
@@ -106,7 +106,7 @@ def test_machine_adds_disk_by_name(space: Space) -> None:
     operation = space.begin(space.machine, "add-disk", spec={"disk": "data", "size": 8})
     assert (operation["action"], operation["path"]) == ("add-disk", space.machine)
     space.reported(machine=space.machine)
-    assert space.ended(operation)["outcome"] == "done"
+    assert space.ended(operation)["outcome"] == "succeeded"
     found = space.web.get(f"/v1/resources{space.disk}").json()
     assert (found["state"], found["spec"]) == ("ASSIGNED", {"size": 8, "machine": space.machine})
 
@@ -136,7 +136,7 @@ def test_machine_and_its_disks_take_one_action_at_a_time(space: Space) -> None:
     for path, action, said in asks:
         space.begin(path, action, **said)
         for each, word, body in asks:
-            refused = problem(space.ask(each, word, **body), 409, "moving")
+            refused = problem(space.ask(each, word, **body), 409, "in-progress")
             assert refused["holder"]["path"].startswith(f"/{space.ns}/space/"), (action, word)
         space.cell.put(space.machine, "machine", "RUNNING")  # as if it had never been asked
         for disk in (space.disk, other):
@@ -147,7 +147,7 @@ def test_machine_and_its_disks_take_one_action_at_a_time(space: Space) -> None:
 def test_disk_that_is_changed_by_itself_is_not_attached_meanwhile(space: Space) -> None:
     space.cell.put(space.disk, "disk", "CREATED")
     space.begin(space.disk, "delete")
-    refused = problem(space.ask(space.machine, "attach-disk", spec={"disk": "data"}), 409, "moving")
+    refused = problem(space.ask(space.machine, "attach-disk", spec={"disk": "data"}), 409, "in-progress")
     assert refused["holder"]["path"] == space.disk
     assert space.state(space.machine) == "RUNNING"
 
@@ -170,13 +170,13 @@ def test_migration_and_disk_and_stop_are_not_all_accepted(space: Space) -> None:
         operation = space.begin(path, action, **said)
         assert space.state(space.machine) == ("ATTACHING_DISK" if first == "disk" else "STOPPING")
         path, action, said = asks[second]
-        problem(space.ask(path, action, **said), 409, "moving")
+        problem(space.ask(path, action, **said), 409, "in-progress")
         space.cell.settle(space.machine)  # it has moved, and what was accepted begins
         if first == "disk":
             space.reported(machine=space.machine)
         else:
             space.cell.settle(space.machine)
-        assert space.ended(operation)["outcome"] == "done"
+        assert space.ended(operation)["outcome"] == "succeeded"
 
 
 @pytest.mark.req("S2-03")
@@ -191,7 +191,7 @@ def test_disk_waits_in_the_queue_of_its_machine(space: Space) -> None:
     ]
     space.cell.settle(space.machine)
     space.reported(machine=space.machine)
-    assert space.ended(answer["operation"])["outcome"] == "done"
+    assert space.ended(answer["operation"])["outcome"] == "succeeded"
 
 
 def test_same_key_is_the_same_operation_after_the_disk_has_moved(space: Space) -> None:
@@ -246,7 +246,7 @@ def test_explain_and_dry_run_tell_what_the_machine_says(space: Space) -> None:
     told = space.web.get("/v1/explain", params=asked).json()
     assert (told["allowed"], told["path"], told["holders"][0]["action"]) == (False, space.disk, "stop")
     assert told["state"] == "ASSIGNED"
-    dry = problem(space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true"), 409, "moving")
+    dry = problem(space.web.post(f"/v1/resources{space.disk}?action=detach&dry_run=true"), 409, "in-progress")
     assert told["reasons"][0]["says"] == dry["detail"]
     assert dry["detail"].startswith(f"{space.machine}: ")
 
@@ -262,4 +262,4 @@ def test_disk_in_the_bin_comes_back_after_the_clock_destroyed_its_machine(space:
     assert "restore-after-machine" in explained["allowed_actions"]
     operation = space.begin(space.disk, "restore-after-machine")
     space.reported(machine=None)
-    assert (space.ended(operation)["outcome"], space.state(space.disk)) == ("done", "CREATED")
+    assert (space.ended(operation)["outcome"], space.state(space.disk)) == ("succeeded", "CREATED")

@@ -44,8 +44,8 @@ def test_refresh_of_failed_vm_observes_it_and_leaves_it_failed(cell: Cell, web: 
     failed(cell, web, path)
     cell.shows(ns, "Running")
     done = operation(cell, web, web.post(f"/v1/resources{path}?action=refresh"))
-    assert (done["outcome"], web.get(f"/v1/resources{path}").json()["state"]) == ("done", "Failed")
-    assert [(line["trigger"], line["word"]) for line in journal(cell, web, path)][-1] == ("seen", "Running")
+    assert (done["outcome"], web.get(f"/v1/resources{path}").json()["state"]) == ("succeeded", "Failed")
+    assert [(line["trigger"], line["word"]) for line in journal(cell, web, path)][-1] == ("observed", "Running")
 
 
 @pytest.mark.req("S0-13")
@@ -54,14 +54,14 @@ def test_refresh_records_what_has_drifted(cell: Cell, web: httpx.Client, ns: str
     running(cell, web, path)
     cell.shows(ns, "Suspended")
     done = operation(cell, web, web.post(f"/v1/resources{path}?action=refresh"))
-    assert (done["outcome"], web.get(f"/v1/resources{path}").json()["state"]) == ("done", "Suspended")
+    assert (done["outcome"], web.get(f"/v1/resources{path}").json()["state"]) == ("succeeded", "Suspended")
 
 
 def test_observation_that_was_asked_for_is_not_listed_as_stuck(cell: Cell, web: httpx.Client, ns: str) -> None:
     path = f"/{ns}/m/g/1"
     running(cell, web, path)
     cell.shows(ns, "Running")
-    assert operation(cell, web, web.post(f"/v1/resources{path}?action=refresh"))["outcome"] == "done"
+    assert operation(cell, web, web.post(f"/v1/resources{path}?action=refresh"))["outcome"] == "succeeded"
     assert web.get("/v1/stuck", params={"below": f"/{ns}"}).json()["items"] == []
 
 
@@ -75,7 +75,7 @@ def test_observed_state_is_recorded_with_a_reason_and_the_failed_action_can_be_r
     problem(web.post(f"/v1/resources{path}?action=accept-observed"), 422, "needs-reason")
     cell.shows(ns, "Running")
     done = operation(cell, web, web.post(f"/v1/resources{path}?action=accept-observed", json=WHY))
-    assert (done["outcome"], done["reason"]) == ("done", WHY["reason"])
+    assert (done["outcome"], done["reason"]) == ("succeeded", WHY["reason"])
     assert web.get(f"/v1/resources{path}").json()["state"] == "Running"
     lines = journal(cell, web, path)
     assert [line["change"]["reason"] for line in lines if "reason" in line["change"]] == [WHY["reason"]]
@@ -102,7 +102,7 @@ def test_group_accepts_what_is_observed_of_its_members(cell: Cell, web: httpx.Cl
     failed(cell, web, f"{path}/g/2")
     cell.shows(ns, "Running")
     done = operation(cell, web, web.post(f"/v1/resources{path}?action=accept-observed", json=WHY))
-    assert (done["outcome"], done["total"]) == ("done", 1)
+    assert (done["outcome"], done["total"]) == ("succeeded", 1)
     assert web.get(f"/v1/resources{path}/g/2").json()["state"] == "Running"
     lines = journal(cell, web, f"{path}/g/2")
     assert [line["change"]["reason"] for line in lines if "reason" in line["change"]] == [WHY["reason"]]

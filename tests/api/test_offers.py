@@ -83,10 +83,10 @@ class Stage:
         place = PLACES.get(kind, "{m}")
         member = KINDS.get(lifecycle.members) if kind in MEMBERS else None
         for state in lifecycle.states:
-            if state.cls in (StateClass.ABSENT, StateClass.MOVING):
+            if state.cls in (StateClass.ABSENT, StateClass.TRANSITIONAL):
                 continue
             within = (
-                [s.name for s in member.states if s.cls in (StateClass.SETTLED, StateClass.FINAL)] if member else []
+                [s.name for s in member.states if s.cls in (StateClass.STABLE, StateClass.FINAL)] if member else []
             )
             for inside in ("", *within):
 
@@ -97,8 +97,8 @@ class Stage:
 
                 yield Situation(f"{state.name} {inside}", kind, make, lambda at: place.format(m=at))
         for wrong in {other for _, other, _ in ABOVE.get(kind, ())}:
-            bad = [s.name for s in KINDS[wrong].states if s.cls is StateClass.SETTLED][-1]
-            start = next(s.name for s in lifecycle.states if s.cls is StateClass.SETTLED)
+            bad = [s.name for s in KINDS[wrong].states if s.cls is StateClass.STABLE][-1]
+            start = next(s.name for s in lifecycle.states if s.cls is StateClass.STABLE)
 
             def below(at: str, start: str = start, wrong: str = wrong, bad: str = bad) -> None:
                 self.put(at, kind, start, **{wrong: bad})
@@ -122,7 +122,7 @@ class Stage:
                     if inside:
                         self.cell.put(MEMBERS[kind].format(m=at), lifecycle.members, inside)
                     actor = Actor.ADMIN if Actor.USER in action.by or Actor.ADMIN in action.by else Actor.CONTROLLER
-                    self.ask(path, action.name, actor, on_conflict="refuse")
+                    self.ask(path, action.name, actor, on_conflict="reject")
                     self.cell.run(self.cell.idle())
                     self.cell.state(path, state)
 
@@ -132,7 +132,7 @@ class Stage:
         """The state of a member that an action on its group keeps busy."""
         asks = KINDS[KINDS[kind].members].action(action.members) if kind in MEMBERS else None
         found = (
-            (s for s in asks.starts if KINDS[KINDS[kind].members].state(s).cls is StateClass.SETTLED) if asks else ()
+            (s for s in asks.starts if KINDS[KINDS[kind].members].state(s).cls is StateClass.STABLE) if asks else ()
         )
         return next(iter(found), "")
 

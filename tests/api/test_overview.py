@@ -49,7 +49,7 @@ def test_an_empty_cell_has_nothing_in_it(empty: Cell) -> None:
     with http(empty) as web:
         said = web.get("/v1/overview").json()
     assert (said["counts"], said["trouble"], said["under_way"], said["waiting"]) == ([], [], 0, 0)
-    assert said["classes"] == {"settled": 0, "moving": 0, "final": 0}
+    assert said["classes"] == {"stable": 0, "transitional": 0, "final": 0}
     assert len(said["moves"]) == 60
 
 
@@ -67,7 +67,7 @@ def sums_and_trouble(cell: Cell, web: httpx.Client) -> None:
     cell.numbered()
     said = web.get("/v1/overview").json()
     assert counts(said, "vm") == {"Running": 4, "Failed": 1, "Creating": 1}
-    assert said["classes"] == {"settled": 4, "moving": 1, "final": 1}
+    assert said["classes"] == {"stable": 4, "transitional": 1, "final": 1}
     assert {one["state"]: one["health"] for one in said["counts"]} == {
         "Running": "well",
         "Failed": "trouble",
@@ -100,7 +100,7 @@ def test_calls_saved_are_those_of_group_operations(cell: Cell, web: httpx.Client
     for i in range(4):
         cell.settle(f"{path}/g/{i}")
     op = web.get(f"/v1/operations/{id}").json()
-    assert op["outcome"] == "done"
+    assert op["outcome"] == "succeeded"
     said = web.get("/v1/overview").json()
     assert (said["calls_made"], said["calls_saved"]) == (op["orders"], op["total"] - op["orders"])
     assert said["calls_saved"] > 0

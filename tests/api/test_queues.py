@@ -78,7 +78,7 @@ def test_a_settled_machine_moves_at_once_and_a_moving_one_refuses(cell: Cell, we
         assert (taken.status_code, taken.json()["queued"]) == (202, False)
         assert web.get(f"/v1/resources{path}").json()["state"] == moving
         for other in ("pause", "stop", "destroy", action):
-            said = problem(web.post(f"/v1/resources{path}?action={other}"), 409, "moving")
+            said = problem(web.post(f"/v1/resources{path}?action={other}"), 409, "in-progress")
             assert said["current_state"] == moving
             assert said["holder"]["operation"] == taken.json()["operation"]["id"]
         cell.settle(path)
@@ -126,9 +126,9 @@ def test_what_is_refused_at_its_turn_says_why(cell: Cell, web: httpx.Client, ns:
     (id,) = waiting(web, path, "reboot")
     cell.settle(path)
     ended = web.get(f"/v1/operations/{id}").json()
-    assert (ended["outcome"], [reason["code"] for reason in ended["reasons"]]) == ("refused", ["wrong-state"])
+    assert (ended["outcome"], [reason["code"] for reason in ended["reasons"]]) == ("rejected", ["wrong-state"])
     cell.numbered()
-    (line,) = [x for x in web.get("/v1/journal", params={"path": path}).json()["items"] if x["trigger"] == "refused"]
+    (line,) = [x for x in web.get("/v1/journal", params={"path": path}).json()["items"] if x["trigger"] == "rejected"]
     assert (line["operation"], line["word"], line["change"]["reasons"]) == (id, "reboot", ended["reasons"])
 
 

@@ -34,7 +34,7 @@ def test_of_those_who_race_one_is_let_in_and_the_others_hear_who(cell: Cell, web
             operation = won.json()["operation"]
             for answer in answers:
                 if answer is not won:
-                    said = problem(answer, 409, "moving")
+                    said = problem(answer, 409, "in-progress")
                     assert said["current_state"] == web.get(f"/v1/resources{path}").json()["state"]
                     holder = said["holder"]
                     assert (holder["operation"], holder["action"]) == (operation["id"], operation["action"])

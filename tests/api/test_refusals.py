@@ -23,13 +23,13 @@ def test_a_refusal_says_all_there_is_to_know(cell: Cell, web: httpx.Client, ns: 
     path = f"/{ns}/m/g/1"
     id = make(web, path).json()["operation"]["id"]
     answer = web.post(f"/v1/resources{path}?action=suspend", headers={"X-Request-Id": "mine-1"})
-    said = problem(answer, 409, "moving")
+    said = problem(answer, 409, "in-progress")
     assert (said["request_id"], answer.headers["retry-after"], said["retry_after"]) == ("mine-1", "15", 15)
     assert (said["current_state"], said["allowed_actions"]) == ("Creating", [])
     holder = said["holder"]
     assert (holder["operation"], holder["action"], holder["path"], holder["by"]) == (id, "create", path, "ann")
     assert holder["since"]
-    assert said["reasons"][0]["code"] == "moving"
+    assert said["reasons"][0]["code"] == "in-progress"
 
 
 def test_a_wrong_state_names_what_could_be_asked(cell: Cell, web: httpx.Client, ns: str) -> None:

@@ -23,8 +23,8 @@ kind: note
 says: Something that is only written down.
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: settled, says: It is open., seen: ''}
-  - {name: Closed, class: settled, says: It is closed., seen: ''}
+  - {name: Open, class: stable, says: It is open., seen: ''}
+  - {name: Closed, class: stable, says: It is closed., seen: ''}
 actions:
   - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
   - {name: close, says: Close it., starts: Open, ends: Closed, orders: []}
@@ -43,10 +43,10 @@ gone: Absent
 broken: Undefined
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Opening, class: moving, says: It is being opened., deadline: 1m}
-  - {name: Open, class: settled, says: It is open.}
-  - {name: Closed, class: settled, says: It is closed.}
-  - {name: Undefined, class: settled, says: Nobody knows., seen: '', probe_first: true}
+  - {name: Opening, class: transitional, says: It is being opened., deadline: 1m}
+  - {name: Open, class: stable, says: It is open.}
+  - {name: Closed, class: stable, says: It is closed.}
+  - {name: Undefined, class: stable, says: Nobody knows., seen: '', probe_first: true}
 actions:
   - {name: create, says: Open it., starts: Absent, through: Opening, ends: Open, fails: Undefined, undo: leave}
   - {name: delete, says: Forget it., starts: [Open, Closed, Undefined], ends: Absent, orders: []}
@@ -59,11 +59,11 @@ drifts: [Dark, Bright]
 gone: Absent
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Dark, class: settled, says: It is dark.}
-  - {name: Switching, class: moving, says: It is being switched., deadline: 1m}
-  - {name: Bright, class: settled, says: It is bright.}
+  - {name: Dark, class: stable, says: It is dark.}
+  - {name: Switching, class: transitional, says: It is being switched., deadline: 1m}
+  - {name: Bright, class: stable, says: It is bright.}
 moves:
-  - {from: Absent, when: seen Dark, by: agent, to: Dark}
+  - {from: Absent, when: observed Dark, by: agent, to: Dark}
 actions:
   - name: switch-on
     says: Let there be light.
@@ -84,9 +84,9 @@ fold: dominant
 order: [Open, Closed]
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: settled, says: Most notes are open., seen: ''}
-  - {name: Closing, class: moving, says: Its notes are being closed., deadline: 10m, awaits: children}
-  - {name: Closed, class: settled, says: Most notes are closed., seen: ''}
+  - {name: Open, class: stable, says: Most notes are open., seen: ''}
+  - {name: Closing, class: transitional, says: Its notes are being closed., deadline: 10m, awaits: children}
+  - {name: Closed, class: stable, says: Most notes are closed., seen: ''}
 actions:
   - {name: create, says: Put it up., starts: Absent, ends: Open, orders: []}
   - name: close
@@ -242,7 +242,7 @@ def test_it_is_there_after_a_restart(cell: Cell, web: httpx.Client) -> None:
     put(web, "note", NOTE)
     make(web, "/shop/n1")
     with Cell(cell.dsn) as again, http(again) as other:
-        assert other.get("/v1/resources/shop/n1").json()["state_class"] == "settled"
+        assert other.get("/v1/resources/shop/n1").json()["state_class"] == "stable"
         assert again.kinds.registered["note"].version == 1
 
 
@@ -274,7 +274,7 @@ def test_nor_change_what_is_under_way(cell: Cell, web: httpx.Client) -> None:
     assert make(web, "/shop/t1", "task", lane="x.y").status_code == 202
     said = problem(put(web, "task", TASK.replace("fails: Undefined", "fails: Closed")), 409, "kind-in-use")
     assert said["detail"].endswith("1 with create")
-    cell.settle("/shop/t1", Trigger.DONE)
+    cell.settle("/shop/t1", Trigger.SUCCEEDED)
     assert web.get("/v1/resources/shop/t1").json()["state"] == "Open"
 
 
@@ -318,7 +318,7 @@ def test_a_kind_goes_when_nothing_is_left_of_it(cells: tuple[Cell, Cell]) -> Non
         assert web.delete("/v1/lifecycles/note").status_code == 204
         problem(web.get("/v1/lifecycles/note"), 404, "not-found")
         problem(make(other, "/shop/n3"), 404, "not-found")  # though it has not heard of it yet
-        assert web.get("/v1/resources/shop/n1", params={"at": at}).json()["state_class"] == "settled"
+        assert web.get("/v1/resources/shop/n1", params={"at": at}).json()["state_class"] == "stable"
         assert put(web, "note", NOTE).json()["version"] == 3
 
 
@@ -335,7 +335,7 @@ def test_a_group_asks_its_members(cell: Cell, web: httpx.Client) -> None:
     asked = web.post("/v1/resources/shop/s1?action=close").json()
     cell.run(cell.idle())
     ended = web.get(f"/v1/operations/{asked['operation']['id']}").json()
-    assert (ended["outcome"], ended["remaining"], ended["failed"]) == ("done", 0, 0)
+    assert (ended["outcome"], ended["remaining"], ended["failed"]) == ("succeeded", 0, 0)
     assert web.get("/v1/resources/shop/s1").json()["state"] == "Closed"
     assert {web.get(f"/v1/resources/shop/s1/n{n}").json()["state"] for n in range(3)} == {"Closed"}
     problem(web.post("/v1/resources/shop/s1?action=delete"), 409, "not-empty")

@@ -83,7 +83,7 @@ def test_what_is_made_is_there_with_its_operation(cell: Cell, web: httpx.Client,
         "position": None,
     }
     seen = web.get(f"/v1/resources{path}").json()
-    assert (seen["kind"], seen["state"], seen["state_class"]) == ("vm", "Creating", "moving")
+    assert (seen["kind"], seen["state"], seen["state_class"]) == ("vm", "Creating", "transitional")
     assert (seen["spec"], seen["lane"]) == (SPEC, "sim.a")
     assert seen["operation"].items() >= {"id": id, "action": "create", "aims_at": "Running", "by": "ann"}.items()
     assert set(seen["timers"]) == {"deadline", "resend"}
@@ -270,7 +270,7 @@ def test_a_resource_as_it_was(cell: Cell, web: httpx.Client, ns: str) -> None:
     was = at(made).json()
     assert (was["state"], was["state_class"], was["facts"], was["spec"]) == (
         "Running",
-        "settled",
+        "stable",
         {"id": "i-1"},
         SPEC,
     )
@@ -321,7 +321,7 @@ def test_specs_that_come_and_go_are_on_record(cell: Cell, web: httpx.Client, ns:
     cell.settle(path, Trigger.FAILED)
     now("failed")
     cell.settle(path)  # the undo
-    now("undone")
+    now("rolled_back")
     web.post(f"/v1/resources{path}?action=update", json={"spec": {"nodes": 3}})
     cell.settle(path, id="c-2")
     now("updated")
@@ -333,7 +333,7 @@ def test_specs_that_come_and_go_are_on_record(cell: Cell, web: httpx.Client, ns:
     assert was("made") == ("Ready", {"nodes": 1}, None, "c-1")
     assert was("updating") == ("UpdateRequested", {"nodes": 1}, {"nodes": 2}, "c-1")
     assert was("failed") == ("UpdateError", {"nodes": 1}, {"nodes": 2}, "c-1")
-    assert was("undone") == ("Ready", {"nodes": 1}, None, "c-1")
+    assert was("rolled_back") == ("Ready", {"nodes": 1}, None, "c-1")
     assert was("updated") == ("Ready", {"nodes": 3}, None, "c-2")
 
 
@@ -354,5 +354,5 @@ def test_facts_that_come_without_a_move_are_on_record(cell: Cell, web: httpx.Cli
     lines = web.get("/v1/journal", params={"path": path}).json()["items"]
     notes = [x for x in lines if x["source"] == x["target"]]
     assert [(x["trigger"], x["word"], x["actor"], x["source"], x["change"]) for x in notes] == [
-        ("seen", "Running", "agent", "Running", {"facts": {"address": "10.0.0.7"}})
+        ("observed", "Running", "agent", "Running", {"facts": {"address": "10.0.0.7"}})
     ]

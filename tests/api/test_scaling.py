@@ -120,7 +120,7 @@ def test_what_it_asks_for_is_an_operation_with_a_reason(cell: Cell, web: httpx.C
     follow(cell, ns)
     (act,) = shown(web, ns)["acts"]
     made = web.get(f"/v1/operations/{act['operation']}").json()
-    assert (made["action"], made["path"], made["outcome"]) == ("create", f"{place}/web-1", "done")
+    assert (made["action"], made["path"], made["outcome"]) == ("create", f"{place}/web-1", "succeeded")
     assert made["principal"] == f"policy:{ns}/p"
     assert made["reason"] == "the demand over all places is 50, and there is no instance"
     row = web.get(f"/v1/resources{place}/web-1").json()

@@ -50,7 +50,7 @@ def test_clusters_follow_demand_over_sites(cell: Cell, web: httpx.Client, ns: st
     assert row["spec"] == {"cpu": 2, "labels": {"made-by": f"policy:{ns}/p"}}
     (made,) = [act for act in shown(web, ns)["acts"] if act["place"] == sites[0] and act["action"] == "create"]
     operation = web.get(f"/v1/operations/{made['operation']}").json()
-    assert (operation["path"], operation["outcome"]) == (f"{sites[0]}/k-1", "done")
+    assert (operation["path"], operation["outcome"]) == (f"{sites[0]}/k-1", "succeeded")
     assert operation["reason"] == "the demand over all places is 50, and there is no instance"
 
 

@@ -151,7 +151,7 @@ def test_creation_that_an_observation_found_done_is_not_stuck(cell: Cell, web: h
     assert [item["path"] for item in stuck(web, below=f"/{ns}")] == [path]
     cell.look(path, "Running")
     (ended,) = web.get("/v1/operations", params={"below": path}).json()["items"]
-    assert (ended["action"], ended["outcome"]) == ("create", "done")
+    assert (ended["action"], ended["outcome"]) == ("create", "succeeded")
     assert stuck(web, below=f"/{ns}") == []
 
 

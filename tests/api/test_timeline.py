@@ -18,7 +18,7 @@ def test_one_resource_is_one_bar(cell: Cell, web: httpx.Client, ns: str) -> None
     said = web.get(f"/v1/operations/{id}/timeline").json()
     assert (said["operation"]["id"], said["total"], said["next"], said["errors"]) == (id, 1, None, [])
     (bar,) = said["items"]
-    assert (bar["path"], bar["origin"], bar["outcome"]) == (f"/{ns}/m/g/1", "Absent", "done")
+    assert (bar["path"], bar["origin"], bar["outcome"]) == (f"/{ns}/m/g/1", "Absent", "succeeded")
     assert [phase["state"] for phase in bar["phases"]] == ["Creating", "Running"]
     assert bar["begin"] <= bar["end"]
 
@@ -38,7 +38,7 @@ def test_a_group_has_a_bar_for_each_member_and_each_reason_once(cell: Cell, web:
     ]
     assert {p: bar["outcome"] for p, bar in bars.items()} == {
         path: None,
-        f"{path}/g/0": "done",
+        f"{path}/g/0": "succeeded",
         f"{path}/g/1": "failed",
         f"{path}/g/2": None,
         f"{path}/g/3": "failed",

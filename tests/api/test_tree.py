@@ -33,7 +33,7 @@ def test_a_namespace_is_no_resource_and_has_the_sums_of_what_is_in_it(cell: Cell
     assert node["counts"]["vm"] == {"Running": 2, "Failed": 1}
     assert node["total"] == sum(sum(by_state.values()) for by_state in node["counts"].values())
     (mci,) = tree(web, f"/{ns}")["items"]
-    assert (mci["name"], mci["kind"], mci["state"], mci["state_class"]) == ("m", "mci", "Running", "settled")
+    assert (mci["name"], mci["kind"], mci["state"], mci["state_class"]) == ("m", "mci", "Running", "stable")
     (subgroup,) = tree(web, path)["items"]
     assert (subgroup["name"], subgroup["counts"]) == ("g", {"vm": {"Running": 2, "Failed": 1}})
 

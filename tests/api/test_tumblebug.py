@@ -249,7 +249,7 @@ def test_an_mci_is_suspended_resumed_rebooted_and_terminated(cell: Cell, web: ht
         cell.settle(vms[1])
         running = 2 if target == "Running" else 0
         assert targets(stands(cell, web, mci)) == (f"{target}:2 (R:{running}/2)", "None", "None")
-        assert web.get(f"/v1/operations/{said['operation']}").json()["outcome"] == "done"
+        assert web.get(f"/v1/operations/{said['operation']}").json()["outcome"] == "succeeded"
     idle = web.post(f"{mci}/vm/front-1?action=terminate")
     assert (idle.status_code, idle.json()) == (
         200,
@@ -284,9 +284,9 @@ def test_an_action_under_way_keeps_others_out_and_is_named(cell: Cell, web: http
     cell.run(cell.idle())
     since = datetime.fromisoformat(web.get(f"/v1/resources/{ns}/web").json()["operation"]["since"])
     for answer, code in (
-        (web.post(f"{mci}?action=reboot"), "moving"),
-        (web.post(f"{mci}?action=terminate&force=true"), "moving"),
-        (web.delete(f"{mci}?option=terminate"), "moving"),
+        (web.post(f"{mci}?action=reboot"), "in-progress"),
+        (web.post(f"{mci}?action=terminate&force=true"), "in-progress"),
+        (web.delete(f"{mci}?option=terminate"), "in-progress"),
         (web.post(f"{mci}/subgroup/g", json={"numVMsToAdd": 1}), "held"),
     ):
         said = problem(answer, 409, code)
@@ -297,7 +297,7 @@ def test_an_action_under_way_keeps_others_out_and_is_named(cell: Cell, web: http
         assert said["holder"].items() >= {"operation": operation, "action": "suspend", "by": "bob"}.items()
         assert datetime.fromisoformat(said["holder"]["since"]) == since
         assert answer.headers["retry-after"]
-    one = problem(web.post(f"{mci}/vm/g-1?action=terminate"), 409, "moving")
+    one = problem(web.post(f"{mci}/vm/g-1?action=terminate"), 409, "in-progress")
     assert one["message"].startswith("VM g-1 is under Suspend by bob since ")
     joined = web.post(f"{mci}?action=suspend")
     assert joined.json()["operation"] == operation
@@ -405,7 +405,7 @@ def test_an_mci_is_made_from_the_words_of_the_dialect(cell: Cell, web: httpx.Cli
             ("d", 1, "r", "x+m1", "i"),
         )
     ]
-    again = problem(web.post(f"/tumblebug/ns/{ns}/{where}", json=asked), 409, "moving")
+    again = problem(web.post(f"/tumblebug/ns/{ns}/{where}", json=asked), 409, "in-progress")
     assert again["message"].startswith("MCI is under Create by ann since ")
 
 
@@ -479,7 +479,7 @@ def test_a_held_creation_takes_a_word_and_nothing_else(cell: Cell, web: httpx.Cl
     assert early["message"].endswith(", please try later: continue cannot start in Preparing")
     cell.prepared(f"/{ns}/web")
     assert targets(stands(cell, web, mci)) == ("Prepared", "Create", "Running")
-    held = problem(web.post(f"{mci}?action=suspend"), 409, "moving")
+    held = problem(web.post(f"{mci}?action=suspend"), 409, "in-progress")
     assert held["message"].startswith("MCI is under Create by ann since ")
     assert held["allowed_actions"] == ["continue", "withdraw"]
     assert web.post(f"{mci}?action=continue").json()["operation"] == operation

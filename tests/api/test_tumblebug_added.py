@@ -50,7 +50,7 @@ def test_posted_subgroup_or_vm_is_added_to_the_mci(cell: Cell, web: httpx.Client
     assert [vm["id"] for vm in shown["vm"]] == [*(f"cache-{n + 1}" for n in range(size)), "front-1"]
     one = web.get(f"{mci}/subgroup/cache").json()
     assert (one["subGroupSize"], one["specId"], one["label"]) == (str(size), "sim+a+large", {"tier": "cache"})
-    assert web.get(f"/v1/operations/{said['operation']}").json()["outcome"] == "done"
+    assert web.get(f"/v1/operations/{said['operation']}").json()["outcome"] == "succeeded"
     assert problem(web.post(f"{mci}/{where}", json=body(size)), 409, "wrong-state")
 
 

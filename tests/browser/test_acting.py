@@ -149,7 +149,7 @@ def test_an_operation_under_way_is_ended_and_asked_for_once_more(looking: Lookin
     looking.picture("act-ended")
     cell.heal()
     looking.the("retry").click()
-    expect(looking.page.locator(".top [data-outcome=done]")).to_be_visible(timeout=PATIENCE)
+    expect(looking.page.locator(".top [data-outcome=succeeded]")).to_be_visible(timeout=PATIENCE)
     assert cell.stead("mci status acting/end").stdout.startswith("acting/end  Suspended:3")
 
 

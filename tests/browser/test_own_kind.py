@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 LATER = NOTE.replace(
     "  - {name: delete",
     "  - {name: reopen, says: Open it again., starts: Shut, ends: Open, orders: []}\n  - {name: delete",
-).replace("class: final", "class: settled")
+).replace("class: final", "class: stable")
 
 
 def register(cell: Trial, document: str) -> None:

@@ -47,7 +47,7 @@ class Site:
     def deployed(self, definition: Definition, at: str = "/") -> None:
         operation = self.deploy(definition, at)
         self.cell.until(lambda: self.outcome(operation), "a deploy to end")
-        assert self.outcome(operation) == "done"
+        assert self.outcome(operation) == "succeeded"
 
     def outcome(self, operation: str) -> str | None:
         found: str | None = self.web.get(f"/v1/operations/{operation}").json()["outcome"]
@@ -213,7 +213,7 @@ def test_a_deploy_is_drawn_on_its_path_until_it_is_done(looking: Looking, site: 
 
     site.let("db")
     expect(claim(looking, data)).to_have_count(0, timeout=PATIENCE)
-    assert site.outcome(first) == "done"
+    assert site.outcome(first) == "succeeded"
     expect(row(looking, f"{data}/main")).to_contain_text("stable", timeout=PATIENCE)
     sees_held(looking, "deploy", "front")
     assert looking.never_reloaded()
@@ -272,7 +272,7 @@ def test_a_system_is_deleted_though_somebody_deploys(looking: Looking, site: Sit
     looking.the("confirm-yes").click()
     expect(claim(looking, site.path)).to_contain_text("delete", timeout=PATIENCE)  # whoever works on it is waited out
     expect(looking.page.get_by_text(f"There is no system {site.path}")).to_be_visible(timeout=2 * PATIENCE)
-    assert site.outcome(deploy) in ("displaced", "cancelled")
+    assert site.outcome(deploy) in ("preempted", "cancelled")
     looking.go(f"/systems/{site.namespace}")
     looking.sees("empty", "There is no system yet")
     assert all("404" in trouble for trouble in looking.troubles)  # a browser calls it an error

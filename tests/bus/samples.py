@@ -45,7 +45,7 @@ def order(lane: str = LANE, counter: int = 1, **changes: Any) -> Order:
 
 
 def report(number: int = 1, lane: str = LANE) -> Report:
-    return Report("agent-1", 3, number, lane, [ReportResult("/shop/front/web-1", Fence(0, 2), "done")])
+    return Report("agent-1", 3, number, lane, [ReportResult("/shop/front/web-1", Fence(0, 2), "succeeded")])
 
 
 def take(number: int = 1) -> TakeCustody:

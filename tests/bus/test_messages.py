@@ -61,7 +61,7 @@ ALL: list[Message] = [
         5,
         "edge.site-17",
         [
-            ReportResult("/a", FENCE, "seen", "running", 3, {"ip": "10.0.0.7"}),
+            ReportResult("/a", FENCE, "observed", "running", 3, {"ip": "10.0.0.7"}),
             ReportResult("/b", FENCE, "failed", error="quota \u2620", permanent=True),
         ],
     ),
@@ -145,9 +145,9 @@ def test_what_a_newer_sender_adds_is_ignored(message: Message) -> None:
 
 def test_what_an_older_sender_leaves_out_has_its_default() -> None:
     older = {"t": "report", "v": [1, 0], "agent": "a", "epoch": 1, "order": 2, "lane": "l"}
-    older["results"] = [{"path": "/a", "fence": [0, 1], "kind": "done"}]
+    older["results"] = [{"path": "/a", "fence": [0, 1], "kind": "succeeded"}]
     (result,) = MessageFormat(Report).decode(json.dumps(older).encode()).results
-    assert result == ReportResult("/a", Fence(0, 1), "done", "", None, {}, "", False)
+    assert result == ReportResult("/a", Fence(0, 1), "succeeded", "", None, {}, "", False)
 
 
 @pytest.mark.parametrize("message", ALL, ids=lambda message: type(message).__name__)
@@ -193,7 +193,7 @@ def test_a_field_that_is_missing_is_a_typed_error(field: str) -> None:
         ORDER.decode(json.dumps(fields).encode())
 
 
-@pytest.mark.parametrize("kind", ["request", "silent", "connected", ""])
+@pytest.mark.parametrize("kind", ["request", "timed_out", "connected", ""])
 def test_an_agent_reports_only_what_an_agent_can_say(kind: str) -> None:
     line = {"path": "/a", "fence": [0, 1], "kind": kind}
     with pytest.raises(BadMessage):

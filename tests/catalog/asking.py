@@ -57,7 +57,7 @@ def may_ask_as(actor: Actor, wanted: Actor) -> bool:
 
 def resting(kind: str) -> list[str]:
     """The states in which nothing is under way."""
-    return [state.name for state in KINDS[kind].states if state.cls is not StateClass.MOVING]
+    return [state.name for state in KINDS[kind].states if state.cls is not StateClass.TRANSITIONAL]
 
 
 def misjudged(kind: str, typed: set[Row], still: set[tuple[str, str, Actor]] | None = None) -> list[str]:

@@ -17,11 +17,11 @@ from stead.lifecycle.rows import Actor, Trigger
 CERTAIN = (
     Trigger.REQUEST,
     Trigger.STARTED,
-    Trigger.DONE,
+    Trigger.SUCCEEDED,
     Trigger.FAILED,
     Trigger.NEXT,
     Trigger.CHILDREN,
-    Trigger.UNDONE,
+    Trigger.ROLLED_BACK,
     Trigger.CONNECTED,
     Trigger.DISCONNECTED,
 )
@@ -112,7 +112,7 @@ def leads(text: str) -> dict[str, set[str]]:
 def silences(kind: str) -> dict[str, set[str]]:
     """Where the clock, and nobody else, leads each state when not even a probe is answered."""
     found: dict[str, set[str]] = {}
-    for row in coded(kind, [Trigger.SILENT]):
+    for row in coded(kind, [Trigger.TIMED_OUT]):
         assert row.actor is Actor.CLOCK
         found.setdefault(row.source, set()).add(row.target)
     return found
@@ -121,7 +121,7 @@ def silences(kind: str) -> dict[str, set[str]]:
 def sights(kind: str) -> dict[tuple[str, str], set[str]]:
     """Where each state is led by what an agent, and nobody else, saw."""
     found: dict[tuple[str, str], set[str]] = {}
-    for row in coded(kind, [Trigger.SEEN]):
+    for row in coded(kind, [Trigger.OBSERVED]):
         assert row.actor is Actor.AGENT
         found.setdefault((row.source, row.on), set()).add(row.target)
     return found

@@ -22,110 +22,110 @@ ORDER = (
 CLASSES = """
 # kind          class     states
 vm              absent    Absent
-vm              moving    Creating/Suspending/Resuming/Rebooting/Terminating
-vm              settled   Running/Suspended/Undefined
+vm              transitional Creating/Suspending/Resuming/Rebooting/Terminating
+vm              stable    Running/Suspended/Undefined
 vm              final     Terminated/Failed
 
 subgroup        absent    Absent
-subgroup        moving    Preparing/ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
-subgroup        settled   Running/Suspended/Undefined
+subgroup        transitional Preparing/ScalingOut/ScalingIn/Suspending/Resuming/Rebooting/Terminating
+subgroup        stable    Running/Suspended/Undefined
 subgroup        final     Terminated/Failed
 
 mci             absent    Absent
-mci             moving    Preparing/Prepared/Creating/Suspending/Resuming/Rebooting/Terminating
-mci             settled   Running/Suspended/Undefined
+mci             transitional Preparing/Prepared/Creating/Suspending/Resuming/Rebooting/Terminating
+mci             stable    Running/Suspended/Undefined
 mci             final     Terminated/Failed
 
 network         absent    Absent
-network         moving    Creating/Deleting
-network         settled   Available/Failed/Undefined
+network         transitional Creating/Deleting
+network         stable    Available/Failed/Undefined
 network         final     -
 
 securitygroup   absent    Absent
-securitygroup   moving    Creating/Deleting
-securitygroup   settled   Available/Failed/Undefined
+securitygroup   transitional Creating/Deleting
+securitygroup   stable    Available/Failed/Undefined
 securitygroup   final     -
 
 sshkey          absent    Absent
-sshkey          moving    Creating/Deleting
-sshkey          settled   Available/Failed/Undefined
+sshkey          transitional Creating/Deleting
+sshkey          stable    Available/Failed/Undefined
 sshkey          final     -
 
 clusterinst     absent    NotPresent
-clusterinst     moving    CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
-clusterinst     settled   Ready/CreateError/UpdateError/DeleteError
+clusterinst     transitional CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
+clusterinst     stable    Ready/CreateError/UpdateError/DeleteError
 clusterinst     final     -
 
 appinst         absent    NotPresent
-appinst         moving    CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
-appinst         settled   Ready/CreateError/UpdateError/DeleteError
+appinst         transitional CreateRequested/Creating/UpdateRequested/Updating/DeletePrepare/DeleteRequested/Deleting
+appinst         stable    Ready/CreateError/UpdateError/DeleteError
 appinst         final     -
 
 cloudlet        absent    NotPresent
-cloudlet        moving    Init/InitOk/UpdateRequested/Updating/DeletePrepare/Forgetting
-cloudlet        settled   Offline/Ready/UpdateError
+cloudlet        transitional Init/InitOk/UpdateRequested/Updating/DeletePrepare/Forgetting
+cloudlet        stable    Offline/Ready/UpdateError
 cloudlet        final     -
 
 machine         absent    -
-machine         moving    DEPLOYING/PAUSING/RESUMING/STOPPING/STARTING/REBOOTING/RESETTING
-machine         moving    ADDING_DISK/ATTACHING_DISK/DETACHING_DISK/DELETING/RESTORING/DESTROYING
-machine         settled   VIRTUAL/RUNNING/PAUSED/HALTED/DELETED/ERROR
+machine         transitional DEPLOYING/PAUSING/RESUMING/STOPPING/STARTING/REBOOTING/RESETTING
+machine         transitional ADDING_DISK/ATTACHING_DISK/DETACHING_DISK/DELETING/RESTORING/DESTROYING
+machine         stable    VIRTUAL/RUNNING/PAUSED/HALTED/DELETED/ERROR
 machine         final     DESTROYED
 
 cloudspace      absent    -
-cloudspace      moving    DEPLOYING/DISABLING/ENABLING/PAUSING/RESUMING/RESETTING/DELETING/RESTORING/DESTROYING
-cloudspace      moving    CLOSING/WAKING/SHELVING/REFILLING/REMOVING
-cloudspace      settled   VIRTUAL/DEPLOYED/DISABLED/PAUSED/DELETED/ERROR
+cloudspace      transitional DEPLOYING/DISABLING/ENABLING/PAUSING/RESUMING/RESETTING/DELETING/RESTORING/DESTROYING
+cloudspace      transitional CLOSING/WAKING/SHELVING/REFILLING/REMOVING
+cloudspace      stable    VIRTUAL/DEPLOYED/DISABLED/PAUSED/DELETED/ERROR
 cloudspace      final     DESTROYED
 
 account         absent    NONE
-account         moving    DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
-account         settled   CONFIRMED/DISABLED/DELETED/ERROR
+account         transitional DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
+account         stable    CONFIRMED/DISABLED/DELETED/ERROR
 account         final     DESTROYED
 
 disk            absent    -
-disk            moving    CREATING/ASSIGNING/ATTACHING/DETACHING/DELETING/RESTORING/DESTROYING
-disk            settled   MODELED/CREATED/ASSIGNED/DELETED/TOBEDELETED/ERROR
+disk            transitional CREATING/ASSIGNING/ATTACHING/DETACHING/DELETING/RESTORING/DESTROYING
+disk            stable    MODELED/CREATED/ASSIGNED/DELETED/TOBEDELETED/ERROR
 disk            final     DESTROYED
 
 image           absent    -
-image           moving    CREATING/DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
-image           settled   VIRTUAL/CREATED/DISABLED/DELETED/ERROR
+image           transitional CREATING/DISABLING/ENABLING/DELETING/RESTORING/DESTROYING
+image           stable    VIRTUAL/CREATED/DISABLED/DELETED/ERROR
 image           final     DESTROYED
 
 node            absent    NONE
-node            moving    PUTTING_IN_MAINTENANCE/ENABLING/DECOMMISSIONING
-node            settled   ENABLED/MAINTENANCE/ERROR
+node            transitional PUTTING_IN_MAINTENANCE/ENABLING/DECOMMISSIONING
+node            stable    ENABLED/MAINTENANCE/ERROR
 node            final     DECOMMISSIONED
 
 lease           absent    ABSENT
-lease           moving    CREATING/STARTING/UPDATING/TERMINATING/DELETING
-lease           settled   PENDING/ACTIVE/TERMINATED/ERROR
+lease           transitional CREATING/STARTING/UPDATING/TERMINATING/DELETING
+lease           stable    PENDING/ACTIVE/TERMINATED/ERROR
 lease           final     -
 
 reservation     absent    -
-reservation     moving    -
-reservation     settled   pending/active/error
+reservation     transitional -
+reservation     stable    pending/active/error
 reservation     final     deleted
 
 event           absent    -
-event           moving    IN_PROGRESS
-event           settled   UNDONE
+event           transitional IN_PROGRESS
+event           stable    UNDONE
 event           final     DONE/ERROR
 
 system          absent    absent
-system          moving    pending/updating/scaling/deleting
-system          settled   stable/degraded
+system          transitional pending/updating/scaling/deleting
+system          stable    stable/degraded
 system          final     failed
 
 service         absent    absent
-service         moving    pending/updating/scaling/deleting
-service         settled   stable/failed
+service         transitional pending/updating/scaling/deleting
+service         stable    stable/failed
 service         final     -
 
 job             absent    absent
-job             moving    running/deleting
-job             settled   succeeded/failed
+job             transitional running/deleting
+job             stable    succeeded/failed
 job             final     -
 """
 
@@ -204,7 +204,9 @@ def test_every_state_and_action_is_named_once(kind: str) -> None:
 @KIND
 def test_moving_states_and_no_others_have_a_deadline(kind: str) -> None:
     for state in KINDS[kind].states:
-        assert (state.deadline is not None and state.deadline > 0) == (state.cls is StateClass.MOVING), state.name
+        assert (state.deadline is not None and state.deadline > 0) == (state.cls is StateClass.TRANSITIONAL), (
+            state.name
+        )
 
 
 @KIND
@@ -232,7 +234,7 @@ def test_children_that_are_silent_are_counted_anew(kind: str) -> None:
         for name in action.through:
             if lifecycle.state(name).awaits is not AwaitedParty.CHILDREN or action.steers:
                 continue
-            assert not lifecycle.rows(name, Trigger.SILENT, action.name)
+            assert not lifecycle.rows(name, Trigger.TIMED_OUT, action.name)
             busy = Snapshot(name, operation=Operation(action.name, origin=action.starts[0]))
             answer = decide(lifecycle, busy, TimerDue("deadline"))
             assert isinstance(answer, Decision)

@@ -26,8 +26,8 @@ Init                 next           create    controller   InitOk
 Init                 next           connect   controller   InitOk
 Init                 failed         create    controller   Offline      # resolved: it could not be answered
 Init                 failed         connect   controller   Offline
-InitOk               done           create    agent        Ready
-InitOk               done           connect   agent        Ready
+InitOk               succeeded      create    agent        Ready
+InitOk               succeeded      connect   agent        Ready
 InitOk               failed         create    agent        Offline
 InitOk               failed         connect   agent        Offline
 Init/InitOk/Ready    disconnected   connect   controller   Offline      # resolved: unless a newer id has connected
@@ -39,9 +39,9 @@ UpdateRequested      started        upgrade   agent        Updating
 UpdateRequested      connected      upgrade   controller   InitOk
 UpdateRequested      failed         upgrade   agent        UpdateError
 Updating             connected      upgrade   controller   InitOk
-Updating             done           upgrade   successor    Ready
+Updating             succeeded      upgrade   successor    Ready
 Updating             failed         upgrade   agent        UpdateError
-InitOk               done           upgrade   successor    Ready
+InitOk               succeeded      upgrade   successor    Ready
 InitOk               failed         upgrade   agent        UpdateError
 UpdateError          request        resolve   admin        Ready        # resolved: an admin says that it is mended
 """
@@ -181,7 +181,7 @@ def test_a_site_comes_up_in_three_steps(running: str) -> None:
     assert [(m.target, m.actor) for m in answered.moves] == [("InitOk", Actor.CONTROLLER)]
     assert answered.after.work is not None
     gathering = replace(answered.after, work=replace(answered.after.work, taken=True))
-    for said, end in ((Trigger.DONE, "Ready"), (Trigger.FAILED, "Offline")):
+    for said, end in ((Trigger.SUCCEEDED, "Ready"), (Trigger.FAILED, "Offline")):
         answer = decide(cloudlet, gathering, Report(said, gathering.fence, notify=1))
         assert isinstance(answer, Decision)
         assert [(m.target, m.actor) for m in answer.moves] == [(end, Actor.AGENT)]
@@ -196,10 +196,10 @@ def test_the_new_agent_of_an_upgrade(state: str, running: str, hello: str, over:
     answer = decide(cloudlet, snapshot, Connected(7, successor=True))
     assert (NO if isinstance(answer, Rejection) else answer.after.state) == hello
     snapshot = site(state, running, successor=7)
-    report = Report(Trigger.DONE, snapshot.fence, actor=Actor.SUCCESSOR, notify=7)
+    report = Report(Trigger.SUCCEEDED, snapshot.fence, actor=Actor.SUCCESSOR, notify=7)
     answer = decide(cloudlet, snapshot, report)
     assert (NO if isinstance(answer, Rejection) else answer.after.state) == over
-    stranger = Report(Trigger.DONE, snapshot.fence, actor=Actor.SUCCESSOR, notify=8)
+    stranger = Report(Trigger.SUCCEEDED, snapshot.fence, actor=Actor.SUCCESSOR, notify=8)
     assert isinstance(decide(cloudlet, snapshot, stranger), Rejection)
 
 
@@ -215,7 +215,7 @@ InitOk            -          no     UpdateError
 @pytest.mark.parametrize(("state", "started", "done", "failed"), lines(OLD_AGENT, 4))
 def test_the_old_agent_of_an_upgrade(state: str, started: str, done: str, failed: str) -> None:
     snapshot = site(state, "upgrade", successor=6 if state == "InitOk" else 0)
-    for said, wanted in ((Trigger.STARTED, started), (Trigger.DONE, done), (Trigger.FAILED, failed)):
+    for said, wanted in ((Trigger.STARTED, started), (Trigger.SUCCEEDED, done), (Trigger.FAILED, failed)):
         answer = decide(KINDS["cloudlet"], snapshot, Report(said, snapshot.fence, notify=5))
         got = NO if isinstance(answer, Rejection) else ([m.target for m in answer.moves] or ["-"])[0]
         assert got == wanted, said

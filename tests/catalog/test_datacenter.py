@@ -158,7 +158,7 @@ TAKEN_IN = {"account": ("user", "CONFIRMED"), "node": ("admin", "ENABLED")}
 MIGRATE = {
     Row(state, trigger, "migrate", Actor.AGENT, state)
     for state in ("RUNNING", "PAUSED", "HALTED")
-    for trigger in (Trigger.DONE, Trigger.FAILED)
+    for trigger in (Trigger.SUCCEEDED, Trigger.FAILED)
 }
 """A migration is hidden: wherever the machine was, there it is, whether it went well or not."""
 
@@ -248,7 +248,7 @@ def meant(kind: str) -> set[Row]:
             found.add(Row(state, Trigger.NEXT, action, Actor.CONTROLLER, follows))
             found.add(Row(state, Trigger.FAILED, action, Actor.CONTROLLER, failed))
         else:
-            found.add(Row(state, Trigger.DONE, action, Actor.AGENT, follows))
+            found.add(Row(state, Trigger.SUCCEEDED, action, Actor.AGENT, follows))
             found.add(Row(state, Trigger.FAILED, action, Actor.AGENT, failed))
     if kind in TAKEN_IN:
         who, state = TAKEN_IN[kind]
@@ -288,12 +288,12 @@ def test_a_word_leads_to_the_desired_state_or_to_failure(kind: str) -> None:
         last = Operation(action, start, step=0 if step else len(known.verbs) - 1)
         work = None if step else under_way(moving, action, start).work
         snapshot = Snapshot(moving, operation=last, work=work)
-        for said, end in ((Trigger.DONE, follows), (Trigger.FAILED, failed)):
+        for said, end in ((Trigger.SUCCEEDED, follows), (Trigger.FAILED, failed)):
             actor = Actor.CONTROLLER if step else Actor.AGENT
             answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence, actor=actor))
             assert isinstance(answer, Decision)
             assert answer.after.state == end, (start, action, said)
-            assert (answer.after.operation is None) == (KINDS[kind].state(end).cls is not StateClass.MOVING)
+            assert (answer.after.operation is None) == (KINDS[kind].state(end).cls is not StateClass.TRANSITIONAL)
 
 
 @pytest.mark.req("S2-01", "S2-04")
@@ -319,7 +319,7 @@ def test_a_machine_is_destroyed_in_three_steps() -> None:
         assert answer.after.state == "DESTROYING"
         under = under_way("DESTROYING", "destroy", "RUNNING")
         step = Snapshot("DESTROYING", answer.after.fence, operation=answer.after.operation, work=under.work)
-        answer = decide(KINDS["machine"], step, Report(Trigger.DONE, step.fence))
+        answer = decide(KINDS["machine"], step, Report(Trigger.SUCCEEDED, step.fence))
     assert told == ["stop", "delete", "destroy"]
     assert isinstance(answer, Decision)
     assert answer.after.state == "DESTROYED"
@@ -427,7 +427,7 @@ def looks_like(state: str) -> str:
 
 def shown(kind: str) -> dict[tuple[str, str], set[str]]:
     """resolved: a look leads to the end, or back where all is as before, or to what healthy is there, or to ERROR."""
-    resting = {state.name for state in KINDS[kind].states if state.cls is not StateClass.MOVING}
+    resting = {state.name for state in KINDS[kind].states if state.cls is not StateClass.TRANSITIONAL}
     healthy = dict(lines(HEALED, 2))[kind].split("/")
     found: dict[tuple[str, str], set[str]] = {}
     for sight in {"broken"} | {looks_like(state) for state in resting} - {""}:

@@ -38,13 +38,13 @@ def test_refine_looks_first_and_spares_a_vm_that_runs(origin: str) -> None:
     assert [order.verb for order in begun.orders] == ["probe"]
     taken = decide(vm, begun.after, Take(begun.after.fence))
     assert isinstance(taken, Decision)
-    spared = decide(vm, taken.after, Report(Trigger.SEEN, taken.after.fence, seen="Running"))
+    spared = decide(vm, taken.after, Report(Trigger.OBSERVED, taken.after.fence, seen="Running"))
     assert isinstance(spared, Decision)
     assert (spared.after.state, spared.orders) == (origin, ())
     assert "refine spares" in spared.says
     assert "Running" in spared.says
     for there in ("Suspended", "absent", "broken"):
-        goes = decide(vm, taken.after, Report(Trigger.SEEN, taken.after.fence, seen=there))
+        goes = decide(vm, taken.after, Report(Trigger.OBSERVED, taken.after.fence, seen=there))
         assert isinstance(goes, Decision)
         assert [order.verb for order in goes.orders] == ["terminate"]
     unknown = decide(vm, taken.after, Report(Trigger.DECLINED, taken.after.fence))
@@ -69,7 +69,7 @@ def test_refine_that_is_cancelled_before_the_look_is_answered_removes_nothing(
         answer = decide(vm, snapshot, now)
         assert isinstance(answer, Decision), answer
         snapshot = answer.after
-    looked = decide(vm, snapshot, Report(Trigger.SEEN, snapshot.fence, seen=there))
+    looked = decide(vm, snapshot, Report(Trigger.OBSERVED, snapshot.fence, seen=there))
     assert isinstance(looked, Decision)
     assert (looked.after.state, looked.orders) == (origin, ())
     assert [ended.outcome for ended in looked.ended] == [Outcome.CANCELLED]

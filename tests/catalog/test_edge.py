@@ -21,21 +21,21 @@ CREATE = """
 # state           word               actor        next
 NotPresent        request   create   user         CreateRequested
 CreateRequested   started   create   agent        Creating
-CreateRequested   done      create   agent        Ready             # the word of Creating was missed
+CreateRequested   succeeded create   agent        Ready             # the word of Creating was missed
 CreateRequested   failed    create   agent        CreateError
-Creating          done      create   agent        Ready
+Creating          succeeded create   agent        Ready
 Creating          failed    create   agent        CreateError
-CreateError       undone    create   controller   NotPresent
+CreateError       rolled_back create   controller   NotPresent
 """
 
 UPDATE = """
 Ready             request   update   user         UpdateRequested
 UpdateRequested   started   update   agent        Updating
-UpdateRequested   done      update   agent        Ready             # the word of Updating was missed
+UpdateRequested   succeeded update   agent        Ready             # the word of Updating was missed
 UpdateRequested   failed    update   agent        UpdateError
-Updating          done      update   agent        Ready
+Updating          succeeded update   agent        Ready
 Updating          failed    update   agent        UpdateError
-UpdateError       undone    update   controller   Ready
+UpdateError       rolled_back update   controller   Ready
 """
 
 DELETE = """
@@ -43,11 +43,11 @@ Ready             request   delete   user         DeletePrepare
 DeletePrepare     children  delete   controller   DeleteRequested   # once nothing depends on it any more
 DeletePrepare     children  delete   controller   Ready             # resolved: back to the state before
 DeleteRequested   started   delete   agent        Deleting
-DeleteRequested   done      delete   agent        NotPresent        # resolved: Deleted is no state of its own
+DeleteRequested   succeeded delete   agent        NotPresent        # resolved: Deleted is no state of its own
 DeleteRequested   failed    delete   agent        DeleteError
-Deleting          done      delete   agent        NotPresent
+Deleting          succeeded delete   agent        NotPresent
 Deleting          failed    delete   agent        DeleteError
-DeleteError       undone    delete   controller   Ready
+DeleteError       rolled_back delete   controller   Ready
 """
 
 # resolved: an error that was kept for a person is got rid of by a forced delete, which fails back to that error
@@ -76,9 +76,9 @@ TYPED = {"clusterinst": COMMON, "appinst": COMMON | rows(CASCADE)}
 
 MISSED = """
 # state           said    of       next    the state that nobody heard of
-CreateRequested   done    create   Ready        Creating
-UpdateRequested   done    update   Ready        Updating
-DeleteRequested   done    delete   NotPresent   Deleting
+CreateRequested   succeeded create   Ready        Creating
+UpdateRequested   succeeded update   Ready        Updating
+DeleteRequested   succeeded delete   NotPresent   Deleting
 """
 
 SEEN = """
@@ -152,7 +152,7 @@ def test_an_update_to_another_spec_is_not_taken_for_the_one_under_way(kind: str,
 
 @pytest.mark.req("S1-01", "S1-02")
 @pytest.mark.parametrize("kind", INSTANCES)
-@pytest.mark.parametrize("said", [Trigger.STARTED, Trigger.DONE, Trigger.FAILED])
+@pytest.mark.parametrize("said", [Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED])
 def test_an_instance_is_moved_by_the_words_of_its_agent_as_tabled(kind: str, said: Trigger) -> None:
     states = ["CreateRequested", "Creating", "UpdateRequested", "Updating", "DeleteRequested", "Deleting"]
     for state in states:
@@ -177,7 +177,7 @@ def test_nobody_else_speaks_for_the_agent(kind: str, actor: Actor) -> None:
         ("Deleting", "delete", "Ready"),
     ]:
         snapshot = under_way(state, action, origin)
-        for said in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED):
+        for said in (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED):
             answer = decide(KINDS[kind], snapshot, Report(said, snapshot.fence, actor=actor))
             assert isinstance(answer, Rejection), (state, said)
 
@@ -216,9 +216,9 @@ def test_the_controller_undoes_a_failed_create_and_a_failed_update(
     assert [m.target for m in failed.moves] == [error]
     assert failed.orders == (Order(verb),)
     assert failed.after.operation is not None
-    assert failed.after.operation.phase is Phase.UNDOING
+    assert failed.after.operation.phase is Phase.ROLLING_BACK
     taken = replace(failed.after, work=Work(verb, taken=True))
-    undone = decide(KINDS[kind], taken, Report(Trigger.DONE, taken.fence))
+    undone = decide(KINDS[kind], taken, Report(Trigger.SUCCEEDED, taken.fence))
     assert isinstance(undone, Decision)
     assert [(m.target, m.actor) for m in undone.moves] == [(back, Actor.CONTROLLER)]
     assert undone.after.revision == 6
@@ -237,7 +237,7 @@ def test_a_failed_delete_is_looked_at_and_undone_only_where_the_object_is_whole(
     assert [m.target for m in failed.moves] == ["DeleteError"]
     assert failed.orders == (Order("probe"),)
     looked = replace(failed.after, work=Work("probe", taken=True))
-    answer = decide(KINDS[kind], looked, Report(Trigger.SEEN, looked.fence, seen=sight))
+    answer = decide(KINDS[kind], looked, Report(Trigger.OBSERVED, looked.fence, seen=sight))
     assert isinstance(answer, Decision)
     assert answer.after.state == end
     assert answer.after.operation is None
@@ -267,7 +267,7 @@ def test_an_error_that_is_to_be_kept_waits_for_a_person(
         undo = decide(KINDS[kind], kept.after, Request("undo", actor=actor))
         assert isinstance(undo, Decision)
         assert undo.after.operation is not None
-        assert undo.after.operation.phase is Phase.UNDOING
+        assert undo.after.operation.phase is Phase.ROLLING_BACK
 
 
 @pytest.mark.req("S1-01", "S1-05")
@@ -337,9 +337,9 @@ def test_a_cascade_goes_on_when_the_dependents_are_gone_and_back_when_one_could_
 @pytest.mark.parametrize("state", ["DeleteRequested", "Deleting"])
 def test_gone_means_gone_from_either_state_of_deletion(kind: str, state: str) -> None:
     snapshot = under_way(state, "delete", "Ready")
-    done = decide(KINDS[kind], snapshot, Report(Trigger.DONE, snapshot.fence))
+    done = decide(KINDS[kind], snapshot, Report(Trigger.SUCCEEDED, snapshot.fence))
     looked = replace(snapshot, operation=Operation("delete", "Ready", phase=Phase.PROBING), work=Work("probe", True))
-    absent = decide(KINDS[kind], looked, Report(Trigger.SEEN, looked.fence, seen="absent"))
+    absent = decide(KINDS[kind], looked, Report(Trigger.OBSERVED, looked.fence, seen="absent"))
     for answer in (done, absent):
         assert isinstance(answer, Decision)
         assert [m.target for m in answer.moves] == ["NotPresent"]

@@ -31,29 +31,29 @@ VM = """
 Absent               request  create      user         Creating
 Absent               request  create      controller   Creating      # resolved: for the group it belongs to
 Absent               request  adopt       controller   Undefined     # resolved: found at the provider, nobody's
-Creating             done     create      agent        Running
+Creating             succeeded create      agent        Running
 Creating             failed   create      agent        Failed
 Running              request  suspend     user         Suspending
-Suspending           done     suspend     agent        Suspended
+Suspending           succeeded suspend     agent        Suspended
 Suspending           failed   suspend     agent        Failed
 Suspended            request  resume      user         Resuming
-Resuming             done     resume      agent        Running
+Resuming             succeeded resume      agent        Running
 Resuming             failed   resume      agent        Failed
 Running              request  reboot      user         Rebooting
-Rebooting            done     reboot      agent        Running
+Rebooting            succeeded reboot      agent        Running
 Rebooting            failed   reboot      agent        Failed
 Running/Suspended    request  terminate   user         Terminating
 Undefined            request  terminate   user         Terminating   # resolved: probed first
 Failed               request  terminate   user+force   Terminating
-Terminating          done     terminate   agent        Terminated
+Terminating          succeeded terminate   agent        Terminated
 Terminating          failed   terminate   agent        Failed
 Failed/Undefined     request  refine      controller   Terminating   # resolved: what was made there goes first
-Terminating          done     refine      agent        Absent
+Terminating          succeeded refine      agent        Absent
 Terminating          failed   refine      agent        Failed
 Running/Suspended    request  remove      controller   Terminating   # resolved: with its group, or as one too many
 Undefined            request  remove      controller   Terminating
 Failed/Terminated    request  remove      controller   Terminating
-Terminating          done     remove      agent        Absent
+Terminating          succeeded remove      agent        Absent
 Terminating          failed   remove      agent        Failed
 Suspended/Undefined  request  suspend     user+force   Suspending    # resolved: force skips the check of the
 Running/Undefined    request  resume      user+force   Resuming      # state where there is something to act on,
@@ -61,16 +61,16 @@ Suspended/Undefined  request  reboot      user+force   Rebooting     # but a fin
 """
 
 VM_CLASSES = """
-Creating      moving
-Running       settled
-Suspending    moving
-Suspended     settled
-Resuming      moving
-Rebooting     moving
-Terminating   moving
+Creating      transitional
+Running       stable
+Suspending    transitional
+Suspended     stable
+Resuming      transitional
+Rebooting     transitional
+Terminating   transitional
 Terminated    final
 Failed        final
-Undefined     settled
+Undefined     stable
 """
 
 VM_MATRIX = """
@@ -163,7 +163,7 @@ def test_only_requests_of_users_lead_out_of_failed_and_terminated_unless_the_gro
         ("Failed", Trigger.REQUEST, "terminate"),
         ("Failed", Trigger.REQUEST, "refine"),
     }
-    assert {m.target for m in KINDS["vm"].table if m.on == "remove" and m.trigger is Trigger.DONE} == {"Absent"}
+    assert {m.target for m in KINDS["vm"].table if m.on == "remove" and m.trigger is Trigger.SUCCEEDED} == {"Absent"}
 
 
 @pytest.mark.req("S0-05")
@@ -211,7 +211,7 @@ def test_an_undefined_vm_is_looked_at_before_it_is_acted_upon(action: str, actor
 
 @pytest.mark.req("S0-05")
 def test_only_the_controller_refines_a_vm_and_only_a_broken_one() -> None:
-    for state in (s.name for s in KINDS["vm"].states if s.cls is not StateClass.MOVING):
+    for state in (s.name for s in KINDS["vm"].states if s.cls is not StateClass.TRANSITIONAL):
         goes = "Terminating" if state in ("Failed", "Undefined") else NO
         assert ask("vm", state, "refine", Actor.CONTROLLER) == goes
         assert ask("vm", state, "refine", Actor.USER) == NO
@@ -240,7 +240,7 @@ def test_a_failed_vm_is_terminated_by_force_alone_and_force_needs_a_reason() -> 
 
 
 @pytest.mark.parametrize(("state", "action", "origin"), lines(VM_UNDER_WAY, 3))
-@pytest.mark.parametrize("said", [Trigger.DONE, Trigger.FAILED])
+@pytest.mark.parametrize("said", [Trigger.SUCCEEDED, Trigger.FAILED])
 def test_an_agents_word_leads_a_moving_vm_where_the_diagram_says(
     state: str, action: str, origin: str, said: Trigger
 ) -> None:
@@ -308,10 +308,10 @@ Preparing     failed    create      controller   Failed
 Prepared      next      create      controller   Creating
 Prepared      request   continue    user         Creating                     # when held
 Prepared      failed    create      controller   Failed
-Preparing/Prepared   undone   create   controller   Absent                    # resolved: withdrawn
+Preparing/Prepared   rolled_back create   controller   Absent                    # resolved: withdrawn
 Creating      children  create      controller   Running/Failed
 Creating      children  create      controller   Suspended/Undefined/Terminated   # resolved: as most members are
-Creating      undone    create      controller   Absent                       # resolved: rolled back
+Creating      rolled_back create      controller   Absent                       # resolved: rolled back
 Running/Suspended/Undefined/Failed/Terminated   request  delete   user   Terminating   # resolved: its end
 Terminating   children  delete      controller   Absent/Running/Suspended/Undefined/Failed/Terminated
 """
@@ -395,7 +395,7 @@ def test_withdraw_takes_a_creation_back_before_the_first_vm(state: str, phase: s
     give_up = decide(mci, making, Request("withdraw"))
     assert isinstance(give_up, Decision)
     assert give_up.moves == ()
-    late = Report(Trigger.DONE, give_up.after.fence, actor=Actor.CONTROLLER)
+    late = Report(Trigger.SUCCEEDED, give_up.after.fence, actor=Actor.CONTROLLER)
     assert isinstance(decide(mci, give_up.after, late), Rejection)  # the step that was at it is not heard any more
     taken_back = decide(mci, give_up.after, Children((), remaining=0))
     assert isinstance(taken_back, Decision)
@@ -429,8 +429,8 @@ def test_a_creation_that_partly_failed_can_be_rolled_back_to_absence() -> None:
 
 def test_a_group_is_led_by_its_members_and_the_controller_alone() -> None:
     for kind in ("subgroup", "mci"):
-        triggers = {m.trigger for m in KINDS[kind].table} - {Trigger.REQUEST, Trigger.SILENT}
-        assert triggers <= {Trigger.CHILDREN, Trigger.NEXT, Trigger.FAILED, Trigger.UNDONE}
+        triggers = {m.trigger for m in KINDS[kind].table} - {Trigger.REQUEST, Trigger.TIMED_OUT}
+        assert triggers <= {Trigger.CHILDREN, Trigger.NEXT, Trigger.FAILED, Trigger.ROLLED_BACK}
         assert {row.actor for row in coded(kind, triggers)} == {Actor.CONTROLLER}
         assert sights(kind) == {}
 

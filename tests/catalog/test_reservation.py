@@ -57,14 +57,14 @@ CREATING   ERROR
 
 RESERVATION = """
 # status                 word                actor        next
-pending/error            done      start     agent        active
+pending/error            succeeded start     agent        active
 pending/error            failed    start     agent        error
-pending/active/error     done      release   agent        deleted
+pending/active/error     succeeded release   agent        deleted
 pending/active/error     failed    release   agent        error
-pending                  done      update    agent        pending     # resolved: an update changes no status
-active                   done      update    agent        active
+pending                  succeeded update    agent        pending     # resolved: an update changes no status
+active                   succeeded update    agent        active
 pending/active           failed    update    agent        error
-error                    done      rearm     agent        pending     # resolved: taken back, and made ready anew
+error                    succeeded rearm     agent        pending     # resolved: taken back, and made ready anew
 error                    failed    rearm     agent        error
 """
 
@@ -166,7 +166,7 @@ DONE            DONE        TERMINATED
 def test_an_updated_lease_is_what_its_events_imply(start: str, end: str, implied: str, origin: str) -> None:
     events = (("start_lease", start), ("end_lease", end))
     snapshot = Snapshot("UPDATING", operation=Operation("update", origin))
-    done = Report(Trigger.DONE, snapshot.fence, actor=Actor.CONTROLLER, events=events)
+    done = Report(Trigger.SUCCEEDED, snapshot.fence, actor=Actor.CONTROLLER, events=events)
     answer = decide(KINDS["lease"], snapshot, done)
     assert isinstance(answer, Decision)
     assert answer.after.state == implied
@@ -228,7 +228,7 @@ def test_a_reservation_answers_every_request_of_everyone() -> None:
 
 @pytest.mark.req("S3-02")
 @pytest.mark.parametrize(("states", "action"), lines(RESERVATION_BEGINS, 2))
-@pytest.mark.parametrize("said", [Trigger.DONE, Trigger.FAILED])
+@pytest.mark.parametrize("said", [Trigger.SUCCEEDED, Trigger.FAILED])
 def test_a_reservation_is_moved_by_what_its_agent_says(states: str, action: str, said: Trigger) -> None:
     for state in states.split("/"):
         (row,) = [r for r in rows(RESERVATION) if (r.source, r.trigger, r.on) == (state, said, action)]
@@ -247,7 +247,7 @@ def test_a_reservation_goes_where_it_is_seen() -> None:
 @pytest.mark.parametrize(("state", "sight", "wanted"), lines(RESERVATION_UNASKED, 3))
 def test_nobody_starts_or_releases_a_reservation_by_looking_at_it(state: str, sight: str, wanted: str) -> None:
     snapshot = Snapshot(state, misses=2)
-    answer = decide(KINDS["reservation"], snapshot, Report(Trigger.SEEN, snapshot.fence, seen=sight))
+    answer = decide(KINDS["reservation"], snapshot, Report(Trigger.OBSERVED, snapshot.fence, seen=sight))
     assert (state if isinstance(answer, Rejection) else answer.after.state) == wanted
 
 

@@ -86,7 +86,7 @@ def test_every_state_of_an_instance_counts_as_something() -> None:
         how = scaling.how(state.name)
         assert (how is None) == (state.cls is StateClass.ABSENT)
         assert (how is How.BAD) == state.name.endswith("Error")
-        if state.cls is StateClass.MOVING:
+        if state.cls is StateClass.TRANSITIONAL:
             assert how in (How.BUSY, How.COMING, How.GOING)
     assert (scaling.how("Ready"), scaling.how("Ready", busy=True)) == (How.READY, How.BUSY)
 

@@ -39,19 +39,19 @@ pending    failed
 # resolved: the document speaks of services without tabling them
 SERVICE = """
 absent                                 request    create    controller   pending
-pending                                done       create    agent        stable
+pending                                succeeded  create    agent        stable
 pending                                failed     create    agent        failed
 stable/failed                          request    update    controller   updating
-updating                               done       update    agent        stable
+updating                               succeeded  update    agent        stable
 updating                               failed     update    agent        failed
 stable                                 request    scale     controller   scaling
-scaling                                done       scale     agent        stable
+scaling                                succeeded  scale     agent        stable
 scaling                                failed     scale     agent        failed
-failed                                 undone     update    controller   stable
-failed                                 undone     scale     controller   stable
+failed                                 rolled_back update    controller   stable
+failed                                 rolled_back scale     controller   stable
 stable/failed                          request    delete    controller   deleting
 pending/updating/scaling               request    delete    controller   deleting
-deleting                               done       delete    agent        absent
+deleting                               succeeded  delete    agent        absent
 deleting                               failed     delete    agent        failed
 """
 
@@ -60,13 +60,13 @@ JOB = """
 absent                                 request    create    controller        running
 succeeded/failed                       request    run       user              running
 succeeded/failed                       request    run       controller        running
-running                                done       create    agent             succeeded
-running                                done       run       agent             succeeded
+running                                succeeded  create    agent             succeeded
+running                                succeeded  run       agent             succeeded
 running                                failed     create    agent             failed
 running                                failed     run       agent             failed
 succeeded/failed                       request    delete    controller        deleting
 running                                request    delete    controller        deleting
-deleting                               done       delete    agent             absent
+deleting                               succeeded  delete    agent             absent
 deleting                               failed     delete    agent             failed
 """
 
@@ -166,7 +166,7 @@ def test_a_new_system_becomes_stable_or_failed() -> None:
     begun = decide(KINDS["system"], Snapshot("absent"), Request("create"))
     assert isinstance(begun, Decision)
     assert begun.step
-    made = decide(KINDS["system"], begun.after, Report(Trigger.DONE, begun.after.fence, actor=Actor.CONTROLLER))
+    made = decide(KINDS["system"], begun.after, Report(Trigger.SUCCEEDED, begun.after.fence, actor=Actor.CONTROLLER))
     assert isinstance(made, Decision)
     assert made.after.state == "stable"
     report = Report(Trigger.FAILED, begun.after.fence, actor=Actor.CONTROLLER)
@@ -216,7 +216,7 @@ def test_a_moving_service_can_be_deleted_and_goes_where_its_agent_says(
     state: str, running: str, origin: str, end: str
 ) -> None:
     snapshot = under_way(state, running, origin)
-    for said, wanted in ((Trigger.DONE, end), (Trigger.FAILED, "failed")):
+    for said, wanted in ((Trigger.SUCCEEDED, end), (Trigger.FAILED, "failed")):
         answer = decide(KINDS["service"], snapshot, Report(said, snapshot.fence))
         assert isinstance(answer, Decision)
         assert answer.after.state == wanted

@@ -102,7 +102,7 @@ def left(history: History) -> Iterator[str]:
     for resource in history.resources:
         if resource.busy and resource.busy.get("operation") not in running and not _lies(resource):
             yield f"{resource.path} is {resource.state} and has no operation, yet: {dict(resource.busy)}"
-        elif KINDS[resource.kind].state(resource.state).cls is StateClass.MOVING and not resource.busy:
+        elif KINDS[resource.kind].state(resource.state).cls is StateClass.TRANSITIONAL and not resource.busy:
             yield f"{resource.path} is {resource.state}, and nothing goes on about it"
 
 
@@ -121,7 +121,7 @@ def ends(history: History) -> Iterator[str]:
             yield f"{op.action} of {op.path} ({op.id}) ended as {op.outcome!r}, which is no outcome"
         last, first = lasts.get((op.id, op.path)), firsts.get((op.id, op.path))
         wanted = _wanted(op, first.source if first is not None else "")
-        if op.outcome == Outcome.DONE and last is not None and wanted and last.target != wanted:
+        if op.outcome == Outcome.SUCCEEDED and last is not None and wanted and last.target != wanted:
             yield f"{op.action} of {op.path} ({op.id}) is done, and led to {last.target}, not {wanted}"
     for one in history.accepted:
         found = by_id.get(one.operation)

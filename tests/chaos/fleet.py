@@ -64,7 +64,7 @@ GROUP_WALK = [
     ("controller", "next", "Prepared", "Creating"),
     ("controller", "children", "Creating", "Running"),
 ]
-VM_WALK = [("user", "request", "Absent", "Creating"), ("agent", "done", "Creating", "Running")]
+VM_WALK = [("user", "request", "Absent", "Creating"), ("agent", "succeeded", "Creating", "Running")]
 """How a group and its VMs came to be: by whom, on what, from where and to where."""
 
 _ROW = """INSERT INTO resources (path, kind, state, fence, lane, token, spec, look_at)

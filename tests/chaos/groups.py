@@ -16,11 +16,11 @@ REFINE = "refine"
 
 def done_by_all(history: History) -> Iterator[str]:
     """Where an operation on a group is done, no member failed at it, and each that began has come where it leads."""
-    failed = [one for one in history.members if one["outcome"] not in (Outcome.DONE, *LEFT_OUT)]
+    failed = [one for one in history.members if one["outcome"] not in (Outcome.SUCCEEDED, *LEFT_OUT)]
     done = {
         op.id: op
         for op in history.ended
-        if op.outcome == Outcome.DONE and KINDS[op.kind].members and op.partial != REFINE
+        if op.outcome == Outcome.SUCCEEDED and KINDS[op.kind].members and op.partial != REFINE
     }
     for one in failed:
         if (op := done.get(one["operation"])) is not None:

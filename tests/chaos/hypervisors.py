@@ -65,7 +65,7 @@ def _files(definition: str) -> list[str]:
 
 def moved(history: History) -> tuple[int, int]:
     """How many machines have moved unseen, and while how many of these somebody asked for something else."""
-    moves = [op for op in history.ended if op.action == "migrate" and op.outcome == Outcome.DONE]
+    moves = [op for op in history.ended if op.action == "migrate" and op.outcome == Outcome.SUCCEEDED]
     others = [op for op in history.ended if op.kind == "machine" and op.action != "migrate"]
     met = [
         move

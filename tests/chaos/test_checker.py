@@ -33,8 +33,8 @@ def good() -> History:
         at, id = 10.0 * n, f"op-{n}"
         journal.append(Line(2 * n + 1, PATH, source, through, "request", action, "user", id, at))
         deeds.append(Deed(at + 1, action, state, f"{TOKEN}.{n}"))
-        journal.append(Line(2 * n + 2, PATH, through, target, "done", action, "agent", id, at + 2))
-        ended.append(Ended(id, PATH, action, "done", at, at + 2))
+        journal.append(Line(2 * n + 2, PATH, through, target, "succeeded", action, "agent", id, at + 2))
+        ended.append(Ended(id, PATH, action, "succeeded", at, at + 2))
     return History(
         accepted=[Asked(op.id, op.path, op.action) for op in ended],
         journal=journal,
@@ -90,11 +90,11 @@ def running(history: History) -> History:
 
 def beside(history: History, path: str, begun: float, over: float) -> History:
     """With an operation on another path beside the others."""
-    ops = [*history.ended, Ended("op-9", path, "create", "done", begun, over)]
+    ops = [*history.ended, Ended("op-9", path, "create", "succeeded", begun, over)]
     lines = [
         *history.journal,
         Line(len(history.journal) + 1, path, "Absent", "Creating", "request", "create", "user", "op-9", begun),
-        Line(len(history.journal) + 2, path, "Creating", "Running", "done", "create", "agent", "op-9", over),
+        Line(len(history.journal) + 2, path, "Creating", "Running", "succeeded", "create", "agent", "op-9", over),
     ]
     other = Instance("i-2", "token-2", path, LANE, "running", [Deed(begun, "create", "running")])
     return replace(
@@ -110,12 +110,12 @@ def beside(history: History, path: str, begun: float, over: float) -> History:
 def forced(history: History, force: bool) -> History:
     """The reboot failed, and a terminate led out of that."""
     at = 40.0
-    ops = [*history.ended, Ended("op-4", PATH, "terminate", "done", at, at + 2, forced=force)]
+    ops = [*history.ended, Ended("op-4", PATH, "terminate", "succeeded", at, at + 2, forced=force)]
     lines = [
         *history.journal[:-1],
         replace(history.journal[-1], trigger="failed", target="Failed"),
         Line(9, PATH, "Failed", "Terminating", "request", "terminate", "user", "op-4", at),
-        Line(10, PATH, "Terminating", "Terminated", "done", "terminate", "agent", "op-4", at + 2),
+        Line(10, PATH, "Terminating", "Terminated", "succeeded", "terminate", "agent", "op-4", at + 2),
     ]
     gone = [*history.instances[0].deeds, Deed(at + 1, "terminate", "terminated")]
     changed = replace(history, ended=ops, journal=lines, keys={**history.keys, "key-4": "op-4"})
@@ -161,7 +161,7 @@ def grouped() -> History:
         history,
         accepted=[*history.accepted, Asked("op-7", GROUP, "suspend"), Asked("op-7", vms[0], "suspend")],
         journal=lines,
-        ended=[*history.ended, Ended("op-7", GROUP, "suspend", "done", FIRST, FIRST + 3.1, kind="mci")],
+        ended=[*history.ended, Ended("op-7", GROUP, "suspend", "succeeded", FIRST, FIRST + 3.1, kind="mci")],
         keys={**history.keys, "key-7": "op-7"},
         resources=[*history.resources, Resource(GROUP, "Suspended", "token-g", "", kind="mci"), *resources],
         instances=[*history.instances, *instances],
@@ -195,9 +195,11 @@ def single(history: History, begun: float) -> History:
     lines = [
         *history.journal,
         Line(len(history.journal) + 1, path, "Suspended", "Resuming", "request", "resume", "user", "op-9", begun),
-        Line(len(history.journal) + 2, path, "Resuming", "Running", "done", "resume", "agent", "op-9", begun + 2),
+        Line(
+            len(history.journal) + 2, path, "Resuming", "Running", "succeeded", "resume", "agent", "op-9", begun + 2
+        ),
     ]
-    ended = [*history.ended, Ended("op-9", path, "resume", "done", begun, begun + 2)]
+    ended = [*history.ended, Ended("op-9", path, "resume", "succeeded", begun, begun + 2)]
     deeds = [*history.instances[1].deeds, Deed(begun + 1, "resume", "running")]
     instances = list(history.instances)
     instances[1] = replace(instances[1], state="running", deeds=deeds)
@@ -259,7 +261,7 @@ VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
     "ended twice": (lambda h: replace(h, ended=[*h.ended, h.ended[0]]), "has ended twice"),
     "no outcome": (lambda h: end(h, 1, outcome="maybe"), "is no outcome"),
     "done elsewhere": (
-        lambda h: line(line(h, 3, target="Running", trigger="seen", word="Running"), 4, source="Running"),
+        lambda h: line(line(h, 3, target="Running", trigger="observed", word="Running"), 4, source="Running"),
         "is done, and led to Running, not Suspended",
     ),
     "let in as another": (lambda h: replace(h, accepted=[Asked("op-1", PATH, "reboot")]), "which was suspend"),
@@ -314,7 +316,7 @@ VIOLATIONS: dict[str, tuple[Callable[[History], History], str]] = {
     "said and not so": (lambda h: without_deed(h, 1), "it was not Suspended at any time"),
     "said too early": (lambda h: line(h, 5, at=20.5), "it was not Running at any time"),
     "seen and not so": (
-        lambda h: line(without_deed(h, 1), 3, trigger="seen", word="Suspended"),
+        lambda h: line(without_deed(h, 1), 3, trigger="observed", word="Suspended"),
         "it was not Suspended at any time",
     ),
     "not rebooted": (lambda h: without_deed(h, 3), "nobody had rebooted it"),
@@ -425,8 +427,8 @@ def test_in_a_calm_run_every_end_is_known() -> None:
 
 
 def test_what_is_asked_of_a_disk_is_an_operation_of_its_machine() -> None:
-    made = Ended("op-1", "/ns/m", "add-disk", "done", 0, 1, kind="machine", disk="/ns/d")
-    own = Ended("op-2", "/ns/d", "assign", "done", 0, 1, kind="disk", under="op-1")
+    made = Ended("op-1", "/ns/m", "add-disk", "succeeded", 0, 1, kind="machine", disk="/ns/d")
+    own = Ended("op-2", "/ns/d", "assign", "succeeded", 0, 1, kind="disk", under="op-1")
     history = History(accepted=[Asked("op-1", "/ns/d", "assign")], ended=[made, own], keys={"key": "op-1"})
     assert [*ends(history), *keys(history)] == []
     assert len(list(keys(replace(history, keys={})))) == 2
@@ -441,5 +443,5 @@ def test_agent_that_connects_while_its_site_is_created_begins_nothing(trigger: s
         Line(1, site, "Offline", "Init", "request", "create", "user", "op-1", 0.0, kind="cloudlet"),
         Line(2, site, "Init", "Init", trigger, "create", "agent", "op-1", 1.0, kind="cloudlet"),
     ]
-    ended = [Ended("op-1", site, "create", "done", 0.0, 2.0, kind="cloudlet")]
+    ended = [Ended("op-1", site, "create", "succeeded", 0.0, 2.0, kind="cloudlet")]
     assert len(list(requests(History(journal=lines, ended=ended)))) == violations

@@ -20,13 +20,13 @@ def good() -> History:
     """A machine that was deployed and stopped while it was moved; it is in the recycle bin now, beside a disk."""
     moves = [
         ("VIRTUAL", "DEPLOYING", "request", "deploy", "user", "op-0", 0.0),
-        ("DEPLOYING", "RUNNING", "done", "deploy", "agent", "op-0", 2.0),
+        ("DEPLOYING", "RUNNING", "succeeded", "deploy", "agent", "op-0", 2.0),
         ("RUNNING", "RUNNING", "request", "migrate", "controller", "op-1", 10.0),
         ("RUNNING", "STOPPING", "request", "stop", "user", "op-2", 11.0),
-        ("STOPPING", "STOPPING", "done", "migrate", "agent", "op-1", 12.0),
-        ("STOPPING", "HALTED", "done", "stop", "agent", "op-2", 13.0),
+        ("STOPPING", "STOPPING", "succeeded", "migrate", "agent", "op-1", 12.0),
+        ("STOPPING", "HALTED", "succeeded", "stop", "agent", "op-2", 13.0),
         ("HALTED", "DELETING", "request", "delete", "user", "op-3", 20.0),
-        ("DELETING", "DELETED", "done", "delete", "agent", "op-3", 21.0),
+        ("DELETING", "DELETED", "succeeded", "delete", "agent", "op-3", 21.0),
     ]
     journal = [
         Line(n, MACHINE, source, target, trigger, word, actor, operation, at, kind="machine")
@@ -34,14 +34,14 @@ def good() -> History:
     ]
     journal += [
         Line(9, DISK, "MODELED", "CREATING", "request", "create", "user", "op-4", 30.0, kind="disk"),
-        Line(10, DISK, "CREATING", "CREATED", "done", "create", "agent", "op-4", 31.0, kind="disk"),
+        Line(10, DISK, "CREATING", "CREATED", "succeeded", "create", "agent", "op-4", 31.0, kind="disk"),
     ]
     ended = [
-        Ended("op-0", MACHINE, "deploy", "done", 0.0, 2.0, kind="machine"),
-        Ended("op-1", MACHINE, "migrate", "done", 10.0, 12.0, "controller", kind="machine"),
-        Ended("op-2", MACHINE, "stop", "done", 11.0, 13.0, kind="machine"),
-        Ended("op-3", MACHINE, "delete", "done", 20.0, 21.0, kind="machine"),
-        Ended("op-4", DISK, "create", "done", 30.0, 31.0, kind="disk"),
+        Ended("op-0", MACHINE, "deploy", "succeeded", 0.0, 2.0, kind="machine"),
+        Ended("op-1", MACHINE, "migrate", "succeeded", 10.0, 12.0, "controller", kind="machine"),
+        Ended("op-2", MACHINE, "stop", "succeeded", 11.0, 13.0, kind="machine"),
+        Ended("op-3", MACHINE, "delete", "succeeded", 20.0, 21.0, kind="machine"),
+        Ended("op-4", DISK, "create", "succeeded", 30.0, 31.0, kind="disk"),
     ]
     facts = {"id": NAME, "node": "n2"}
     bin = {"timers": {"expiry": 1e9}, "condition": {}}

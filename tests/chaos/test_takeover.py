@@ -32,7 +32,7 @@ async def test_another_controller_finishes_what_a_killed_one_had_begun() -> None
         )
         await until(connection, ACTIONS, within=120)
         outcomes = await connection.fetch("SELECT outcome, count(*) FROM ended_operations GROUP BY outcome")
-        assert {row["outcome"]: row["count"] for row in outcomes} == {"done": ACTIONS}
+        assert {row["outcome"]: row["count"] for row in outcomes} == {"succeeded": ACTIONS}
         assert not cell.controllers[0].running
         assert float(first) - at < FIRST_MOVE
         async with Store.open(cell.dsn) as store:

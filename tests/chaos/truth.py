@@ -114,7 +114,7 @@ def words(history: History) -> Iterator[str]:
     for instance in history.instances:
         instances[instance.path].append(instance)
     for line in history.journal:
-        if line.refused or line.trigger not in (Trigger.DONE, Trigger.SEEN):
+        if line.refused or line.trigger not in (Trigger.SUCCEEDED, Trigger.OBSERVED):
             continue
         if _elsewhere(line.path) or line.kind in OTHERS:
             continue
@@ -124,7 +124,7 @@ def words(history: History) -> Iterator[str]:
         its = instances[line.path]
         if word and not was(its, word, since, line.at):
             yield f"{told}, and it was not {line.target} at any time since the operation began"
-        elif (line.trigger, line.word) == (Trigger.DONE, REBOOT) and not _rebooted(its, since, line.at):
+        elif (line.trigger, line.word) == (Trigger.SUCCEEDED, REBOOT) and not _rebooted(its, since, line.at):
             yield f"{told}, and nobody had rebooted it"
 
 

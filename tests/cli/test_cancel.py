@@ -42,10 +42,10 @@ def test_a_cancel_shows_how_it_goes(cell: Cell, ns: str, stead: Stead) -> None:
         assert child.stderr is not None
         until(child.stderr, f"suspend of /{path}: Suspending (probing, cancelled)".split())
         cell.look(f"/{path}", "Suspended")
-        until(child.stderr, f"suspend of /{path}: done".split())
+        until(child.stderr, f"suspend of /{path}: succeeded".split())
         assert child.wait(60) == Code.DONE  # it has ended; that it had been done by then is told
         assert child.stdout is not None
-        assert json.loads(child.stdout.read())[0]["outcome"] == "done"
+        assert json.loads(child.stdout.read())[0]["outcome"] == "succeeded"
 
 
 def test_a_cancel_that_nobody_waits_for(cell: Cell, ns: str, stead: Stead) -> None:
@@ -64,7 +64,7 @@ def test_a_cancel_that_is_refused(cell: Cell, ns: str, stead: Stead) -> None:
     answer = stead("operation", "cancel", id)
     assert (answer.code, answer.out) == (Code.REFUSED, "")
     assert answer.err.splitlines() == [
-        f"error: create of /{path} ended done: there is nothing to cancel [ended]",
+        f"error: create of /{path} ended succeeded: there is nothing to cancel [ended]",
         "  state: Running",
     ]
     assert stead("operation", "cancel", NEVER).code == Code.NOT_FOUND
@@ -90,7 +90,7 @@ def test_a_retry_is_followed_to_the_end(cell: Cell, ns: str, stead: Stead) -> No
     stead("operation", "cancel", id)
     cell.obey(ns)
     answer = stead("operation", "retry", id)
-    assert (answer.code, answer.rows[1][1:]) == (Code.DONE, ["suspend", f"/{path}", "done"])
+    assert (answer.code, answer.rows[1][1:]) == (Code.DONE, ["suspend", f"/{path}", "succeeded"])
     new = answer.rows[1][0]
     assert new != id
     assert answer.err.splitlines()[0] == f"suspend of /{path}: operation {new}"

@@ -134,7 +134,7 @@ def test_where_the_bus_lets_everybody_in_nobody_is_invited(ns: str, stead: Stead
 def test_a_cluster_is_made_changed_and_deleted(cluster: str, site: str, stead: Stead, tmp_path: Path) -> None:
     assert shown(stead, "cluster", cluster)["spec"] == {}
     changed = stead("cluster", "update", cluster, "--set", "memory=64M", "--set", "net=own")
-    assert (changed.code, changed.rows[1][1:]) == (Code.DONE, ["update", f"/{cluster}", "done"])
+    assert (changed.code, changed.rows[1][1:]) == (Code.DONE, ["update", f"/{cluster}", "succeeded"])
     assert shown(stead, "cluster", cluster)["spec"] == {"memory": "64M", "net": "own"}
     assert stead("cluster", "update", cluster, "--set", "net=null").code == Code.DONE
     assert shown(stead, "cluster", cluster)["spec"] == {"memory": "64M"}
@@ -147,7 +147,7 @@ def test_a_cluster_is_made_changed_and_deleted(cluster: str, site: str, stead: S
     stead("app", "create", f"{cluster}/web", *COMMAND)
     head, row = stead("cluster", "list", site).rows
     assert head == ["PATH", "STATE", "CLASS", "APPS", "OPERATION"]
-    assert row == [f"/{cluster}", "Ready", "settled", "Ready:1"]
+    assert row == [f"/{cluster}", "Ready", "stable", "Ready:1"]
     assert stead("cluster", "delete", cluster).code == Code.DONE
     assert stead("app", "show", f"{cluster}/web").code == Code.NOT_FOUND
 
@@ -158,7 +158,7 @@ def test_an_app_is_made_changed_and_deleted(cluster: str, stead: Stead, tmp_path
     made = stead(
         "app", "create", path, "--env", "A=1", "--env", "B=x=y", "--restart", "never", "--", "serve", "-f", "x"
     )
-    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["create", f"/{path}", "done"])
+    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["create", f"/{path}", "succeeded"])
     spec = {"command": ["serve", "-f", "x"], "env": {"A": "1", "B": "x=y"}, "restart": "never"}
     assert shown(stead, "app", path)["spec"] == spec
     assert stead("app", "update", path, "--env", "A=2", "--", "serve").code == Code.DONE
@@ -203,7 +203,7 @@ def test_an_error_that_is_kept_is_undone_later(cell: Cell, ns: str, stead: Stead
     assert [o["verb"] for o in cell.sent if o["members"][0]["path"] == f"/{path}"] == ["create", "update"]
     cell.obey(ns)
     undone = stead("app", "undo", path, "-o", "json")
-    assert (undone.code, json.loads(undone.out)[0]["outcome"]) == (Code.DONE, "undone")
+    assert (undone.code, json.loads(undone.out)[0]["outcome"]) == (Code.DONE, "rolled_back")
     assert "error" not in undone.err
     found = shown(stead, "app", path)
     assert (found["state"], found["spec"]) == ("Ready", {"command": ["sleep", "1000"]})
@@ -234,7 +234,7 @@ def test_apps_are_watched(cell: Cell, stead: Stead, cluster: str) -> None:
         assert child.stdout is not None
         assert child.stdout.readline().split()[0] == "PATH"
         stead("app", "create", path, *COMMAND)
-        until(child.stdout, [f"/{path}", "Ready", "settled"])
+        until(child.stdout, [f"/{path}", "Ready", "stable"])
         stead("app", "delete", path)
         until(child.stdout, [f"/{path}", "NotPresent", "absent"])
 

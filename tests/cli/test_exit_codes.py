@@ -27,7 +27,7 @@ INSERT INTO ended_operations (id, path, kind, action, principal, total, remainin
 VALUES ($1, $2, $3, $4, 'ann', 3, 0, $5, $6)
 """
 MEMBER = "INSERT INTO operation_members (operation, path, outcome, says) VALUES ($1, $2, $3, $4)"
-OTHERWISE = {Outcome.DONE: Code.DONE, Outcome.REFUSED: Code.REFUSED}
+OTHERWISE = {Outcome.SUCCEEDED: Code.DONE, Outcome.REJECTED: Code.REFUSED}
 
 
 def ended(cell: Cell, outcome: str, kind: str = "mci", action: str = "suspend", members: tuple[str, ...] = ()) -> str:
@@ -69,7 +69,7 @@ def test_members_that_were_skipped_make_a_partial_success_of_every_kind_of_group
     cell: Cell, stead: Stead, kind: str
 ) -> None:
     for members, code in MEMBERS.items():
-        answer = stead("operation", "wait", ended(cell, Outcome.DONE, kind, members=members))
+        answer = stead("operation", "wait", ended(cell, Outcome.SUCCEEDED, kind, members=members))
         skipped = members.count("skipped")
         assert answer.code == code, (members, answer.err)
         assert (f"{skipped} member{'s' * (skipped > 1)} skipped" in answer.err) == bool(skipped)
@@ -85,7 +85,7 @@ def test_rollback_that_was_asked_for_is_success_for_every_kind(cell: Cell, stead
     } | {(kind, "undo") for kind in KINDS}
     found = set()
     for kind, action in taking_back:
-        id = ended(cell, Outcome.UNDONE, kind, action)
+        id = ended(cell, Outcome.ROLLED_BACK, kind, action)
         if stead("operation", "wait", id).code == Code.DONE:
             found.add((kind, action))
     going_on = {("mci", "continue")}

@@ -32,7 +32,7 @@ def test_what_is_there_can_be_made_from_the_export_alone(
         cell.put(f"/{ns}/s", "cloudlet")
         client.ask(f"/{ns}/s/c", "create", kind="clusterinst", spec={"nodes": 1})
         cell.settle(f"/{ns}/s/c")
-        for nodes, word in ((2, Trigger.DONE), (3, Trigger.FAILED)):
+        for nodes, word in ((2, Trigger.SUCCEEDED), (3, Trigger.FAILED)):
             client.ask(f"/{ns}/s/c", "update", spec={"nodes": nodes})
             cell.settle(f"/{ns}/s/c", word)
         cell.told(f"/{ns}/m/g/0", "Running", id="i-0", address="10.0.0.7")

@@ -41,7 +41,7 @@ def shown(stead: Stead, path: str) -> dict[str, Any]:
 def test_a_lease_from_its_booking_to_its_end(cell: Cell, ns: str, stead: Stead) -> None:
     hosts(stead, ns, "h1", "h2")
     made = book(stead, ns, "one", "--hosts", "2", "--with", "cpus>=16", start="now", end="+2h")
-    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["create", f"/{ns}/one", "done"])
+    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["create", f"/{ns}/one", "succeeded"])
     found = shown(stead, f"{ns}/one")
     begins, ends = (datetime.fromisoformat(found[name]) for name in ("start", "end"))
     assert timedelta(hours=2) - timedelta(seconds=5) < ends - begins < timedelta(hours=2, seconds=5)

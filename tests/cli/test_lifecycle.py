@@ -111,7 +111,7 @@ def test_show_says_how_long_and_what_then() -> None:
     out = lifecycle("show", "machine").out
     (deleted,) = [state for state in KINDS["machine"].states if state.expires]
     assert deleted.expires is not None
-    (line,) = [line for line in out.splitlines() if line.startswith(f"{deleted.name} ") and "settled" in line]
+    (line,) = [line for line in out.splitlines() if line.startswith(f"{deleted.name} ") and "stable" in line]
     assert f", then {deleted.expires.action}" in line
 
 

@@ -65,7 +65,7 @@ async def test_an_infrastructure_from_its_file_to_its_end(
 ) -> None:
     async with terminal(migrated, nats_server, world, tmp_path, monkeypatch) as stead:
         answer = await stead("mci", "create", "shop/web", "-f", str(stead.file))
-        assert (answer.code, answer.rows[1][1:]) == (Code.DONE, ["create", "/shop/web", "done"])
+        assert (answer.code, answer.rows[1][1:]) == (Code.DONE, ["create", "/shop/web", "succeeded"])
         lines = (await stead.done("mci", "tree", "shop/web")).splitlines()
         assert lines[0] == "shop/web  Running:3 (R:3/3)"
         assert [line.split()[1] for line in lines[1:]] == ["front", "back"]

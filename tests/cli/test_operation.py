@@ -32,7 +32,7 @@ def test_operations_are_listed_the_latest_first(cell: Cell, ns: str, stead: Stea
     assert rows == [
         ["OPERATION", "ACTION", "PATH", "OUTCOME"],
         [second, "create", f"/{ns}/m/g/2", "running"],
-        [first, "create", f"/{ns}/m/g/1", "done"],
+        [first, "create", f"/{ns}/m/g/1", "succeeded"],
     ]
     assert stead("operation", "list", "--below", ns, "--running", "-o", "name").out.split() == [second]
     assert stead("operation", "list", "--below", ns, "--ended", "-o", "name").out.split() == [first]
@@ -71,7 +71,7 @@ def test_operations_are_watched(cell: Cell, ns: str, stead: Stead) -> None:
         assert child.stdout is not None
         assert [child.stdout.readline().split() for _ in range(2)][1] == [id, "create", f"/{ns}/m/g/1", "running"]
         cell.settle(f"/{ns}/m/g/1")
-        until(child.stdout, [id, "create", f"/{ns}/m/g/1", "done"])
+        until(child.stdout, [id, "create", f"/{ns}/m/g/1", "succeeded"])
 
 
 # journal
@@ -87,8 +87,8 @@ def test_the_journal_of_a_path(cell: Cell, ns: str, stead: Stead) -> None:
     assert rows[0] == ["POSITION", "AT", "PATH", "WHAT", "FROM", "TO", "BY", "REASON"]
     assert [row[3:8] for row in rows[1:]] == [
         ["request", "create", "Absent", "Creating", "ann"],
-        ["refused", "suspend", "Creating", "Creating", "ann"],
-        ["done", "create", "Creating", "Running", "agent"],
+        ["rejected", "suspend", "Creating", "Creating", "ann"],
+        ["succeeded", "create", "Creating", "Running", "agent"],
     ]
     assert "create by ann is under way" in " ".join(rows[2][8:])
     wide = stead("journal", path, "-o", "wide").rows

@@ -108,7 +108,7 @@ def test_a_machine_is_where_its_cloudspace_is(stead: Stead, space: str, dc: str)
     path = f"{space}/web"
     asked = ("--image", "debian", "--cpus", "2", "--memory", "4G", "--disk", "20480", "--set", "kernel=/boot/vmlinuz")
     made = stead("machine", "deploy", path, *asked)
-    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["deploy", f"/{path}", "done"])
+    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["deploy", f"/{path}", "succeeded"])
     found = shown(stead, "machine", path)
     rest = {"cpu": 2, "memory": 4096, "disk": 20480, "kernel": "/boot/vmlinuz"}
     assert found["spec"] == {"image": f"/{dc}/debian", "node": f"/{dc}/n1", **rest}

@@ -32,7 +32,7 @@ def create(cell: Cell, ns: str, folder: Path, command: str = "stead", end: str =
 
 def stays(typed: Typed, ns: str, between: str = "", result: str = r"\2") -> bool:
     """Whether what stays is the operation, how it ended, and its id as the result."""
-    pattern = rf"create of (/{ns}/m/g/1): operation (\S{{36}}){between}create of \1: done{result}"
+    pattern = rf"create of (/{ns}/m/g/1): operation (\S{{36}}){between}create of \1: succeeded{result}"
     return re.fullmatch(pattern, "".join(typed.lines)) is not None
 
 
@@ -79,7 +79,7 @@ def test_progress_of_group_counts_its_members(cell: Cell, ns: str, web: httpx.Cl
         cell.settle(f"{path}/g/1")
         typed = terminal.end()
     assert typed.code == 0, typed.text
-    assert f"suspend of {path}: done" in typed.lines
+    assert f"suspend of {path}: succeeded" in typed.lines
 
 
 @pytest.mark.parametrize("command", ["stead", "TERM=dumb stead"])

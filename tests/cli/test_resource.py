@@ -68,8 +68,8 @@ def test_resources_of_it_are_made_asked_and_looked_at(stead: Stead, note: None, 
     spec = tmp_path / "spec.yaml"
     spec.write_text("text: milk\nwhere: shop\n")
     made = stead("resource", "create", "note", "desk/n1", "-f", str(spec), "--set", "where=market")
-    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["create", "/desk/n1", "done"])
-    assert stead("resource", "list", "note", "desk").rows[1] == ["/desk/n1", "Open", "settled"]
+    assert (made.code, made.rows[1][1:]) == (Code.DONE, ["create", "/desk/n1", "succeeded"])
+    assert stead("resource", "list", "note", "desk").rows[1] == ["/desk/n1", "Open", "stable"]
     shown = json.loads(stead("resource", "show", "desk/n1", "-o", "json").out)
     assert (shown["kind"], shown["spec"]) == ("note", {"text": "milk", "where": "market"})
     rehearsed = stead("resource", "ask", "desk/n1", "close", "--dry-run")
@@ -89,7 +89,7 @@ def test_resources_of_it_are_made_asked_and_looked_at(stead: Stead, note: None, 
 
 
 def test_it_is_for_every_kind(stead: Stead, cell: Cell) -> None:
-    cell.obey("net", Trigger.DONE)
+    cell.obey("net", Trigger.SUCCEEDED)
     made = stead("resource", "create", "network", "net/networks/sim.a.own", "--lane", "sim.a")
     assert made.code == Code.DONE
     assert stead("resource", "list", "network", "net").rows[1][:2] == ["/net/networks/sim.a.own", "Available"]

@@ -12,7 +12,7 @@ from tests.cli.remote import Stead
 
 INSERT = """
 INSERT INTO ended_operations (id, path, kind, action, principal, total, remaining, failed, outcome)
-VALUES ($1, $2, $3, $4, 'ann', 3, 0, 0, 'undone')
+VALUES ($1, $2, $3, $4, 'ann', 3, 0, 0, 'rolled_back')
 """
 
 

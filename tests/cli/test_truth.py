@@ -130,8 +130,8 @@ async def test_drift_is_told_in_the_journal(
         rows = (await w.stead("journal", PATHS[0])).rows[1:]
         assert [row[3:] for row in rows] == [
             ["request", "create", "Absent", "Creating", "ann"],
-            ["done", "create", "Creating", "Running", "agent"],
-            ["seen", "Suspended", "(drift)", "Running", "Suspended", "agent"],
+            ["succeeded", "create", "Creating", "Running", "agent"],
+            ["observed", "Suspended", "(drift)", "Running", "Suspended", "agent"],
         ]
         answer = await w.stead("vm", "diff")
         assert (answer.code, answer.err) == (Code.DONE, "0 of 1 differ\n")
@@ -140,14 +140,14 @@ async def test_drift_is_told_in_the_journal(
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ({}, "seen Suspended (drift)"),
-        ({"operation": "6c7c2a3e"}, "seen Suspended"),  # a look that an operation asked for
-        ({"target": "Running"}, "seen Suspended"),  # no move
-        ({"trigger": "done", "word": "suspend"}, "done suspend"),
+        ({}, "observed Suspended (drift)"),
+        ({"operation": "6c7c2a3e"}, "observed Suspended"),  # a look that an operation asked for
+        ({"target": "Running"}, "observed Suspended"),  # no move
+        ({"trigger": "succeeded", "word": "suspend"}, "succeeded suspend"),
     ],
 )
 def test_drift_is_a_move_that_nobody_asked_for(line: dict[str, Any], what: str) -> None:
-    seen: dict[str, Any] = {"trigger": "seen", "word": "Suspended", "source": "Running", "target": "Suspended"}
+    seen: dict[str, Any] = {"trigger": "observed", "word": "Suspended", "source": "Running", "target": "Suspended"}
     known: dict[str, Any] = {"principal": "", "change": {}, "refused": 0, "kind": "vm", "actor": "agent"}
     shown = JournalLine(position=1, at=datetime.now(UTC), path="/a", **{**known, **seen, **line})
     assert LINES.row(shown, ListFormat.TABLE)[3] == what

@@ -48,9 +48,9 @@ def test_create_follows_until_it_runs(cell: Cell, ns: str, stead: Stead) -> None
     assert answer.code == Code.DONE
     head, row = answer.rows
     assert head == ["OPERATION", "ACTION", "PATH", "OUTCOME"]
-    assert row[1:] == ["create", f"/{ns}/m/g/1", "done"]
+    assert row[1:] == ["create", f"/{ns}/m/g/1", "succeeded"]
     assert f"create of /{ns}/m/g/1: operation {row[0]}" in answer.err
-    assert f"create of /{ns}/m/g/1: done" in answer.err
+    assert f"create of /{ns}/m/g/1: succeeded" in answer.err
     shown = json.loads(stead("vm", "show", f"{ns}/m/g/1", "-o", "json").out)
     assert shown["spec"] == {"provider": "sim", "region": "a", "size": 2, "tags": ["a", "b"]}
     assert (shown["state"], shown["lane"]) == ("Running", "sim.a")
@@ -64,7 +64,7 @@ def test_verbs(stead: Stead, vm: str, action: str, state: str) -> None:
     answer = stead("vm", action, f"/{vm}", "-o", "json")
     assert answer.code == Code.DONE
     (operation,) = json.loads(answer.out)
-    assert (operation["action"], operation["outcome"]) == (action, "done")
+    assert (operation["action"], operation["outcome"]) == (action, "succeeded")
     assert json.loads(stead("vm", "show", vm, "-o", "json").out)["state"] == state
 
 
@@ -148,7 +148,7 @@ def test_a_refusal_says_why_who_and_what_instead(cell: Cell, ns: str, stead: Ste
     assert (answer.code, answer.out) == (Code.REFUSED, "")
     said = answer.err.splitlines()
     assert said[0].startswith("error: create by ann is under way since ")
-    assert said[0].endswith(" [moving]")
+    assert said[0].endswith(" [in-progress]")
     assert said[1] == "  state: Creating"
     assert said[2].startswith(f"  held by: create of /{path} by ann since 20")
     assert said[2].endswith(f", operation {id}")
@@ -224,8 +224,8 @@ def test_list_in_every_format(ns: str, stead: Stead, cell: Cell) -> None:
     cell.settle(f"/{ns}/m/g/1")
     answer = stead("vm", "list", ns)
     assert answer.rows[0] == ["PATH", "STATE", "CLASS", "OPERATION", "LANE"]
-    assert answer.rows[1] == [f"/{ns}/m/g/1", "Running", "settled", "sim.a"]
-    assert answer.rows[2] == [f"/{ns}/m/g/2", "Creating", "moving", "create", "to", "Running", "sim.a"]
+    assert answer.rows[1] == [f"/{ns}/m/g/1", "Running", "stable", "sim.a"]
+    assert answer.rows[2] == [f"/{ns}/m/g/2", "Creating", "transitional", "create", "to", "Running", "sim.a"]
     wide = stead("vm", "list", f"/{ns}/m", "-o", "wide").rows
     assert wide[0][5:] == ["PHASE", "BY", "CHANGED", "SEEN", "CREATED", "TAG", "FAILURE"]
     assert wide[2][7:9] == ["acting", "ann"]
@@ -267,7 +267,7 @@ def test_watch_writes_what_changes(cell: Cell, ns: str, stead: Stead) -> None:
         rows = [child.stdout.readline().split() for _ in range(2)]
         assert rows[1][:2] == [f"/{ns}/m/g/1", "Creating"]
         cell.settle(f"/{ns}/m/g/1")
-        until(child.stdout, [f"/{ns}/m/g/1", "Running", "settled", "sim.a"])
+        until(child.stdout, [f"/{ns}/m/g/1", "Running", "stable", "sim.a"])
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=60)
         assert (errors, child.returncode) == ("", 130)

@@ -48,7 +48,7 @@ async def client(cell: Cell) -> AsyncIterator[Client]:
         yield client
 
 
-async def settled(cell: Cell, path: str, word: Trigger = Trigger.DONE) -> None:
+async def settled(cell: Cell, path: str, word: Trigger = Trigger.SUCCEEDED) -> None:
     await asyncio.to_thread(cell.settle, path, word, id="i-1")
 
 
@@ -82,7 +82,7 @@ async def test_the_way_of_a_vm(cell: Cell, client: Client, ns: str) -> None:
     assert vm.created_at is not None
     assert vm.created_at.tzinfo is not None
     operation = await client.operation(id)
-    assert (operation.outcome, operation.path) == ("done", path)
+    assert (operation.outcome, operation.path) == ("succeeded", path)
     accepted = await client.ask(path, "suspend", if_match=vm.tag, reason="night")
     assert accepted.operation is not None
     (claim,) = (await client.claims(below=path)).items
@@ -90,7 +90,7 @@ async def test_the_way_of_a_vm(cell: Cell, client: Client, ns: str) -> None:
     why = await client.explain(path, "resume")
     assert (why.allowed, [r.code for r in why.reasons], [r.what for r in why.remedies]) == (
         False,
-        ["moving"],
+        ["in-progress"],
         ["wait"],
     )
     await settled(cell, path)
@@ -122,11 +122,11 @@ async def test_errors_carry_the_problem(cell: Cell, client: Client, ns: str) -> 
     with pytest.raises(Rejected) as refused:
         await client.ask(path, "suspend")
     problem = refused.value.problem
-    assert (problem.code, problem.current_state, refused.value.retry_after) == ("moving", "Creating", 15)
+    assert (problem.code, problem.current_state, refused.value.retry_after) == ("in-progress", "Creating", 15)
     assert problem.holder is not None
     assert (problem.holder.path, problem.holder.by) == (path, "ann")
     assert problem.reasons is not None
-    assert problem.reasons[0].code == "moving"
+    assert problem.reasons[0].code == "in-progress"
     assert problem.request_id
     with pytest.raises(InvalidRequest) as invalid:
         await client.ask(path, "explode")
@@ -278,7 +278,7 @@ async def test_wait_survives_a_server_that_is_away_for_a_while(cell: Cell, ns: s
         await soon(proxy.reached(lambda: proxy.connections >= before + 2))
         await settled(cell, path)
         proxy.refusing = False
-        assert (await waiting).outcome == "done"
+        assert (await waiting).outcome == "succeeded"
 
 
 async def test_patience_has_an_end(cell: Cell, ns: str) -> None:
@@ -413,7 +413,7 @@ def test_the_sync_face_has_every_method_of_the_client(cell: Cell, ns: str) -> No
     with SyncClient(cell.url, retries=0) as client:
         accepted = client.ask(path, "create", kind="vm", spec=SPEC)
         assert accepted.operation is not None
-        assert client.wait(accepted.operation.id, 20).outcome == "done"
+        assert client.wait(accepted.operation.id, 20).outcome == "succeeded"
         assert [r.path for r in client.resources(below=f"/{ns}")] == [path]
         cell.numbered()
         stream = client.events(after=0, path=f"/{ns}")

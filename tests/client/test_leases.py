@@ -49,7 +49,7 @@ async def test_a_lease_and_the_calendar(client: Client, ns: str) -> None:
         assert accepted.operation is not None
         ended = await soon(client.wait(accepted.operation.id))
         if name == "one":
-            assert ended.outcome == "done"
+            assert ended.outcome == "succeeded"
     assert ended.outcome == "failed"
     assert f"the next time there is is {end.isoformat()[:19]}Z" in ended.says
     lease = await client.lease(f"/{ns}/one")
@@ -83,7 +83,7 @@ def test_without_a_loop(cell: Cell, ns: str) -> None:
         assert f"{ns}-h1" in [host.name for host in client.hosts()]
         accepted = client.ask(f"/{ns}/one", "create", kind="lease", spec=terms(ns, hours(-0.01), hours(1)))
         assert accepted.operation is not None
-        assert client.wait(accepted.operation.id, 30).outcome == "done"
+        assert client.wait(accepted.operation.id, 30).outcome == "succeeded"
         cell.obey(ns)
         cell.struck()
         assert client.lease(f"/{ns}/one").status == "ACTIVE"

@@ -31,7 +31,7 @@ async def test_a_request_waits_and_is_followed_to_its_end(cell: Cell, client: Cl
     while "Suspending" not in seen:
         await asyncio.sleep(0.01)
     await settled(cell, path)
-    assert (await waiting).outcome == "done"
+    assert (await waiting).outcome == "succeeded"
     assert seen[0] == "queued"
 
 
@@ -70,7 +70,7 @@ async def test_why_it_was_refused_at_its_turn(cell: Cell, client: Client, ns: st
     assert accepted.operation is not None
     await settled(cell, path)
     ended = await client.operation(accepted.operation.id)
-    assert (ended.outcome, [reason.code for reason in ended.reasons]) == ("refused", ["wrong-state"])
+    assert (ended.outcome, [reason.code for reason in ended.reasons]) == ("rejected", ["wrong-state"])
 
 
 def test_without_a_loop(cell: Cell, ns: str) -> None:

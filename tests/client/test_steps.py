@@ -19,7 +19,7 @@ def finish(cell: Cell, path: str) -> None:
     row = cell.run(cell.store.resources.read(path))
     assert row is not None
     cell.run(
-        cell.executor.apply([TransitionInput(path, Report(Trigger.DONE, row.snapshot.fence), principal="agent")])
+        cell.executor.apply([TransitionInput(path, Report(Trigger.SUCCEEDED, row.snapshot.fence), principal="agent")])
     )
 
 
@@ -75,7 +75,7 @@ async def test_its_end_is_not_told_before_its_last_step(cell: Cell, ns: str) -> 
             await asyncio.to_thread(cell.settle, path)
             following = client.steps(made.operation.id)
             assert (await anext(following)).target == "Creating"
-            assert (await client.operation(made.operation.id)).outcome == "done"
+            assert (await client.operation(made.operation.id)).outcome == "succeeded"
             rest = asyncio.create_task(anext(following))
             done, _ = await asyncio.wait([rest], timeout=1)
             assert not done

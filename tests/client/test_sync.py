@@ -24,7 +24,7 @@ def test_sync_wait_callback_that_asks_the_server_is_answered(cell: Cell, ns: str
             states.append(client.resource(operation.path).state)
 
         ended = client.wait(accepted.operation.id, 20, changed)
-    assert ended.outcome == "done"
+    assert ended.outcome == "succeeded"
     assert states[-1] == "Running"
 
 

@@ -118,10 +118,12 @@ class Hand:
             assert action is not None
             elsewhere = "Suspended" if action.ends == "Running" else "Running"
             seen = VM.state(action.ends if op.said else elsewhere).seen if work.verb == PROBE else ""
-            word = Trigger.SEEN if seen else Trigger.DONE
+            word = Trigger.OBSERVED if seen else Trigger.SUCCEEDED
             await self.executor.apply([TransitionInput(path, Report(word, taken[path], seen=seen))])
             while (after := await self.row(path)).snapshot.operation is not None and after.snapshot.work is None:
-                again = Report(Trigger.SEEN, after.snapshot.fence, seen=seen)  # it is missed, and looked for again
+                again = Report(
+                    Trigger.OBSERVED, after.snapshot.fence, seen=seen
+                )  # it is missed, and looked for again
                 await self.executor.apply([TransitionInput(path, again)])
         return [verb for verb, _ in groupby(verbs)]
 
@@ -235,7 +237,7 @@ SELECT '/ns/lease', kind, now() FROM unnest('{start_lease,end_lease}'::text[]) k
 @pytest.mark.parametrize("kind", first_fast((kind for kind, lifecycle in KINDS.items() if not lifecycle.members), 3))
 async def test_it_is_so_for_every_kind_that_is_no_group(migrated: str, kind: str) -> None:
     lifecycle = KINDS[kind]
-    rests = [state for state in lifecycle.states if state.cls is not StateClass.MOVING]
+    rests = [state for state in lifecycle.states if state.cls is not StateClass.TRANSITIONAL]
     actions = [action for action in lifecycle.actions if not action.beside]
     below = {"cloudlet": "/ns", "appinst": "/ns/site/c", "reservation": "/ns/lease"}.get(kind, "/ns/m/g")
     lane = {"cloudlet": "", "appinst": ""}.get(kind, "sim.a")
@@ -295,5 +297,5 @@ def now_here(state: str) -> str:
 
 async def test_the_states_are_all_there() -> None:
     """A check on the test itself."""
-    assert set(BEGUN_BY) == {s.name for s in VM.states if s.cls == "moving"}
+    assert set(BEGUN_BY) == {s.name for s in VM.states if s.cls == "transitional"}
     assert len(STATES) == 11

@@ -48,14 +48,14 @@ async def running(e: Engine) -> None:
 async def done(e: Engine) -> None:
     fence = await e.take()
     assert fence is not None
-    await e.say(Trigger.DONE, fence)
+    await e.say(Trigger.SUCCEEDED, fence)
 
 
 async def look(e: Engine, seen: str) -> None:
     """An agent takes the probe and says what is there."""
     fence = await e.take(YOU)
     assert fence is not None
-    await e.say(Trigger.SEEN, fence, seen)
+    await e.say(Trigger.OBSERVED, fence, seen)
 
 
 async def record(e: Engine, id: UUID) -> Mapping[str, Any]:
@@ -104,11 +104,11 @@ async def test_whoever_has_the_order_is_waited_out_and_cannot_write(migrated: st
         old = await e.take()
         assert old is not None
         await e.admission.cancel(id, "bob", USER)
-        assert isinstance(await e.say(Trigger.DONE, old), Rejection)
+        assert isinstance(await e.say(Trigger.SUCCEEDED, old), Rejection)
         assert await e.later(CUSTODY - 1) == 0
         assert await e.later(2) == 1
         await look(e, "Suspended")  # it had been done, and nobody had heard of it
-        assert ((await record(e, id))["outcome"], (await e.row()).snapshot.state) == ("done", "Suspended")
+        assert ((await record(e, id))["outcome"], (await e.row()).snapshot.state) == ("succeeded", "Suspended")
 
 
 async def test_where_nobody_answers_it_settles_as_for_silence(migrated: str) -> None:
@@ -166,13 +166,13 @@ async def test_a_cancel_that_comes_too_late_hears_how_it_ended(migrated: str) ->
     async with engine(migrated) as e:
         id = await begun(e, "create")
         await done(e)
-        says = f"create of {PATH} ended done: there is nothing to cancel"
+        says = f"create of {PATH} ended succeeded: there is nothing to cancel"
         refusal = await refused(e, id, Code.ENDED)
         assert (refusal.reasons[0].says, refusal.state) == (says, "Running")
         await begun(e, "suspend")
         await refused(e, id, Code.ENDED)  # another is under way now
         (told,) = [x for x in await lines(e) if x["refused"]]
-        assert (told["trigger"], told["word"], told["principal"], told["refused"]) == ("refused", "cancel", "bob", 2)
+        assert (told["trigger"], told["word"], told["principal"], told["refused"]) == ("rejected", "cancel", "bob", 2)
         assert told["change"]["reasons"] == [{"code": "ended", "says": says}]
         assert isinstance(await e.admission.cancel(uuid4(), "bob", USER), NotFound)
 
@@ -185,7 +185,7 @@ async def test_the_record_of_a_resource_may_be_gone(migrated: str) -> None:
         await look(e, ABSENT)
         await done(e)  # the undo
         assert await e.store.resources.read(PATH) is None
-        assert (await record(e, id))["outcome"] == "undone"
+        assert (await record(e, id))["outcome"] == "rolled_back"
         assert "ended undone" in (await refused(e, id, Code.ENDED)).reasons[0].says
 
 
@@ -209,7 +209,7 @@ async def test_what_awaits_others_that_follow_cannot_be_cancelled_yet(migrated: 
         assert row is not None
         booked = terms_of.read(row.spec).booked()
         assert await e.store.leases.book("/ns/lease", row.snapshot.fence.counter, booked, time.time()) is True
-        done_creating = Report(Trigger.DONE, row.snapshot.fence, actor=Actor.CONTROLLER)
+        done_creating = Report(Trigger.SUCCEEDED, row.snapshot.fence, actor=Actor.CONTROLLER)
         await e.executor.apply([TransitionInput("/ns/lease", done_creating)])
         id = await begun(e, "delete", "/ns/lease", "lease")
         assert "waits for others" in (await refused(e, id, Code.NOT_CANCELLABLE)).reasons[0].says
@@ -225,7 +225,7 @@ async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated:
             fence = await one.take()
             assert fence is not None
             cancel = two.admission.cancel(id, "bob", USER)
-            report = one.say(Trigger.DONE, fence)
+            report = one.say(Trigger.SUCCEEDED, fence)
             first = asyncio.create_task(cancel if i % 2 else report)
             second = asyncio.create_task(report if i % 2 else cancel)
             both = await first, await second
@@ -235,7 +235,7 @@ async def test_a_cancel_that_races_with_the_end_wins_or_comes_too_late(migrated:
                 two.now = one.now = one.now + CUSTODY + 1
                 await two.clock.tick()
                 await look(one, state)
-            assert ((await record(one, id))["outcome"], (await one.row()).snapshot.state) == ("done", state)
+            assert ((await record(one, id))["outcome"], (await one.row()).snapshot.state) == ("succeeded", state)
 
 
 # Retry

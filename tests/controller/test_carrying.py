@@ -87,7 +87,7 @@ async def test_the_whole_way_of_a_vm(migrated: str) -> None:
             operation = await e.ask(action)
             fence = await e.take()
             assert fence is not None
-            await e.say(Trigger.DONE, fence)
+            await e.say(Trigger.SUCCEEDED, fence)
             row = await e.row()
             assert (row.snapshot.state, row.snapshot.operation, row.order_id) == (state, None, 0)
             assert (await e.store.claims.list_below("/", 9)) == []
@@ -121,10 +121,10 @@ async def test_a_revived_worker_cannot_write(migrated: str) -> None:
         assert e.sent[-1]["verb"] == "probe"
         new = await e.take(YOU)
         assert new is not None
-        assert isinstance(await e.say(Trigger.DONE, old), Rejection)
+        assert isinstance(await e.say(Trigger.SUCCEEDED, old), Rejection)
         assert await e.custody.renew(ME, {PATH: old}) == {PATH}
         assert (await e.row()).snapshot.state == "Creating"
-        await e.say(Trigger.SEEN, new, "Running")
+        await e.say(Trigger.OBSERVED, new, "Running")
         assert (await e.row()).snapshot.state == "Running"
 
 
@@ -177,9 +177,9 @@ async def test_gone_needs_three_misses(migrated: str) -> None:
         await e.ask("create")
         fence = await e.take()
         assert fence is not None
-        await e.say(Trigger.DONE, fence)
+        await e.say(Trigger.SUCCEEDED, fence)
         for state in ("Running", "Running", "Terminated"):
-            await e.say(Trigger.SEEN, (await e.row()).snapshot.fence, ABSENT)
+            await e.say(Trigger.OBSERVED, (await e.row()).snapshot.fence, ABSENT)
             assert (await e.row()).snapshot.state == state
 
 
@@ -188,9 +188,9 @@ async def test_a_batch_of_reports_is_one_commit_and_each_counts_for_itself(migra
         await e.ask("create")
         fence = await e.take()
         assert fence is not None
-        good = TransitionInput(PATH, Report(Trigger.DONE, fence))
+        good = TransitionInput(PATH, Report(Trigger.SUCCEEDED, fence))
         stale = TransitionInput(PATH, Report(Trigger.FAILED, Fence(1, 0)))
-        nobody = TransitionInput("/not/there", Report(Trigger.DONE, fence))
+        nobody = TransitionInput("/not/there", Report(Trigger.SUCCEEDED, fence))
         answers = await e.executor.apply([stale, good, nobody, good])
         assert isinstance(answers[0], Rejection)
         assert isinstance(answers[1], Applied)
@@ -204,7 +204,7 @@ async def test_the_recycle_bin_is_emptied_by_an_operation_of_the_clocks_own(migr
         machine = KINDS["machine"]
         path = "/acme/space/1"
         row = Row(path, "machine", Snapshot("DELETED", Fence(1, 0)), "sim.a", uuid4(), {})
-        report = Report(Trigger.SEEN, Fence(1, 0), seen="DELETED")
+        report = Report(Trigger.OBSERVED, Fence(1, 0), seen="DELETED")
         seen = await e.executor.apply([TransitionInput(path, report, facts={"id": "1"}, new=row)])
         assert isinstance(seen[0], Applied)
         expires = machine.state("DELETED").expires
@@ -224,8 +224,10 @@ async def test_any_number_of_words_about_one_resource_are_all_heard(migrated: st
         await e.ask("create")
         fence = await e.take()
         assert fence is not None
-        await e.say(Trigger.DONE, fence)
-        seen = [TransitionInput(PATH, Report(Trigger.SEEN, fence, seen="Running"), facts={"n": n}) for n in range(25)]
+        await e.say(Trigger.SUCCEEDED, fence)
+        seen = [
+            TransitionInput(PATH, Report(Trigger.OBSERVED, fence, seen="Running"), facts={"n": n}) for n in range(25)
+        ]
         answers = await e.executor.apply(seen)
         assert [isinstance(answer, Applied) for answer in answers] == [True] * 25
         assert (await e.row()).facts == {"id": "i-1", "n": 24}

@@ -33,7 +33,7 @@ class House(Controller):
     """A path where nothing goes well."""
 
     async def want(self, kind: str, path: str, action: str, actor: Actor = Actor.USER) -> Accepted | Rejection:
-        request = Request(action, actor, on_conflict=OnConflict.REFUSE)
+        request = Request(action, actor, on_conflict=OnConflict.REJECT)
         answer = await self.admission.ask(AdmissionRequest(kind, path, request, "ann", {}, LANE))
         assert isinstance(answer, Accepted | Rejection)
         return answer
@@ -53,7 +53,7 @@ class House(Controller):
             for path in await self.store.resources.list_paths(None, ACCOUNT, "", 100):
                 row = await self.store.resources.read(path)
                 if row is not None and row.snapshot.work is not None:
-                    await self.report(path, Trigger.FAILED if path == self.refuses else Trigger.DONE)
+                    await self.report(path, Trigger.FAILED if path == self.refuses else Trigger.SUCCEEDED)
             await asyncio.sleep(0.02)
 
     async def states(self, *paths: str) -> list[str | None]:
@@ -84,31 +84,31 @@ async def house(dsn: str) -> AsyncIterator[House]:
 
 async def test_a_cloudspace_is_disabled_and_enabled_with_its_machines(migrated: str) -> None:
     async with house(migrated) as one:
-        assert (await one.done("cloudspace", SPACE, "disable"))["outcome"] == "done"
+        assert (await one.done("cloudspace", SPACE, "disable"))["outcome"] == "succeeded"
         assert await one.states(SPACE, RUNS, HALTED, GONE) == ["DISABLED", "HALTED", "HALTED", "DELETED"]
         refused = await one.want("machine", RUNS, "start")
         assert isinstance(refused, Rejection)
         assert refused.code is Code.PARENT
-        assert (await one.done("cloudspace", SPACE, "enable"))["outcome"] == "done"
+        assert (await one.done("cloudspace", SPACE, "enable"))["outcome"] == "succeeded"
         assert await one.states(SPACE, RUNS, HALTED, GONE) == ["DEPLOYED", "RUNNING", "HALTED", "DELETED"]
 
 
 async def test_a_cloudspace_is_deleted_and_restored_with_all_that_went_with_it(migrated: str) -> None:
     async with house(migrated) as one:
-        assert (await one.done("cloudspace", SPACE, "delete"))["outcome"] == "done"
+        assert (await one.done("cloudspace", SPACE, "delete"))["outcome"] == "succeeded"
         assert await one.states() == ["DELETED", "DELETED", "DELETED", "TOBEDELETED", "DELETED"]
         assert await one.state(SPACE) == "DELETED"
-        assert (await one.done("cloudspace", SPACE, "restore"))["outcome"] == "done"
+        assert (await one.done("cloudspace", SPACE, "restore"))["outcome"] == "succeeded"
         assert await one.states() == ["HALTED", "HALTED", "DELETED", "ASSIGNED", "CREATED"]
         await one.done("cloudspace", SPACE, "delete")
-        assert (await one.done("cloudspace", SPACE, "destroy"))["outcome"] == "done"
+        assert (await one.done("cloudspace", SPACE, "destroy"))["outcome"] == "succeeded"
         assert set(await one.states(SPACE, *PARTS)) <= {"DESTROYED", None}
 
 
 @pytest.mark.long
 async def test_an_account_does_so_with_its_cloudspaces(migrated: str) -> None:
     async with house(migrated) as one:
-        assert (await one.done("cloudspace", OTHER, "disable"))["outcome"] == "done"
+        assert (await one.done("cloudspace", OTHER, "disable"))["outcome"] == "succeeded"
         for action, states in {
             "disable": ["DISABLED", "DISABLED", "DISABLED", "HALTED", "HALTED"],
             "enable": ["CONFIRMED", "DEPLOYED", "DISABLED", "RUNNING", "HALTED"],
@@ -116,7 +116,7 @@ async def test_an_account_does_so_with_its_cloudspaces(migrated: str) -> None:
             "restore": ["CONFIRMED", "DEPLOYED", "DEPLOYED", "HALTED", "HALTED"],
             "destroy": ["DESTROYED", "DESTROYED", "DESTROYED", "DESTROYED", "DESTROYED"],
         }.items():
-            assert (await one.done("account", ACCOUNT, action))["outcome"] == "done", action
+            assert (await one.done("account", ACCOUNT, action))["outcome"] == "succeeded", action
             assert await one.states(ACCOUNT, SPACE, OTHER, RUNS, HALTED) == states, action
 
 
@@ -137,7 +137,7 @@ async def test_nobody_else_comes_between(migrated: str) -> None:
         assert isinstance(answer, Accepted)
         refused = await one.want("machine", HALTED, "start")
         assert isinstance(refused, Rejection)
-        assert refused.code in (Code.HELD, Code.PARENT, Code.MOVING)
+        assert refused.code in (Code.HELD, Code.PARENT, Code.IN_PROGRESS)
         async with asyncio.timeout(60):
             while await one.state(ACCOUNT) != "DELETED":
                 await asyncio.sleep(0.02)
@@ -152,7 +152,7 @@ async def test_what_cannot_follow_keeps_all_as_it_was_and_is_named(migrated: str
         assert str(ended["says"]).startswith(f"{RUNS} did not follow")
         assert await one.states(SPACE, RUNS, HALTED) == ["DEPLOYED", "ERROR", "HALTED"]
         one.refuses = ""
-        assert (await one.done("cloudspace", SPACE, "delete"))["outcome"] == "done"
+        assert (await one.done("cloudspace", SPACE, "delete"))["outcome"] == "succeeded"
 
 
 async def test_a_cloudspace_whose_firewall_an_admin_stopped_is_in_the_way(migrated: str) -> None:

@@ -46,7 +46,7 @@ async def test_force_never_skips_the_claim(migrated: str) -> None:
         for action in ("resume", "terminate"):  # its own operation
             refusal = await forced(e, action)
             assert isinstance(refusal, Rejection)
-            assert (refusal.code, refusal.holder and refusal.holder.operation) == (Code.MOVING, str(id))
+            assert (refusal.code, refusal.holder and refusal.holder.operation) == (Code.IN_PROGRESS, str(id))
         assert [c["operation"] for c in await e.store.claims.list_below("/", 9)] == [id]
         assert (await e.row()).snapshot.state == "Suspending"
 
@@ -83,7 +83,7 @@ async def test_force_is_in_the_journal_with_its_reason(migrated: str) -> None:
         answer = await forced(e, "resume")
         assert isinstance(answer, Accepted)
         refused, let_in = (await lines(e))[-2:]
-        assert (refused["trigger"], refused["word"], refused["principal"]) == ("refused", "resume", "eve")
+        assert (refused["trigger"], refused["word"], refused["principal"]) == ("rejected", "resume", "eve")
         assert (let_in["trigger"], let_in["source"], let_in["target"]) == ("request", "Running", "Resuming")
         assert (let_in["principal"], str(let_in["operation"])) == ("eve", answer.operation)
         assert let_in["change"] == {"force": True, "reason": "rack is gone"}
@@ -94,7 +94,7 @@ async def test_force_is_in_the_journal_with_its_reason(migrated: str) -> None:
 @pytest.mark.req("S0-16")
 @pytest.mark.parametrize(
     ("seen", "state", "outcome"),
-    [("Running", "Running", "done"), ("Suspended", "Suspended", "failed"), ("broken", "Failed", "failed")],
+    [("Running", "Running", "succeeded"), ("Suspended", "Suspended", "failed"), ("broken", "Failed", "failed")],
 )
 async def test_what_force_did_is_verified(migrated: str, seen: str, state: str, outcome: str) -> None:
     """The agent's word is not enough: somebody looks."""

@@ -77,7 +77,9 @@ class Engine:
             fences |= await self.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         said = [
             TransitionInput(
-                path, Report(Trigger.FAILED if path in failing else Trigger.DONE, fence), detail=told(path, failing)
+                path,
+                Report(Trigger.FAILED if path in failing else Trigger.SUCCEEDED, fence),
+                detail=told(path, failing),
             )
             for path, fence in fences.items()
         ]
@@ -125,7 +127,7 @@ async def test_those_that_can_act_and_the_others_are_told_why(migrated: str) -> 
         assert (await e.group()).snapshot.state == "Suspended"
         ended = await e.store.operations.read(UUID(accepted.operation))
         assert ended is not None
-        assert (ended["outcome"], ended["total"], ended["remaining"], ended["failed"]) == ("done", 3, 0, 0)
+        assert (ended["outcome"], ended["total"], ended["remaining"], ended["failed"]) == ("succeeded", 3, 0, 0)
         assert await e.store.claims.list_below("/", 9) == []
 
 
@@ -246,7 +248,7 @@ async def looked(e: Engine, seen: str) -> None:
     for order in orders:
         fences |= await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
     await e.executor.apply(
-        [TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen)) for path, fence in fences.items()]
+        [TransitionInput(path, Report(Trigger.OBSERVED, fence, seen=seen)) for path, fence in fences.items()]
     )
     await e.idle()
 

@@ -35,25 +35,25 @@ says: A truck.
 parent: fleet
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Parked, class: settled, says: It is parked.}
-  - {name: Driving, class: moving, says: It is on its way., deadline: 1h}
-  - {name: Away, class: settled, says: It is away.}
+  - {name: Parked, class: stable, says: It is parked.}
+  - {name: Driving, class: transitional, says: It is on its way., deadline: 1h}
+  - {name: Away, class: stable, says: It is away.}
 actions:
   - {name: create, says: Have one., starts: Absent, ends: Parked, orders: []}
   - {name: leave, says: Drive away., starts: Parked, through: Driving, ends: Away, fails: Parked, undo: leave}
   - {name: check, says: Look at it., starts: Parked, ends: (back), fails: Parked, hidden: true, undo: leave}
 moves:
-  - {from: Parked, when: seen Away, by: agent, to: Away}
-  - {from: Away, when: seen Parked, by: agent, to: Parked}
+  - {from: Parked, when: observed Away, by: agent, to: Away}
+  - {from: Away, when: observed Parked, by: agent, to: Parked}
 """
 FLEET = """
 kind: fleet
 says: Trucks that drive together.
 members: truck
 states:
-  - {name: Home, class: settled, says: The trucks are at home., seen: ''}
-  - {name: Leaving, class: moving, says: The trucks are leaving., deadline: 1h, awaits: children}
-  - {name: Out, class: settled, says: The trucks are away., seen: ''}
+  - {name: Home, class: stable, says: The trucks are at home., seen: ''}
+  - {name: Leaving, class: transitional, says: The trucks are leaving., deadline: 1h, awaits: children}
+  - {name: Out, class: stable, says: The trucks are away., seen: ''}
 actions:
   - name: leave
     says: Drive away.
@@ -204,14 +204,14 @@ class Ground(Controller):
             self.executor.clock = time.time
         elif work.verb == PROBE:
             fences = await self.custody.take(ME, {row.path: row.snapshot.fence})
-            seen = Report(Trigger.SEEN, fences[row.path], seen=self.there.get(row.path, ""))
+            seen = Report(Trigger.OBSERVED, fences[row.path], seen=self.there.get(row.path, ""))
             await self.executor.apply([TransitionInput(row.path, seen, principal="agent")])
         else:
             lifecycle = ALL[row.kind]
             action = lifecycle.action(op.action) if op is not None else None
             if action is not None and not fails and lifecycle.has_state(action.ends):
                 self.there[row.path] = lifecycle.state(action.ends).seen
-            await self.report(row.path, Trigger.FAILED if fails else Trigger.DONE)
+            await self.report(row.path, Trigger.FAILED if fails else Trigger.SUCCEEDED)
         await self.rest()
 
     async def others(self) -> None:
@@ -257,7 +257,7 @@ async def test_group_waits_for_member_that_joined(migrated: str, group: str) -> 
     async with ground(migrated, group) as store:
         for number, case in enumerate(case for case in cases() if case.group.kind == group):
             action = case.group.action(case.action)
-            for fails, outcome in ((False, "done"), (True, "failed")):
+            for fails, outcome in ((False, "succeeded"), (True, "failed")):
                 if fails and action is not None and action.observes:
                     continue  # its order is a probe, which sees something or is repeated
                 one = await made(store, case, f"{outcome}{number}")
@@ -270,6 +270,10 @@ async def test_group_waits_for_member_that_joined(migrated: str, group: str) -> 
                 await one.settle(one.members[0], fails=fails)
                 assert await one.outcome(operation) == outcome, case
                 told = await one.store.operations.read_members(UUID(operation), "", 10)
-                bad = [member["path"] for member in told if member["outcome"] not in ("done", "skipped", "unchanged")]
+                bad = [
+                    member["path"]
+                    for member in told
+                    if member["outcome"] not in ("succeeded", "skipped", "unchanged")
+                ]
                 assert bad == ([one.members[0]] if fails else []), case
         assert await one.left() == 0

@@ -36,7 +36,7 @@ kind: note
 says: Something that is only written down.
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Open, class: settled, says: It is open., seen: ''}
+  - {name: Open, class: stable, says: It is open., seen: ''}
   - {name: Shut, class: final, says: It is shut., seen: ''}
 actions:
   - {name: create, says: Write it down., starts: Absent, ends: Open, orders: []}
@@ -50,8 +50,8 @@ says: Notes that lie together.
 members: note
 fold: dominant
 states:
-  - {name: Empty, class: settled, says: There is nothing on it., seen: ''}
-  - {name: Open, class: settled, says: Most are open., seen: ''}
+  - {name: Empty, class: stable, says: There is nothing on it., seen: ''}
+  - {name: Open, class: stable, says: Most are open., seen: ''}
 """
 SEEN = {"worlds": 3, "steps": 4, "bounds": {}}
 

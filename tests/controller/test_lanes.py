@@ -37,9 +37,9 @@ kind: kiosk
 says: Something of an operator's own.
 states:
   - {name: Absent, class: absent, says: There is none.}
-  - {name: Making, class: moving, says: It is being made., deadline: 10m}
-  - {name: Open, class: settled, says: It is open.}
-  - {name: Broken, class: settled, says: It is broken., seen: ''}
+  - {name: Making, class: transitional, says: It is being made., deadline: 10m}
+  - {name: Open, class: stable, says: It is open.}
+  - {name: Broken, class: stable, says: It is broken., seen: ''}
 actions:
   - {name: create, says: Make it., starts: Absent, through: Making, ends: Open, fails: Broken}
 """

@@ -28,7 +28,7 @@ class House(Controller):
 
     async def node(self, path: str, action: str = "create") -> Accepted | Rejection:
         wish = AdmissionRequest(
-            "node", path, Request(action, Actor.ADMIN, on_conflict=OnConflict.REFUSE), "root", {}, LANE
+            "node", path, Request(action, Actor.ADMIN, on_conflict=OnConflict.REJECT), "root", {}, LANE
         )
         answer = await self.admission.ask(wish)
         assert isinstance(answer, Accepted | Rejection)

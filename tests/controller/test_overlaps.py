@@ -34,12 +34,12 @@ class Yard(Engine):
         assert all(isinstance(answer, Applied) for answer in answers)
         return operation
 
-    async def says(self, *numbers: int, word: Trigger = Trigger.DONE) -> None:
+    async def says(self, *numbers: int, word: Trigger = Trigger.SUCCEEDED) -> None:
         """Agents have done it, or have not, and what follows from that is done."""
         await self.tell(*numbers, word=word)
         await self.idle()
 
-    async def tell(self, *numbers: int, word: Trigger = Trigger.DONE) -> None:
+    async def tell(self, *numbers: int, word: Trigger = Trigger.SUCCEEDED) -> None:
         rows = await self.store.resources.read_many([vm(i) for i in numbers])
         fences = await self.custody.take(ME, {path: row.snapshot.fence for path, row in rows.items()})
         await self.executor.apply([TransitionInput(path, Report(word, fence)) for path, fence in fences.items()])
@@ -94,7 +94,7 @@ async def test_member_that_settles_before_the_commit_is_decided_anew(
         assert turns == 2
         assert await one.waits() == 0
         await one.carry()
-        assert (await one.record(operation))[0] == "done"
+        assert (await one.record(operation))[0] == "succeeded"
         assert (await one.group()).snapshot.state == "Suspended"
 
 
@@ -111,7 +111,7 @@ async def test_members_that_settle_while_they_are_asked_are_all_counted(migrated
         operation, _ = await asyncio.gather(one.begin(), settle())
         await one.carry()
         await one.says(*range(size))  # the members that are left
-        assert (await one.record(operation))[:2] == ("done", 0)
+        assert (await one.record(operation))[:2] == ("succeeded", 0)
         assert await one.waits() == 0
 
 
@@ -153,7 +153,7 @@ async def test_cancelled_group_waits_for_joined_member_and_leaves_it_alone(migra
                 row = await one.store.resources.read(vm(i))
                 if row is not None and row.snapshot.work is not None:
                     fences = await one.custody.take(ME, {vm(i): row.snapshot.fence})
-                    seen = Report(Trigger.SEEN, fences.get(vm(i), Fence()), seen="Running")
+                    seen = Report(Trigger.OBSERVED, fences.get(vm(i), Fence()), seen="Running")
                     await one.executor.apply([TransitionInput(vm(i), seen)])
         await one.idle()
         assert (await one.record(operation))[:2] == ("", 1)
@@ -205,4 +205,4 @@ async def test_group_ends_after_hidden_action_of_its_members(migrated: str) -> N
         assert isinstance(answer, Accepted), answer
         assert (await one.record(answer.operation))[:2] == ("", 1)
         await one.carry()
-        assert (await one.record(answer.operation))[:2] == ("done", 0)
+        assert (await one.record(answer.operation))[:2] == ("succeeded", 0)

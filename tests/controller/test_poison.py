@@ -33,7 +33,7 @@ async def test_a_message_that_fails_is_dropped_and_the_others_are_not(
 
         monkeypatch.setattr(one.executor, "apply", fails)
         before = one.bus.garbage.count
-        bad = Report("a1", 1, 1, "l", [ReportResult("/poison", Fence(1, 1), "done")])
+        bad = Report("a1", 1, 1, "l", [ReportResult("/poison", Fence(1, 1), "succeeded")])
         good: list[FromAgent] = [Hello(f"agent-{number}", 1, ["l"], "1") for number in range(20)]
         await asyncio.gather(*(one.bus.publish_report(message) for message in [*good[:10], bad, *good[10:]]))
 

@@ -68,7 +68,7 @@ class Controller:
         assert answer.position is None
         return answer.operation
 
-    async def report(self, path: str, word: Trigger = Trigger.DONE, **facts: Any) -> None:
+    async def report(self, path: str, word: Trigger = Trigger.SUCCEEDED, **facts: Any) -> None:
         """An agent takes what is ordered of a resource and reports."""
         row = await self.store.resources.read(path)
         assert row is not None
@@ -127,7 +127,7 @@ async def test_those_that_wait_begin_in_the_order_of_arrival(migrated: str) -> N
             await c.report(VM)
             assert (await c.under_way(VM), await c.state(VM)) == (id, state)
         await c.report(VM)
-        assert [(await c.operation(id))["outcome"] for id in waiting] == ["done"] * 3
+        assert [(await c.operation(id))["outcome"] for id in waiting] == ["succeeded"] * 3
         queue = await c.store.queues.read(VM)
         assert queue is not None
         assert (queue["waiting"], queue["running"], queue["stopping"]) == (0, None, False)
@@ -137,7 +137,7 @@ async def test_whoever_does_not_want_to_wait_is_refused(migrated: str) -> None:
     async with controller(migrated) as c:
         await c.make(VM)
         await c.begin(VM, "reboot")
-        for choice in (OnConflict.DEFAULT, OnConflict.REFUSE):
+        for choice in (OnConflict.DEFAULT, OnConflict.REJECT):
             answer = await c.admission.ask(AdmissionRequest("vm", VM, Request("suspend", on_conflict=choice), "ann"))
             assert isinstance(answer, Rejection)
         assert await c.store.queues.read(VM) is None  # made on first use
@@ -149,7 +149,7 @@ async def test_the_lifecycle_may_say_that_an_action_waits(migrated: str) -> None
     async with controller(migrated, {**KINDS, "vm": patient}) as c:
         await c.make(VM)
         await c.begin(VM, "reboot")
-        ask = [Request("suspend"), Request("suspend", on_conflict=OnConflict.REFUSE)]
+        ask = [Request("suspend"), Request("suspend", on_conflict=OnConflict.REJECT)]
         waits, refused = [await c.admission.ask(AdmissionRequest("vm", VM, request, "ann")) for request in ask]
         assert isinstance(waits, Accepted)
         assert waits.position == 1
@@ -319,9 +319,9 @@ async def test_what_cannot_begin_at_its_turn_is_refused_and_the_next_is_tried(mi
         await c.report(VM)
         assert await c.under_way(VM) == begun
         record = await c.operation(refused)
-        assert (record["outcome"], record["failed"]) == ("refused", 1)
+        assert (record["outcome"], record["failed"]) == ("rejected", 1)
         assert [reason["code"] for reason in record["reasons"]] == ["wrong-state"]
-        (line,) = [line for line in await c.lines(VM) if line["trigger"] == "refused"]
+        (line,) = [line for line in await c.lines(VM) if line["trigger"] == "rejected"]
         assert (str(line["operation"]), line["word"], line["change"]["reasons"]) == (
             refused,
             "reboot",
@@ -344,7 +344,7 @@ async def test_where_there_is_nothing_to_do_at_its_turn_it_is_done(migrated: str
         one, two = await c.wait(VM, "suspend"), await c.wait(VM, "suspend")
         await c.report(VM)
         await c.report(VM)
-        assert [(await c.operation(id))["outcome"] for id in (one, two)] == ["done", "done"]
+        assert [(await c.operation(id))["outcome"] for id in (one, two)] == ["succeeded", "succeeded"]
         assert (await c.operation(two))["failed"] == 0
 
 
@@ -364,7 +364,7 @@ async def test_a_queue_that_stops_takes_nothing_more_and_is_removed_when_all_is_
         assert await c.under_way(VM) == waiting[1]
         assert await c.store.queues.read(VM) is not None  # until the last of it is carried out
         await c.report(VM)
-        assert [(await c.operation(id))["outcome"] for id in waiting] == ["done", "done"]
+        assert [(await c.operation(id))["outcome"] for id in waiting] == ["succeeded", "succeeded"]
         assert await c.store.queues.read(VM) is None
         await c.begin(VM, "terminate", key="k")  # the refused request did not use its key up
         await c.wait(VM, "suspend")  # and there is a new queue
@@ -417,14 +417,14 @@ async def test_when_an_object_is_gone_its_queue_goes_too(migrated: str) -> None:
         for _ in range(3):
             await c.report(MACHINE)
         assert await c.state(MACHINE) == "DESTROYED"
-        assert (await c.operation(waiting))["outcome"] == "refused"
+        assert (await c.operation(waiting))["outcome"] == "rejected"
         assert await c.store.queues.read(MACHINE) is None
         await c.make(VM)
         await c.begin(VM, "terminate")
         waiting = await c.wait(VM, "reboot")
         await c.report(VM)
         assert await c.state(VM) in (None, "Terminated")
-        assert (await c.operation(waiting))["outcome"] == "refused"
+        assert (await c.operation(waiting))["outcome"] == "rejected"
         assert await c.store.queues.read(VM) is None
 
 
@@ -472,7 +472,7 @@ async def test_a_claim_above_is_waited_for_as_well(migrated: str) -> None:
         for i in (1, 2):
             await c.report(f"/ns/m/g/{i}")
         await c.idle()
-        assert (await c.operation(accepted.operation))["outcome"] == "done"
+        assert (await c.operation(accepted.operation))["outcome"] == "succeeded"
         await c.queues.heal()
         assert await c.under_way("/ns/m/g/3") == new
 
@@ -493,7 +493,7 @@ async def test_an_operation_on_a_group_waits_for_its_members(migrated: str) -> N
         assert [await c.state(f"/ns/m/g/{i}") for i in (1, 2)] == ["Suspending", "Suspending"]
         for i in (1, 2):
             await c.report(f"/ns/m/g/{i}")
-        assert (await c.operation(group))["outcome"] == "done"
+        assert (await c.operation(group))["outcome"] == "succeeded"
 
 
 async def make_group(dsn: str, path: str, state: str) -> None:

@@ -18,7 +18,7 @@ ACCOUNT, SPACE = "/acme", "/acme/space"
 
 async def make(one: Controller, name: str, action: str = "deploy", kind: str = "machine", **spec: object) -> object:
     wish = AdmissionRequest(
-        kind, f"{SPACE}/{name}", Request(action, on_conflict=OnConflict.REFUSE), "ann", spec, LANE
+        kind, f"{SPACE}/{name}", Request(action, on_conflict=OnConflict.REJECT), "ann", spec, LANE
     )
     return await one.admission.ask(wish)
 

@@ -87,7 +87,7 @@ async def house(migrated: str) -> AsyncIterator[House]:
 def tried(lifecycle: Lifecycle) -> Iterator[tuple[str, str, Actor]]:
     """Every action of a kind that can be asked for, with a state at rest in which it starts."""
     for action in lifecycle.actions:
-        rests = [name for name in action.starts if lifecycle.state(name).cls is not StateClass.MOVING]
+        rests = [name for name in action.starts if lifecycle.state(name).cls is not StateClass.TRANSITIONAL]
         if action.by and not action.steers and not action.beside and rests:
             yield action.name, rests[0], Actor(action.by[0])
 
@@ -103,7 +103,7 @@ def surroundings(lifecycle: Lifecycle, base: str) -> tuple[str, list[tuple[str, 
     return f"{path}/x", around, spec
 
 
-@pytest.mark.parametrize("word", first_fast([Trigger.FAILED, Trigger.SILENT]))
+@pytest.mark.parametrize("word", first_fast([Trigger.FAILED, Trigger.TIMED_OUT]))
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - BOOKED))
 async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: House, kind: str, word: Trigger) -> None:
     lifecycle, ended = KINDS[kind], set[str]()
@@ -122,7 +122,7 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
             continue
         operation = await house.view.operation(UUID(answer.operation))
         assert operation is not None
-        if operation.outcome == Outcome.DONE:
+        if operation.outcome == Outcome.SUCCEEDED:
             continue
         ended.add(action)
         assert operation.says, (kind, action, operation.outcome)
@@ -136,7 +136,7 @@ async def test_operation_of_every_kind_that_ended_otherwise_says_why(house: Hous
 @pytest.mark.parametrize("outcome", Outcome)
 async def test_every_outcome_but_done_has_a_plain_reason(house: House, outcome: Outcome) -> None:
     said = await house.store.pool.fetchval("SELECT plain_reason($1)", outcome)
-    assert bool(said) == (outcome is not Outcome.DONE)
+    assert bool(said) == (outcome is not Outcome.SUCCEEDED)
     assert said != outcome
 
 
@@ -175,7 +175,7 @@ async def test_operation_that_is_preempted_names_what_took_over(house: House) ->
             over = await house.admission.ask(AdmissionRequest(kind, path, request, "bob", {}, LANE))
             if isinstance(begun, Accepted) and isinstance(over, Accepted):
                 record = await house.store.operations.read(UUID(begun.operation))
-                if record is not None and record["outcome"] == Outcome.DISPLACED:
+                if record is not None and record["outcome"] == Outcome.PREEMPTED:
                     assert record["says"] == f"{action.name} by bob took over", (kind, first)
                     found += 1
     assert found

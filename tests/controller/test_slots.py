@@ -53,7 +53,9 @@ async def finish(e: Engine, most: int = 10**9) -> int:
     for order in orders:
         fences = await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in order["members"]})
         assert len(fences) == len(order["members"])
-        await e.executor.apply([TransitionInput(path, Report(Trigger.DONE, fence)) for path, fence in fences.items()])
+        await e.executor.apply(
+            [TransitionInput(path, Report(Trigger.SUCCEEDED, fence)) for path, fence in fences.items()]
+        )
         done += len(fences)
     return done
 
@@ -212,7 +214,7 @@ async def test_room_is_kept_until_whoever_had_the_order_can_no_longer_act(migrat
         ((probe,), e.sent) = e.sent, []
         assert (probe["verb"], await in_flight(e)) == (PROBE, {"aws.a": 1})
         fences = await e.custody.take(ME, {m["path"]: Fence(*m["fence"]) for m in probe["members"]})
-        await e.executor.apply([TransitionInput(one, Report(Trigger.SEEN, fences[one], seen="Suspended"))])
+        await e.executor.apply([TransitionInput(one, Report(Trigger.OBSERVED, fences[one], seen="Suspended"))])
         await settle(e, slots)
         assert [m["path"] for sent in e.sent for m in sent["members"]] == [other]
         assert await in_flight(e) == {"aws.a": 1}
@@ -311,7 +313,7 @@ async def test_what_has_waited_a_day_for_room_is_given_up(migrated: str) -> None
         (order,) = e.sent  # nobody does it any more; it is looked at, as soon as there is room
         assert (order["verb"], [member["path"] for member in order["members"]]) == (PROBE, [path])
         fences = await e.custody.take(ME, {path: Fence(*order["members"][0]["fence"])})
-        await e.executor.apply([TransitionInput(path, Report(Trigger.SEEN, fences[path], seen="Running"))])
+        await e.executor.apply([TransitionInput(path, Report(Trigger.OBSERVED, fences[path], seen="Running"))])
         await settle(e, slots)
         assert await e.states() == {"Suspended": 1, "Running": 1}
         assert (await e.group()).snapshot.operation is None

@@ -87,7 +87,7 @@ class Night:
         """An agent takes the order to look, and says what it sees."""
         fence = await self.take(path)
         await self.c.executor.apply(
-            [TransitionInput(path, Report(Trigger.SEEN, fence, seen=seen), principal="agent")]
+            [TransitionInput(path, Report(Trigger.OBSERVED, fence, seen=seen), principal="agent")]
         )
 
     async def aged(self, path: str, seconds: float) -> None:

@@ -145,7 +145,7 @@ async def test_move_that_nobody_answered_ends_beside_a_cancelled_operation(migra
         assert await e.store.claims.list_below("/", 9) == []
 
 
-@pytest.mark.parametrize("phase", [Phase.PROBING, Phase.UNDOING, Phase.ACTING])
+@pytest.mark.parametrize("phase", [Phase.PROBING, Phase.ROLLING_BACK, Phase.ACTING])
 @pytest.mark.parametrize(("kind", "state", "hidden", "action"), overlaps())
 def test_claim_is_handed_to_no_operation_that_ends_at_once(
     kind: str, state: str, hidden: str, action: str, phase: Phase

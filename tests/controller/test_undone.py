@@ -26,13 +26,13 @@ async def ask(one: Controller, action: str, image: str) -> str:
     return answer.operation
 
 
-@pytest.mark.parametrize("outcome", ["undone", "done"])
+@pytest.mark.parametrize("outcome", ["rolled_back", "succeeded"])
 async def test_what_went_wrong_on_the_way_is_kept_unless_all_went_well(migrated: str, outcome: str) -> None:
     async with controller(migrated) as one:
         await ask(one, "create", "a")
         await one.report(APP)
         update = await ask(one, "update", "b")
-        if outcome == "undone":
+        if outcome == "rolled_back":
             row = await one.store.resources.read(APP)
             assert row is not None
             fences = await one.custody.take(ME, {APP: row.snapshot.fence})
@@ -43,7 +43,10 @@ async def test_what_went_wrong_on_the_way_is_kept_unless_all_went_well(migrated:
             assert (await one.operation(update))["says"] == "there is no image b"
         await one.report(APP)
         ended = await one.operation(update)
-        assert (ended["outcome"], ended["says"]) == (outcome, "there is no image b" if outcome == "undone" else "")
+        assert (ended["outcome"], ended["says"]) == (
+            outcome,
+            "there is no image b" if outcome == "rolled_back" else "",
+        )
 
 
 async def test_what_has_ended_asks_nobody_any_more(migrated: str) -> None:

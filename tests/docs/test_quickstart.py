@@ -58,7 +58,7 @@ def test_readme_commands_in_a_terminal_end_as_it_says(terminal: Beside) -> None:
     assert {*codes} <= {*seen}
     assert any(re.fullmatch(r"  aws\.us-east-1 +[█░]{20}  \d/3", line) for line in drawn)
     assert "worst: shop/web/back/" in seen["stead mci tree shop/web"]
-    assert "terminate of /shop/web: done" in seen["stead mci terminate shop/web"]
+    assert "terminate of /shop/web: succeeded" in seen["stead mci terminate shop/web"]
     assert terminal.run("stead mci delete shop/web").code == 0  # the next page makes it anew
 
 

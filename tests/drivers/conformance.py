@@ -306,7 +306,7 @@ class Conformance:
         await eventually(lambda: world.calls("suspend"), lambda calls: calls > before + MAX_TRIES)
         await world.heal()
         (said,) = await work
-        assert said.kind == "done"
+        assert said.kind == "succeeded"
         assert await look(driver, made) == ["Suspended"]
 
     async def test_change_whose_reply_is_lost_is_never_declined(self, driver: Driver, world: World) -> None:
@@ -314,7 +314,7 @@ class Conformance:
         for verb, state in (("suspend", "Suspended"), ("resume", "Running"), ("terminate", ABSENT)):
             await world.lose_reply(verb)
             said = await carried_out(driver, verb, made)
-            assert [result.kind for result in said] in ([], ["done"]), (verb, said)  # nothing said: it is probed
+            assert [result.kind for result in said] in ([], ["succeeded"]), (verb, said)  # nothing said: it is probed
             await until(driver, state, made)
 
     async def test_a_batch_is_one_call(self, driver: Driver, world: World) -> None:

@@ -179,7 +179,7 @@ class TestRolling:
         member = OrderMember(new.path, FENCE, new.token, dict(new.spec), dict(new.facts), "service", 2)
         order = Order(1, "lab.a", "service", "update", "t.1", "op", 1, [member], 0.0)
         (said,) = await OrderWork(LaneDriver(driver)).execute(order, {new.path: FENCE}, lambda: None)
-        assert (said.kind, said.facts["up"]) == ("done", MAX_TRIES + 2)
+        assert (said.kind, said.facts["up"]) == ("succeeded", MAX_TRIES + 2)
         assert driver.calls > MAX_TRIES
         assert await tell(driver, new) == (STABLE, 2)
         await driver.close()

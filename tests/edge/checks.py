@@ -110,8 +110,14 @@ def glances(past: Past) -> Iterator[str]:
             continue
         since = begun.get(line.operation, before.get(line.path, 0.0))
         before[line.path] = line.at
-        seen = line.trigger == Trigger.SEEN and line.word == ABSENT
-        word = ABSENT if seen else KINDS[line.kind].state(line.target).seen if line.trigger == Trigger.UNDONE else ""
+        seen = line.trigger == Trigger.OBSERVED and line.word == ABSENT
+        word = (
+            ABSENT
+            if seen
+            else KINDS[line.kind].state(line.target).seen
+            if line.trigger == Trigger.ROLLED_BACK
+            else ""
+        )
         if word and not was(instances[line.path], word, since, line.at):
             yield f"line {line.position} says {line.trigger} {line.word} of {line.path}, and it was never {word}"
 

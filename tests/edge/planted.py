@@ -87,7 +87,7 @@ def undo_dropped() -> None:
 
     async def execute(self: OrderWork, order: Order, fences: Mapping[str, Fence], *rest: Any) -> list[ReportResult]:
         if order.verb == "restore":
-            return [ReportResult(path, fence, "done") for path, fence in fences.items()]
+            return [ReportResult(path, fence, "succeeded") for path, fence in fences.items()]
         return await work(self, order, fences, *rest)
 
     put(OrderWork, "execute", execute)

@@ -29,7 +29,7 @@ def gone(at: float, order: int = 9) -> Deed:
 
 
 def seen_gone(at: float) -> Line:
-    return Line(1, APP, "Ready", "UpdateError", "seen", "absent", "agent", at=at, kind="appinst")
+    return Line(1, APP, "Ready", "UpdateError", "observed", "absent", "agent", at=at, kind="appinst")
 
 
 def test_an_app_lives_within_the_life_of_its_cluster() -> None:
@@ -50,7 +50,7 @@ def test_what_is_ready_has_the_spec_that_is_believed() -> None:
 
 
 def test_what_was_seen_gone_was_gone() -> None:
-    ready = Line(0, APP, "Creating", "Ready", "done", "create", "agent", at=2, kind="appinst")
+    ready = Line(0, APP, "Creating", "Ready", "succeeded", "create", "agent", at=2, kind="appinst")
     assert list(checks.glances(past(instance(APP, made(1), gone(4)), journal=(ready, seen_gone(5))))) == []
     (says,) = checks.glances(past(instance(APP, made(1)), journal=(ready, seen_gone(5))))
     assert "never absent" in says

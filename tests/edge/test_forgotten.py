@@ -20,10 +20,10 @@ FORGET: dict[str, Any] = {"actor": Actor.ADMIN, "reason": "the machine burnt dow
 async def furnished(edge: Edge) -> None:
     """A site with two clusters and an app, whose agent is gone."""
     async with edge.agent():
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
         for cluster in ("c", "d"):
-            assert await edge.do("create", f"{edge.site}/{cluster}", {"nodes": 1}) == "done"
-        assert await edge.do("create", f"{edge.site}/c/web", APP) == "done"
+            assert await edge.do("create", f"{edge.site}/{cluster}", {"nodes": 1}) == "succeeded"
+        assert await edge.do("create", f"{edge.site}/c/web", APP) == "succeeded"
 
 
 async def orphans(edge: Edge) -> list[tuple[str, str]]:
@@ -48,8 +48,8 @@ async def test_site_of_a_lost_agent_is_forgotten_and_what_may_run_there_is_liste
     under_way = await edge.ask("update", f"{edge.site}/d", {"nodes": 2})  # its agent has not been missed yet
     await edge.until(edge.site, "Offline")
     forgotten = await edge.ask("forget", edge.site, **FORGET)
-    assert await edge.end(forgotten) == "done"
-    assert await edge.end(under_way) in ("displaced", "cancelled")
+    assert await edge.end(forgotten) == "succeeded"
+    assert await edge.end(under_way) in ("preempted", "cancelled")
     for path in (edge.site, f"{edge.site}/c", f"{edge.site}/d", f"{edge.site}/c/web"):
         assert await edge.row(path) is None
     assert await orphans(edge) == [("/c", "clusterinst"), ("/c/web", "appinst"), ("/d", "clusterinst")]
@@ -68,16 +68,16 @@ async def test_site_of_a_lost_agent_is_forgotten_and_what_may_run_there_is_liste
 @pytest.mark.req("S1-10")
 async def test_agent_that_comes_back_for_a_forgotten_site_ends_and_says_so(edge: Edge) -> None:
     async with edge.agent():
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
     await edge.until(edge.site, "Offline")
-    assert await edge.do("forget", edge.site, **FORGET) == "done"
+    assert await edge.do("forget", edge.site, **FORGET) == "succeeded"
     async with Bus(edge.nats.url, edge.cell, agent="crm") as bus:
         await bus.connect(60)
         with pytest.raises(SiteForgotten, match=f"the site of lane {edge.lane} was forgotten; the agent crm ends"):
             await returned(edge, bus)
     created = await edge.ask("create", edge.site)  # the name is free
     async with edge.agent():
-        assert await edge.end(created) == "done"
+        assert await edge.end(created) == "succeeded"
 
 
 @pytest.mark.req("S1-10")
@@ -86,7 +86,7 @@ async def test_agent_that_was_silent_while_its_site_was_forgotten_ends(edge: Edg
     async with Bus(edge.nats.url, edge.cell, agent="crm") as bus:
         await bus.connect(60)
         run = asyncio.create_task(returned(edge, bus))
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
         announce, silent = bus.announce, asyncio.Event()
 
         async def mute(*_: Any, **__: Any) -> None:
@@ -95,7 +95,7 @@ async def test_agent_that_was_silent_while_its_site_was_forgotten_ends(edge: Edg
         bus.announce = mute  # type: ignore[method-assign]
         await edge.until(edge.site, "Offline")
         assert silent.is_set()
-        assert await edge.do("forget", edge.site, **FORGET) == "done"
+        assert await edge.do("forget", edge.site, **FORGET) == "succeeded"
         bus.announce = announce  # type: ignore[method-assign]
         with pytest.raises(BaseExceptionGroup) as ended:
             await run
@@ -106,7 +106,7 @@ async def test_agent_that_was_silent_while_its_site_was_forgotten_ends(edge: Edg
 @pytest.mark.req("S1-10")
 async def test_site_whose_agent_is_connected_is_not_forgotten(edge: Edge) -> None:
     async with edge.agent():
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
         assert "its agent is connected" in await edge.refused("forget", edge.site, **FORGET)
     await edge.until(edge.site, "Offline")
     assert "forget needs a reason" in await edge.refused("forget", edge.site, actor=Actor.ADMIN)

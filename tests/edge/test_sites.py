@@ -19,7 +19,7 @@ from tests.edge.site import APP, Edge
 
 async def ready(edge: Edge) -> None:
     """The site is there, and its agent."""
-    assert await edge.do("create", edge.site) == "done"
+    assert await edge.do("create", edge.site) == "succeeded"
 
 
 @pytest.mark.req("S1-10")
@@ -28,14 +28,14 @@ async def test_a_site_waits_for_its_agent_and_is_ready_when_it_has_gathered_what
     await asyncio.sleep(0.2)
     assert await edge.state(edge.site) == "Init"
     async with edge.agent():
-        assert await edge.end(operation) == "done"
+        assert await edge.end(operation) == "succeeded"
         row = await edge.row(edge.site)
         assert row is not None
         assert row.snapshot.state == "Ready"
         assert row.snapshot.connected
         assert row.facts is not None
         assert row.facts["kinds"] == ["appinst", "clusterinst"]
-        assert await edge.moves(edge.site) == ["user request Init", "controller next InitOk", "agent done Ready"]
+        assert await edge.moves(edge.site) == ["user request Init", "controller next InitOk", "agent succeeded Ready"]
 
 
 @pytest.mark.req("S1-10")
@@ -113,27 +113,27 @@ async def test_clusters_and_apps_are_made_changed_and_deleted(edge: Edge) -> Non
     async with edge.agent():
         await ready(edge)
         assert "its clusterinst is not there" in await edge.refused("create", app, APP)
-        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
-        assert await edge.do("create", app, APP) == "done"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
+        assert await edge.do("create", app, APP) == "succeeded"
         assert await edge.moves(app) == [
             "user request CreateRequested",
             "agent started Creating",
-            "agent done Ready",
+            "agent succeeded Ready",
         ]
-        assert await edge.do("update", app, {"command": ["serve", "more"]}) == "done"
+        assert await edge.do("update", app, {"command": ["serve", "more"]}) == "succeeded"
         row = await edge.row(app)
         assert row is not None
         assert row.spec == {"command": ["serve", "more"]}
         assert row.next_spec is None
         assert "remain below it" in await edge.refused("delete", edge.site)
-        assert await edge.do("delete", cluster) == "done"
+        assert await edge.do("delete", cluster) == "succeeded"
         assert await edge.state(app) == await edge.state(cluster) == ""
         assert (await edge.moves(app))[-3:] == [
             "controller children DeleteRequested",
             "agent started Deleting",
-            "agent done NotPresent",
+            "agent succeeded NotPresent",
         ]
-        assert await edge.do("delete", edge.site) == "done"
+        assert await edge.do("delete", edge.site) == "succeeded"
         assert await edge.state(edge.site) == ""
 
 
@@ -145,7 +145,7 @@ async def test_a_failed_update_is_undone_with_the_spec_there_was(edge: Edge) -> 
         await edge.do("create", cluster, {"nodes": 1})
         await edge.do("create", app, APP)
         await edge.world.fault(kind="fail", status=400, verb="update-appinst", times=1)
-        assert await edge.do("update", app, {"command": ["bad"]}) == "undone"
+        assert await edge.do("update", app, {"command": ["bad"]}) == "rolled_back"
         row = await edge.row(app)
         assert row is not None
         assert (row.snapshot.state, row.spec) == ("Ready", APP)
@@ -154,7 +154,7 @@ async def test_a_failed_update_is_undone_with_the_spec_there_was(edge: Edge) -> 
         await edge.world.fault(kind="fail", status=400, verb="update-appinst", times=1)
         assert await edge.do("update", app, {"command": ["bad"]}, on_failure="keep") == "failed"
         assert await edge.state(app) == "UpdateError"
-        assert await edge.do("undo", app) == "undone"
+        assert await edge.do("undo", app) == "rolled_back"
         assert await edge.state(app) == "Ready"
 
 
@@ -164,9 +164,9 @@ async def test_a_failed_creation_leaves_nothing(edge: Edge) -> None:
     async with edge.agent():
         await ready(edge)
         await edge.world.fault(kind="fail", status=400, verb="create-clusterinst", times=1)
-        assert await edge.do("create", cluster, {"nodes": 1}) == "undone"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "rolled_back"
         assert await edge.state(cluster) == ""
-        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
 
 
 @pytest.mark.long
@@ -178,7 +178,7 @@ async def test_what_was_asked_for_while_nobody_was_there_is_done_when_it_is_back
     operation = await edge.ask("create", cluster, {"nodes": 1})  # it has not been missed yet
     await edge.until(edge.site, "Offline")
     async with edge.agent():
-        assert await edge.end(operation) == "done"
+        assert await edge.end(operation) == "succeeded"
         row = await edge.row(cluster)
         assert row is not None
         assert await edge.world.made(str(row.token)) == 1
@@ -212,7 +212,7 @@ async def test_what_lies_on_a_site_cannot_be_begun_after_the_cluster_has_gone(ed
             seen = await states(paths)
             if edge.door is first:
                 edge.door = other.admission
-                assert await edge.do("delete", cluster) == "done"
+                assert await edge.do("delete", cluster) == "succeeded"
             return seen
 
         async with edge.controller() as other:
@@ -231,8 +231,8 @@ async def test_what_is_there_as_its_spec_says_agrees_with_what_is_believed(edge:
     cluster = f"{edge.site}/c"
     async with edge.agent():
         await ready(edge)
-        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
-        assert await edge.do("update", cluster, {"nodes": 2}) == "done"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
+        assert await edge.do("update", cluster, {"nodes": 2}) == "succeeded"
         (beside,) = (await truth(Queries(edge.one.store, KINDS), edge.one.observer, None, cluster, "", 10)).items
         assert (beside.believed, beside.seen, beside.agrees) == ("Ready", "Ready", True)
 
@@ -243,7 +243,7 @@ async def test_agent_that_reconnects_tells_its_whole_state_in_every_state_of_the
     cluster = f"{edge.site}/c"
     async with edge.agent():
         await ready(edge)
-        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
     row = await edge.row(cluster)
     assert row is not None
     await edge.world.drift("delete", tokens=[str(row.token)])
@@ -272,7 +272,7 @@ async def test_agent_that_starts_tells_its_state_before_it_takes_orders(edge: Ed
     cluster, other = f"{edge.site}/c", f"{edge.site}/d"
     async with edge.agent():
         await ready(edge)
-        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
     operation = await edge.ask("create", other, {"nodes": 1})  # it has not been missed yet
     row = await edge.row(cluster)
     assert row is not None
@@ -292,4 +292,4 @@ async def test_agent_that_starts_tells_its_state_before_it_takes_orders(edge: Ed
             assert await edge.state(other) == "CreateRequested"
             blocked.set()
             await edge.until(cluster, "UpdateError")
-            assert await edge.end(operation) == "done"
+            assert await edge.end(operation) == "succeeded"

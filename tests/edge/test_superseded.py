@@ -63,7 +63,7 @@ def lane(agent: Agent) -> LaneWorker:
 @pytest.mark.req("S1-10", "S1-11")
 async def test_older_run_stops_when_a_newer_one_connects_and_the_newer_does_all_orders(edge: Edge) -> None:
     async with run(edge) as (_, first):
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
         async with run(edge) as (newest, second):
             with pytest.raises(BaseExceptionGroup) as ended:
                 await asyncio.wait_for(asyncio.shield(first), 60)
@@ -77,7 +77,7 @@ async def test_older_run_stops_when_a_newer_one_connects_and_the_newer_does_all_
             before = len(lane(newest).recent)
             clusters = [f"{edge.site}/c{n}" for n in range(3)]
             operations = [await edge.ask("create", cluster, {"nodes": 1}) for cluster in clusters]
-            assert [await edge.end(operation) for operation in operations] == ["done"] * 3
+            assert [await edge.end(operation) for operation in operations] == ["succeeded"] * 3
             assert len(lane(newest).recent) - before == 3
             assert not second.done()
 
@@ -86,7 +86,7 @@ async def test_older_run_stops_when_a_newer_one_connects_and_the_newer_does_all_
 async def test_older_run_that_asks_for_an_order_gets_none_and_is_told_why(edge: Edge) -> None:
     cluster = f"{edge.site}/c"
     async with edge.agent() as agent:
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
     await edge.ask("create", cluster, {"nodes": 1})
     members = [(cluster, (await row(edge, cluster)).snapshot.fence)]
     async with older(edge) as bus:
@@ -109,16 +109,16 @@ async def test_older_run_that_asks_for_an_order_gets_none_and_is_told_why(edge: 
 async def test_what_an_older_run_reports_changes_nothing(edge: Edge) -> None:
     cluster = f"{edge.site}/c"
     async with edge.agent() as agent, older(edge) as bus:
-        assert await edge.do("create", edge.site) == "done"
-        assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
+        assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
         fence = (await row(edge, cluster)).snapshot.fence
         gone = [StateLine(fence, "absent", cluster)]
         await bus.publish_report(FullState("crm", agent.session.epoch - 1, edge.lane, gone, end=True, began=1.0))
-        seen = [ReportResult(cluster, fence, "seen", seen="absent")]
+        seen = [ReportResult(cluster, fence, "observed", seen="absent")]
         before = agent.session.epoch - 1
         await bus.publish_report(Report(agent="crm", epoch=before, order=1, lane=edge.lane, results=seen))
         await edge.world.fault(kind="fail", status=400, verb="update-clusterinst", times=1)
-        assert await edge.do("update", cluster, {"nodes": 2}) == "undone"  # heard after what the older one said
+        assert await edge.do("update", cluster, {"nodes": 2}) == "rolled_back"  # heard after what the older one said
         assert "agent seen UpdateError" not in await edge.moves(cluster)
         fence = (await row(edge, cluster)).snapshot.fence
         gone = [StateLine(fence, "absent", cluster)]
@@ -150,7 +150,7 @@ async def test_superseded_process_ends_with_exit_code_3_and_says_why(edge: Edge)
         sys.executable, "-m", "stead", *words, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
     try:
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
         async with edge.agent():
             _, said = await asyncio.wait_for(process.communicate(), 60)
     finally:

@@ -86,7 +86,7 @@ async def machine(edge: Edge, tmp_path: Path) -> AsyncIterator[Machine]:
     one.has("1.0")
     try:
         await one.start("1.0")
-        assert await edge.do("create", edge.site) == "done"
+        assert await edge.do("create", edge.site) == "succeeded"
         yield one
     finally:
         await one.end()
@@ -101,9 +101,9 @@ async def upgrade(edge: Edge, version: str) -> str:
 async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, machine: Machine) -> None:
     machine.has("2.0")
     cluster = f"{edge.site}/c"
-    assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+    assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
     (old,) = machine.agents()
-    assert await upgrade(edge, "2.0") == "done"
+    assert await upgrade(edge, "2.0") == "succeeded"
     moves = await edge.moves(edge.site)
     assert moves[3:] == [
         "user request UpdateRequested",
@@ -115,7 +115,7 @@ async def test_the_new_agent_takes_over_and_the_old_one_is_gone(edge: Edge, mach
     assert new != old
     assert machine.init.recv(100) == f"MAINPID={new}".encode()
     assert (machine.folder / "current").readlink() == Path("2.0")
-    assert await edge.do("create", f"{cluster}/web", APP) == "done"
+    assert await edge.do("create", f"{cluster}/web", APP) == "succeeded"
     async with asyncio.timeout(60):
         while await machine.version() != "2.0":
             await asyncio.sleep(0.05)
@@ -138,7 +138,7 @@ async def test_where_the_new_agent_fails_the_old_one_goes_on(
     if fault != "missing":
         machine.has("2.0", fault)
     cluster = f"{edge.site}/c"
-    assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+    assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
     (old,) = machine.agents()
     operation = await edge.ask("upgrade", edge.site, {"version": "2.0"})
     assert await edge.end(operation, 40) == "failed"
@@ -150,7 +150,7 @@ async def test_where_the_new_agent_fails_the_old_one_goes_on(
     assert "its cloudlet is UpdateError" in await edge.refused("create", f"{cluster}/web", APP)
     assert "resolve is for admin" in await edge.refused("resolve", edge.site)
     await edge.ask("resolve", edge.site, actor=Actor.ADMIN)
-    assert await edge.do("create", f"{cluster}/web", APP) == "done"
+    assert await edge.do("create", f"{cluster}/web", APP) == "succeeded"
     assert machine.agents() == [old]
 
 
@@ -161,7 +161,7 @@ async def test_changes_are_refused_meanwhile_and_a_killed_new_agent_is_a_failure
 ) -> None:
     machine.has("2.0", "sleeps")
     cluster = f"{edge.site}/c"
-    assert await edge.do("create", cluster, {"nodes": 1}) == "done"
+    assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
     (old,) = machine.agents()
     operation = await edge.ask("upgrade", edge.site, {"version": "2.0"})
     async with asyncio.timeout(90):
@@ -198,7 +198,7 @@ async def test_an_old_agent_that_dies_meanwhile_is_not_missed(edge: Edge, machin
         while len(machine.agents()) < 2:
             await asyncio.sleep(0.01)
     os.kill(old, signal.SIGKILL)
-    assert await edge.end(operation, 40) == "done"
+    assert await edge.end(operation, 40) == "succeeded"
     assert await edge.state(edge.site) == "Ready"
     assert old not in machine.agents()
 
@@ -211,7 +211,7 @@ async def test_a_new_agent_that_had_taken_over_and_died_says_so_when_it_is_back(
         signal_process(pid, signal.SIGKILL)
     operation = await edge.ask("upgrade", edge.site, {"version": "1.0"})
     await machine.start("1.0")
-    assert await edge.end(operation, 40) == "done"
+    assert await edge.end(operation, 40) == "succeeded"
     assert await edge.state(edge.site) == "Ready"
     await asyncio.sleep(4)  # sleep: longer than until the old one would be missed
     assert await edge.state(edge.site) == "Ready"
@@ -232,11 +232,11 @@ async def test_an_agent_whose_words_are_of_another_version_works(edge: Edge, mac
             await asyncio.sleep(0.05)
     await edge.until(edge.site, "Ready")
     cluster, app = f"{edge.site}/c", f"{edge.site}/c/web"
-    assert await edge.do("create", cluster, {"nodes": 1}) == "done"
-    assert await edge.do("create", app, APP) == "done"
+    assert await edge.do("create", cluster, {"nodes": 1}) == "succeeded"
+    assert await edge.do("create", app, APP) == "succeeded"
     assert ("agent started Creating" in await edge.moves(app)) == (words == "newer")
-    assert await edge.do("update", app, {"command": ["other"]}) == "done"
+    assert await edge.do("update", app, {"command": ["other"]}) == "succeeded"
     await edge.one.observer.refresh(edge.site)
     assert await edge.state(app) == "Ready"
-    assert await edge.do("delete", cluster) == "done"
+    assert await edge.do("delete", cluster) == "succeeded"
     assert await edge.state(app) == ""

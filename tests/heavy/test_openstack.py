@@ -115,7 +115,7 @@ class TestOnce:
             said = await asyncio.gather(*(process.communicate() for process in callers))
         came = [msgspec.json.decode(words, type=list[Came]) for words, _ in said]
         assert [await world.made(member.token) for member in members] == [1, 1, 1]
-        assert [one for each in came for one in each if (one.outcome, one.error) != ("done", "")] == []
+        assert [one for each in came for one in each if (one.outcome, one.error) != ("succeeded", "")] == []
         ids = [[one.facts["id"] for one in each] for each in came]
         assert ids == [ids[0]] * 3
         assert len(set(ids[0])) == 3

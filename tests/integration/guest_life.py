@@ -145,7 +145,7 @@ class Life:
         finally:
             await asyncio.to_thread(self.world.daemons["n2"].heal)
         ends = [await self.client.wait(id, PATIENCE) for id in (migration, stop, maintenance)]
-        assert [end.outcome for end in ends] == ["done"] * 3
+        assert [end.outcome for end in ends] == ["succeeded"] * 3
         assert self.orders.of(MACHINE, migration, stop) == ["migrate", "stop"]
         await self.goes_through(MACHINE, "STOPPING", "HALTED")
         await self.is_on("n2", "HALTED")
@@ -178,14 +178,14 @@ class Life:
         """Have something done to the machine's disk: an operation of the machine, whose state shows it."""
         asked = await self.begun(path, action, **wishes)
         ended = await self.other.wait(asked, PATIENCE)
-        assert (ended.outcome, ended.path) == ("done", MACHINE), ended
+        assert (ended.outcome, ended.path) == ("succeeded", MACHINE), ended
         await self.goes_through(MACHINE, meanwhile, state)
 
     async def done(self, path: str, action: str, *, verbs: list[str] | None = None, **wishes: Any) -> None:
         """Have something done, for which agents get one order, unless they get others."""
         asked = await self.begun(path, action, **wishes)
         ended = await self.other.wait(asked, PATIENCE)
-        assert ended.outcome == "done", ended
+        assert ended.outcome == "succeeded", ended
         if path in self.walks:
             assert self.orders.of(path, asked) == (verbs or [action])
 

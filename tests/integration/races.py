@@ -134,7 +134,7 @@ class Races:
             fences = await self.custody.take(AGENT, {path: row.snapshot.fence})
             if path in fences:
                 await self.executor.apply(
-                    [TransitionInput(path, Report(Trigger.DONE, fences[path]), principal="agent")]
+                    [TransitionInput(path, Report(Trigger.SUCCEEDED, fences[path]), principal="agent")]
                 )
 
     async def left(self, dsn: str) -> dict[str, int]:
@@ -151,8 +151,8 @@ class Races:
 
 _LEFT = """SELECT (SELECT count(*) FROM operations) + (SELECT count(*) FROM claims) + (SELECT count(*) FROM orders)
         AS under_way,
-    (SELECT count(*) FROM ended_operations WHERE outcome = 'done') AS done,
-    (SELECT count(*) FROM ended_operations WHERE outcome <> 'done') AS otherwise,
+    (SELECT count(*) FROM ended_operations WHERE outcome = 'succeeded') AS done,
+    (SELECT count(*) FROM ended_operations WHERE outcome <> 'succeeded') AS otherwise,
     (SELECT count(*) FROM journal WHERE trigger = 'request' AND refused = 0) AS begun,
     (SELECT coalesce(sum(refused), 0)::int FROM journal) AS refused"""
 

@@ -21,19 +21,22 @@ def cache(here: Place, size: int = 2, **more: Any) -> dict[str, Any]:
 @pytest.mark.req("S0-01", "S0-03")
 async def test_subgroup_is_added_with_what_its_vms_share(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(1, 1, labels={"env": "prod"}))) == "done"
+        assert (
+            await here.outcome(await here.ask("web", "create", here.file(1, 1, labels={"env": "prod"})))
+            == "succeeded"
+        )
         added = await here.ask("web/cache", "add", cache(here))
-        assert await here.outcome(added) == "done", await here.says(added)
+        assert await here.outcome(added) == "succeeded", await here.says(added)
         assert (await here.state("web/cache"), await here.state("web")) == ("Running", "Running")
         assert await here.vms("web") == {"Running": 4}
         assert await here.shared() == {"network": 3, "securitygroup": 3}
         for vm in await here.rows("vm", "web/cache"):
             assert set(vm.spec["shared"]) == {"network", "securitygroup"}
             assert (vm.spec["spec"], vm.spec["image"], vm.spec["labels"]) == ("small", "debian-12", {"env": "prod"})
-        assert await here.outcome(await here.ask("web/cache", "scale-out", {"by": 1})) == "done"
-        assert await here.outcome(await here.ask("web", "suspend")) == "done"
+        assert await here.outcome(await here.ask("web/cache", "scale-out", {"by": 1})) == "succeeded"
+        assert await here.outcome(await here.ask("web", "suspend")) == "succeeded"
         assert await here.vms("web") == {"Suspended": 5}
-        assert await here.outcome(await here.ask("web", "delete")) == "done"
+        assert await here.outcome(await here.ask("web", "delete")) == "succeeded"
         assert await here.vms("web") == {}
 
         async def forgotten() -> bool:
@@ -45,13 +48,13 @@ async def test_subgroup_is_added_with_what_its_vms_share(grounds: Grounds) -> No
 @pytest.mark.req("S0-03")
 async def test_subgroup_that_cannot_be_prepared_leaves_nothing_but_its_reason(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "succeeded"
         added = await here.ask("web/cache", "add", cache(here, image="debian-21"))
         assert await here.outcome(added) == "failed"
         assert "has no image debian-21; did you mean debian-12?" in await here.says(added)
         assert (await here.state("web/cache"), await here.state("web")) == ("Absent", "Running")
         assert await here.shared() == {"network": 1, "securitygroup": 1}
-        assert await here.outcome(await here.ask("web/cache", "add", cache(here))) == "done"  # its name is free
+        assert await here.outcome(await here.ask("web/cache", "add", cache(here))) == "succeeded"  # its name is free
         again = await here.answer("web/cache", "add", cache(here))
         assert isinstance(again, Rejection)
         assert "add cannot start in Running" in again.reasons[0].says
@@ -59,7 +62,7 @@ async def test_subgroup_that_cannot_be_prepared_leaves_nothing_but_its_reason(gr
 
 async def test_subgroup_that_makes_no_sense_is_rejected(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "succeeded"
         for name, spec, field in (
             ("web/cache", cache(here, size=0), "spec.size"),
             ("web/cache", {"size": 1}, "spec"),

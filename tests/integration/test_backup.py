@@ -187,7 +187,7 @@ async def round_(life: Life, monkeypatch: pytest.MonkeyPatch, *, members: int, n
                 accepted = [operation for operation, at in load.accepted.items() if at < began]
                 assert manifest.operations > 0, "it was to be taken in the middle of something"
                 after = [await load.ask(path, "create") for path in late] + [await load.ask(doomed, "terminate")]
-                assert set((await life.all_end(after)).values()) == {"done"}
+                assert set((await life.all_end(after)).values()) == {"succeeded"}
                 await asyncio.sleep(0.2)
             since = [operation for operation in load.accepted if operation not in accepted]
             tokens = await life.fetch("SELECT token::text FROM resources WHERE path = ANY ($1)", late)
@@ -201,7 +201,7 @@ async def round_(life: Life, monkeypatch: pytest.MonkeyPatch, *, members: int, n
     async with served(life.dsn, life.bus, cell=life.cell, pace=PACE) as s:
         await life.again(reports[-200:])  # while what was under way is carried on
         outcomes = await life.all_end(accepted)
-        assert set(outcomes.values()) == {"done"}
+        assert set(outcomes.values()) == {"succeeded"}
         await life.silent()
         rows, lines = await life.fetch(ROWS), await life.fetch("SELECT count(*) FROM journal")
         await life.again(reports)

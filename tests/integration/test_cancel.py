@@ -75,7 +75,7 @@ async def test_what_hangs_is_cancelled_and_tried_again(cell: Cell) -> None:
     assert await cell.stead("claim", "list") == []
     await cell.world.heal()
     (again,) = await cell.stead("operation", "retry", id)
-    assert (again["outcome"], again["request"]["retries"]) == ("done", id)
+    assert (again["outcome"], again["request"]["retries"]) == ("succeeded", id)
     assert await cell.state() == "Suspended"
 
 
@@ -85,7 +85,7 @@ async def test_what_was_done_all_the_same_is_done(cell: Cell) -> None:
     await cell.world.fault(kind="late", verb="suspend", seconds=60)
     id = await cell.begin("suspend")
     (ended,) = await cell.stead("operation", "cancel", id)
-    assert (ended["outcome"], ended["cancelled"]) == ("done", False)
+    assert (ended["outcome"], ended["cancelled"]) == ("succeeded", False)
     assert await cell.state() == "Suspended"
     await cell.stead("operation", "cancel", id, code=3)
     await cell.stead("operation", "retry", id, code=3)

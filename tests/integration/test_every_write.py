@@ -38,7 +38,7 @@ class Story:
     forced: bool = False
     slow: bool = False
     """The provider takes its time, so that custody is renewed."""
-    outcomes: tuple[str, ...] = ("done",)
+    outcomes: tuple[str, ...] = ("succeeded",)
 
 
 MADE = {"create": "Running"}
@@ -48,7 +48,7 @@ STORIES = {
     "suspend": Story("suspend", "Suspended", MADE),
     "resume": Story("resume", "Running", {**MADE, "suspend": "Suspended"}),
     # A provider gives no token for it, so once somebody may have done it, it is not done again.
-    "reboot": Story("reboot", "Running", MADE, outcomes=("done", "unknown")),
+    "reboot": Story("reboot", "Running", MADE, outcomes=("succeeded", "unknown")),
     "terminate": Story("terminate", "Terminated", MADE),
     "terminate by force": Story("terminate", "Terminated", {"create": "Failed"}, forced=True),
 }
@@ -139,7 +139,7 @@ class Life:
     async def wrong_there(self) -> list[str]:
         """The provider has one instance, and did to it what it was asked for, once."""
         done = await self.ground.done()
-        least = 1 if await self.ground.outcomes(self.story.action) == ["done"] else 0
+        least = 1 if await self.ground.outcomes(self.story.action) == ["succeeded"] else 0
         times = done[self.story.action]
         return [] if least <= times <= 1 else [f"the provider did it {times} times"]
 

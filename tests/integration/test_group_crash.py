@@ -63,7 +63,9 @@ async def test_lease_delete_ends_after_controller_died_waiting_for_release(groun
         )
         assert waits["remaining"] == 1
         await ground.controller()
-        await ground.until("SELECT FROM ended_operations WHERE path = $1 AND action = 'delete' AND outcome = 'done'")
+        await ground.until(
+            "SELECT FROM ended_operations WHERE path = $1 AND action = 'delete' AND outcome = 'succeeded'"
+        )
         assert await ground.fetch("SELECT FROM resources WHERE path LIKE $1 || '%'") == []
         assert await ground.fetch("SELECT FROM operation_waits WHERE $1 <> ''") == []
         last = await ground.fetch(

@@ -21,7 +21,7 @@ async def text(here: Place, name: str) -> str:
 @pytest.mark.req("S0-02", "S0-07")
 async def test_group_action_that_a_provider_rejects_fails_with_the_reason(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(3, 1))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(3, 1))) == "succeeded"
         await here.worlds["aws"].reject()
         suspend = await here.ask("web", "suspend")
         assert await here.outcome(suspend) == "failed"
@@ -30,14 +30,14 @@ async def test_group_action_that_a_provider_rejects_fails_with_the_reason(ground
         assert await here.vms("web") == {"Running": 3, "Suspended": 1}
         assert await text(here, "web") == "Partial-Running:3 (R:3/4)"
         await here.worlds["aws"].heal()
-        assert await here.outcome(await here.ask("web", "suspend")) == "done"
+        assert await here.outcome(await here.ask("web", "suspend")) == "succeeded"
         assert await here.vms("web") == {"Suspended": 4}
 
 
 @pytest.mark.req("S0-02")
 async def test_group_action_that_a_provider_throttles_is_retried_until_it_is_done(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(2))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(2))) == "succeeded"
         world = here.worlds["aws"]
         await world.throttle(0.05)
         suspend = await here.ask("web", "suspend")
@@ -47,14 +47,14 @@ async def test_group_action_that_a_provider_throttles_is_retried_until_it_is_don
 
         await until(outlasted)
         await world.heal()
-        assert await here.outcome(suspend) == "done"
+        assert await here.outcome(suspend) == "succeeded"
         assert await here.vms("web") == {"Suspended": 2}
 
 
 @pytest.mark.req("S0-15")
 async def test_refine_spares_a_vm_that_runs_and_says_so(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(2))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(2))) == "succeeded"
         world = here.worlds["aws"]
         tokens = [str(row.token) for row in await here.rows("vm", "web")]
         await world.drift("break", tokens=tokens[:1])

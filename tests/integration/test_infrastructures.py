@@ -114,7 +114,7 @@ async def place(grounds: Grounds, pace: Pace = DEFAULT) -> AsyncIterator[Place]:
 async def test_an_infrastructure_comes_up_over_three_clouds(grounds: Grounds) -> None:
     async with place(grounds) as here:
         operation = await here.ask("web", "create", here.file(3, 2, 1))
-        assert await here.outcome(operation) == "done"
+        assert await here.outcome(operation) == "succeeded"
         assert await here.state("web") == "Running"
         assert await here.vms("web") == {"Running": 6}
         assert await here.vms("web/front") == {"Running": 3}
@@ -157,8 +157,8 @@ async def test_a_failure_in_preparation_takes_back_what_was_made(grounds: Ground
         await until(lambda: _nothing_shared(here))
         # It may be tried once more, when the cause is gone.
         await here.worlds["azure"].heal()
-        assert await here.outcome(await here.ask("web", "delete")) == "done"
-        assert await here.outcome(await here.ask("web", "create", here.file(2, 2))) == "done"
+        assert await here.outcome(await here.ask("web", "delete")) == "succeeded"
+        assert await here.outcome(await here.ask("web", "create", here.file(2, 2))) == "succeeded"
         assert await here.vms("web") == {"Running": 4}
 
 
@@ -168,7 +168,7 @@ async def test_twenty_ask_at_the_same_moment_and_what_they_share_is_made_once(gr
         await here.worlds["aws"].fault(kind="slow", verb="create-network", seconds=0.5)
         file = here.file(1, 1)
         asked = await asyncio.gather(*(here.ask(f"web{n}", "create", file) for n in range(20)))
-        assert {await here.outcome(operation) for operation in asked} == {"done"}
+        assert {await here.outcome(operation) for operation in asked} == {"succeeded"}
         assert await here.shared() == {"network": 2, "securitygroup": 2}
         for provider in ("aws", "azure"):
             calls = Counter(call["verb"] for call in await here.worlds[provider].recorded())
@@ -187,7 +187,7 @@ async def test_a_held_creation_waits_for_a_word_and_goes_on(grounds: Grounds) ->
         assert await here.shared() == {"network": 2, "securitygroup": 2}
         assert not await here.vms("web")
         await here.ask("web", "continue")
-        assert await here.outcome(operation) == "done"
+        assert await here.outcome(operation) == "succeeded"
         assert await here.vms("web") == {"Running": 2}
 
 
@@ -198,7 +198,7 @@ async def test_a_withdrawn_creation_leaves_nothing(grounds: Grounds) -> None:
         operation = await here.ask("web", "create", here.file(1, 1), hold=True)
         await until(lambda: _is(here, "web", "Prepared"))
         await here.ask("web", "withdraw")
-        assert await here.outcome(operation) == "undone"
+        assert await here.outcome(operation) == "rolled_back"
         assert await here.state("web") == "Absent"
         await until(lambda: _nothing_shared(here))
         for provider in ("aws", "azure"):
@@ -217,7 +217,7 @@ async def test_creation_withdrawn_while_it_is_prepared_leaves_nothing(grounds: G
 
         await until(waits)
         await here.ask("web", "withdraw")
-        assert await here.outcome(operation) == "undone"
+        assert await here.outcome(operation) == "rolled_back"
         assert await here.state("web") == "Absent"
 
 
@@ -238,8 +238,8 @@ async def _nothing_shared(here: Place) -> bool:
     ("policy", "outcome", "state", "vms"),
     [
         (OnPartial.CONTINUE, "failed", "Running", {"Running": 3, "Failed": 2}),
-        (OnPartial.REFINE, "done", "Running", {"Running": 3}),
-        (OnPartial.ROLLBACK, "undone", "Absent", {}),
+        (OnPartial.REFINE, "succeeded", "Running", {"Running": 3}),
+        (OnPartial.ROLLBACK, "rolled_back", "Absent", {}),
     ],
 )
 async def test_a_creation_that_partly_failed(
@@ -263,9 +263,9 @@ async def test_a_creation_that_partly_failed(
 @pytest.mark.req("S0-01")
 async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(2, 1))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(2, 1))) == "succeeded"
         more = await here.ask("web/front", "scale-out", {"size": 5}, key="more")
-        assert await here.outcome(more) == "done"
+        assert await here.outcome(more) == "succeeded"
         assert await here.ask("web/front", "scale-out", {"size": 5}, key="more") == more  # said again, done once
         reused = await here.answer("web/front", "scale-out", {"size": 6}, key="more")
         assert isinstance(reused, Rejection)
@@ -273,7 +273,7 @@ async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
         assert isinstance(await here.answer("web/front", "scale-out", {"size": 5}), InvalidRequest)
         assert await here.vms("web/front") == {"Running": 5}
         less = await here.ask("web/front", "scale-in", {"by": 3})
-        assert await here.outcome(less) == "done"
+        assert await here.outcome(less) == "succeeded"
         assert sorted(row.path for row in await here.rows("vm", "web/front")) == [
             f"/{here.ns}/web/front/1",
             f"/{here.ns}/web/front/2",
@@ -285,7 +285,7 @@ async def test_a_subgroup_is_scaled_out_and_in(grounds: Grounds) -> None:
 @pytest.mark.long
 async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "succeeded"
         await here.worlds["aws"].fault(kind="fail", verb="create", members=True, code="Broken", times=1)
         more = await here.ask("web/front", "scale-out", {"size": 3})
         assert await here.outcome(more) == "failed"
@@ -298,8 +298,8 @@ async def test_more_vms_that_could_not_be_made_are_not_asked_for_blindly(grounds
 @pytest.mark.long
 async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "done"
-        assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(1))) == "succeeded"
+        assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "succeeded"
         for name in ("web", "web/front"):
             nothing = await here.answer(name, "refine")
             assert isinstance(nothing, AcceptedRequest)
@@ -312,10 +312,10 @@ async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: 
                 assert isinstance(said, Explanation)
                 assert not said.allowed
                 assert said.reasons == refused.reasons
-        assert await here.outcome(await here.ask("web/front", "scale-out", {"size": 2})) == "done"
+        assert await here.outcome(await here.ask("web/front", "scale-out", {"size": 2})) == "succeeded"
         assert await here.vms("web") == {"Running": 2}
-        assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "done"
-        assert await here.outcome(await here.ask("web", "delete")) == "done"
+        assert await here.outcome(await here.ask("web/front", "scale-in", {"size": 0})) == "succeeded"
+        assert await here.outcome(await here.ask("web", "delete")) == "succeeded"
         assert await here.state("web") == "Absent"
 
 
@@ -323,7 +323,7 @@ async def test_of_an_empty_group_nothing_is_asked_that_leads_somewhere(grounds: 
 async def test_refine_leaves_no_orphan(grounds: Grounds) -> None:
     async with place(grounds) as here:
         world = here.worlds["aws"]
-        assert await here.outcome(await here.ask("web", "create", here.file(3, 1))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(3, 1))) == "succeeded"
         broken, *others = (str(row.token) for row in await here.rows("vm", "web/front"))
         await world.fault(kind="slow", verb="suspend", seconds=60)
         suspend = await here.ask("web", "suspend")
@@ -333,7 +333,7 @@ async def test_refine_leaves_no_orphan(grounds: Grounds) -> None:
         await world.drift("stop", tokens=others)
         assert await here.outcome(suspend) == "failed"
         assert await here.vms("web") == {"Suspended": 3, "Failed": 1}
-        assert await here.outcome(await here.ask("web", "refine")) == "done"
+        assert await here.outcome(await here.ask("web", "refine")) == "succeeded"
         assert await here.vms("web") == {"Suspended": 3}
         there = (await world.get(f"aws/{world.region}/instances"))["instances"]
         assert [instance["state"] for instance in there] == ["stopped", "stopped"]
@@ -342,18 +342,18 @@ async def test_refine_leaves_no_orphan(grounds: Grounds) -> None:
 @pytest.mark.long
 async def test_what_is_terminated_is_done_with_what_it_shared(grounds: Grounds) -> None:
     async with place(grounds) as here:
-        assert await here.outcome(await here.ask("web", "create", here.file(1, 1))) == "done"
-        assert await here.outcome(await here.ask("other", "create", here.file(1))) == "done"
-        assert await here.outcome(await here.ask("web", "terminate")) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(1, 1))) == "succeeded"
+        assert await here.outcome(await here.ask("other", "create", here.file(1))) == "succeeded"
+        assert await here.outcome(await here.ask("web", "terminate")) == "succeeded"
         assert await here.state("web") == "Terminated"
 
         async def only_the_others() -> bool:
             return await here.shared() == {"network": 1, "securitygroup": 1}
 
         await until(only_the_others)
-        assert await here.outcome(await here.ask("web", "delete")) == "done"
+        assert await here.outcome(await here.ask("web", "delete")) == "succeeded"
         assert await here.state("web") == "Absent"
-        assert await here.outcome(await here.ask("web", "create", here.file(2))) == "done"
+        assert await here.outcome(await here.ask("web", "create", here.file(2))) == "succeeded"
         assert await here.vms("web") == {"Running": 2}
 
 
@@ -402,5 +402,5 @@ async def test_a_preparation_is_taken_up_by_another_controller(grounds: Grounds)
             here = Place(three, worlds, ns)
             assert await here.state("web") == "Prepared"  # a hold outlives whoever held it
             await here.ask("web", "continue")
-            assert await here.outcome(operation) == "done"
+            assert await here.outcome(operation) == "succeeded"
             assert await here.vms("web") == {"Running": 3}

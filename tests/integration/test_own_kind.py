@@ -121,7 +121,7 @@ async def test_everybody_dies_in_the_middle(migrated: str, nats_server: Nats, ce
 
         async def ended() -> bool:
             found = await one.store.operations.read(UUID(waits))
-            return found is not None and found["outcome"] == "done"
+            return found is not None and found["outcome"] == "succeeded"
 
         await until(ended)
         words = (kept / "words").read_text().split()

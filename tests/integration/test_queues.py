@@ -37,7 +37,7 @@ async def test_what_waits_is_carried_out_in_order_by_two_controllers(
 
             async def ended() -> bool:
                 records = await asyncio.gather(*(one.store.operations.read(id) for id in ids))
-                return all(record is not None and record["outcome"] == "done" for record in records)
+                return all(record is not None and record["outcome"] == "succeeded" for record in records)
 
             await until(ended, 60)
             await settled(one, "Terminated")
@@ -63,4 +63,4 @@ async def test_what_waits_outlives_its_controller(
         await settled(two, "Suspended")
         record = await two.store.operations.read(id)
         assert record is not None
-        assert record["outcome"] == "done"
+        assert record["outcome"] == "succeeded"

@@ -85,7 +85,7 @@ async def test_progress_is_followed_through_the_death_of_the_server(processes: P
         assert len(told) > 6
         assert positions == told
         assert [json.loads(line)["position"] for line in (first + out).splitlines()] == told
-        assert (command.returncode, err) == (0, "create of /shop/web: done\n")
+        assert (command.returncode, err) == (0, "create of /shop/web: succeeded\n")
         middle = told[len(told) // 2]
         assert [step.position async for step in client.steps(id, after=middle)] == [p for p in told if p > middle]
     await world.close()

@@ -109,7 +109,7 @@ async def test_restored_cell_changes_no_machine_before_it_is_released(
             "4": ("Suspended", "Suspended", ""),
         }
         outcomes = await life.all_end(operations[1:])
-        assert [outcomes[one] for one in operations[1:]] == ["unknown", "failed", "done"]
+        assert [outcomes[one] for one in operations[1:]] == ["unknown", "failed", "succeeded"]
         await requested_while_held(s, life, tokens, before)
         await released_by_path(s, life, monkeypatch, tokens, before, operations[0])
 
@@ -135,7 +135,7 @@ async def released_by_path(
     stead = command(Nowhere(s.url), monkeypatch)
     answer = await asyncio.to_thread(stead, "backup", "release", "/ns/m/g/1")
     assert answer.code == Code.DONE, answer
-    assert await life.all_end([operation]) == {operation: "done"}
+    assert await life.all_end([operation]) == {operation: "succeeded"}
     assert await deeds(life, tokens) == {**before, tokens[0]: [*before[tokens[0]], "suspend"]}
     answer = await asyncio.to_thread(stead, "backup", "release")
     assert answer.code == Code.DONE, answer
@@ -159,6 +159,6 @@ async def test_restore_without_hold_probes_before_it_acts(life: Life) -> None:
         agent(life.bus, life.cell, life.world, timeout=PACE.call),
     ):
         outcomes = await life.all_end(operations)
-        assert [outcomes[one] for one in operations] == ["done", "unknown", "failed", "done"]
+        assert [outcomes[one] for one in operations] == ["succeeded", "unknown", "failed", "succeeded"]
         after = await deeds(life, tokens)
         assert after == {**before, tokens[0]: [*before[tokens[0]], "suspend"]}

@@ -116,7 +116,7 @@ async def test_a_stopped_agent_wakes_up_late(grounds: Grounds, moment: Moment) -
         assert (await row_of(one, ground)).snapshot.state == "Resuming"
         third.wake()
         await settled(ground, "Running")
-        assert await ground.ended() == [("create", "done"), ("suspend", "done"), ("resume", "done")]
+        assert await ground.ended() == [("create", "succeeded"), ("suspend", "succeeded"), ("resume", "succeeded")]
         done = await ground.done()
         assert (done["suspend"], done["resume"]) == (1, 1)
         assert await ground.left() == []
@@ -144,7 +144,7 @@ async def test_a_stopped_agent_reboots_at_most_once(grounds: Grounds, moment: Mo
                         await asyncio.sleep(0.1)
             await asyncio.sleep(1.0)  # sleep: nothing may happen meanwhile
             await ground.quiet()
-        assert await ground.ended() == [("create", "done"), ("reboot", "unknown")]
+        assert await ground.ended() == [("create", "succeeded"), ("reboot", "unknown")]
         assert (await ground.done())["reboot"] == deeds
 
 
@@ -193,7 +193,7 @@ async def test_the_bus_forgets_while_an_agent_works(own: Grounds) -> None:
             await asyncio.sleep(0.01)
         await lose(own.nats)
         await settled(ground, "Running")
-        assert await ground.ended() == [("create", "done")]
+        assert await ground.ended() == [("create", "succeeded")]
         assert (await ground.done())["create"] == 1
 
 
@@ -208,7 +208,7 @@ async def test_the_bus_forgets_a_report(own: Grounds) -> None:
             await lose(own.nats)
             await ground.controller()
             await settled(ground, "Running")
-        assert await ground.ended() == [("create", "done")]
+        assert await ground.ended() == [("create", "succeeded")]
         assert (await ground.done())["create"] == 1
 
 
@@ -238,7 +238,7 @@ async def test_an_order_that_comes_together_with_its_repeat_is_done_once(
         async with agent(ground):
             await settled(ground, "Running")
         assert (await ground.done())["reboot"] == 1
-        assert await ground.ended() == [("create", "done"), ("reboot", "done")]
+        assert await ground.ended() == [("create", "succeeded"), ("reboot", "succeeded")]
 
 
 async def test_a_dead_consumer_is_noticed_in_seconds(grounds: Grounds, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +279,7 @@ async def test_the_database_goes_back_in_time(grounds: Grounds, tmp_path: Path) 
                 assert old[ground.path].counter == new[ground.path].counter
                 assert await one.custody.renew(first, old) == {ground.path}
                 for fence, state in ((old[ground.path], "Creating"), (new[ground.path], "Running")):
-                    result = ReportResult(ground.path, fence, "done")
+                    result = ReportResult(ground.path, fence, "succeeded")
                     await heard(ground, one.bus.publish_report(Report("any", 1, 1, ground.lane, [result])))
                     assert (await row_of(one, restored)).snapshot.state == state
 
@@ -347,7 +347,7 @@ async def test_what_was_moving_is_resolved_from_what_is_there(grounds: Grounds, 
         await ground.soon(doomed.died.wait(), "death")
         async with agent(ground):
             await settled(ground, "Running")
-        assert await ground.ended() == [("create", "done")]
+        assert await ground.ended() == [("create", "succeeded")]
         assert (await ground.done())["create"] == 1
 
 
@@ -407,7 +407,7 @@ async def test_a_reboot_whose_answer_is_lost_is_looked_at_and_not_repeated(groun
         await carry(one, ground, {"create": "Running"})
         await ground.world.lose_reply("reboot")
         await carry(one, ground, {"reboot": "Running"})
-        assert await ground.ended() == [("create", "done"), ("reboot", "unknown")]
+        assert await ground.ended() == [("create", "succeeded"), ("reboot", "unknown")]
         assert (await ground.done())["reboot"] == 1
 
 
@@ -467,7 +467,7 @@ async def test_versions_differ_by_what_is_added(grounds: Grounds, monkeypatch: p
     speak(monkeypatch, (1, 9))
     async with grounds.one() as ground, controller(ground, pace=DEFAULT) as one, agent(ground, pace=DEFAULT):
         await carry(one, ground, ALL)
-        assert await ground.ended() == [(action, "done") for action in ALL]
+        assert await ground.ended() == [(action, "succeeded") for action in ALL]
 
 
 async def test_another_major_version_is_left_to_others(grounds: Grounds, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         assert await here.instances() == ["running"] * 3
 
         rebooted = await here.done(f'curl -X POST "{MCI}/vm/back-end-1?action=reboot"')
-        await _ended(here, rebooted["operation"], "done")
+        await _ended(here, rebooted["operation"], "succeeded")
         assert await azure.calls("reboot") == 1
         assert await aws.calls("reboot") == 0
 
@@ -144,7 +144,7 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
 
         scale = f"curl -X POST '{MCI}/subgroup/front' -H 'Content-Type: application/json'"
         scaled = await here.done(scale + """ -d '{"numVMsToAdd": "2"}'""")
-        await _ended(here, scaled["operation"], "done")
+        await _ended(here, scaled["operation"], "succeeded")
         more = await here.settled("Running:4 (R:4/4)")
         assert [vm["id"] for vm in more["vm"]] == ["back-end-1", "front-1", "front-2", "front-3"]
 
@@ -152,14 +152,14 @@ async def test_an_mci_lives_and_dies_by_curl(grounds: Grounds) -> None:
         gone = await here.settled("Terminated:4 (R:0/4)")
         assert gone["statusCount"]["countTerminated"] == 4
         assert await here.instances() == []
-        await _ended(here, (await here.done(f'curl -X DELETE "{MCI}"'))["operation"], "done")
+        await _ended(here, (await here.done(f'curl -X DELETE "{MCI}"'))["operation"], "succeeded")
         code, _ = await here.run(f'curl "{MCI}?option=status"')
         assert code == 404
 
 
 @pytest.mark.long
 @pytest.mark.req("S0-04", "S0-19")
-@pytest.mark.parametrize(("word", "outcome"), [("continue", "done"), ("withdraw", "undone")])
+@pytest.mark.parametrize(("word", "outcome"), [("continue", "succeeded"), ("withdraw", "rolled_back")])
 async def test_a_held_mci_waits_for_a_word(grounds: Grounds, word: str, outcome: str) -> None:
     async with shell(grounds) as here:
         aws = here.worlds["aws"]

@@ -60,7 +60,7 @@ class Office(Controller):
         """The same for an action that no agent is needed for: its outcome and message."""
         return await self.ended(await self.lease(action, path, **more))
 
-    async def change(self, spec: Mapping[str, Any], word: Trigger = Trigger.DONE) -> tuple[str, str]:
+    async def change(self, spec: Mapping[str, Any], word: Trigger = Trigger.SUCCEEDED) -> tuple[str, str]:
         """An update of the lease, in whose course an agent reports of its reservations."""
         answer = await self.ask(LEASE, "update", "lease", lane="", spec=spec)
         assert isinstance(answer, Accepted), answer
@@ -86,7 +86,7 @@ class Office(Controller):
         """A lease whose hosts are handed over."""
         if not await self.store.hosts.read_page("", 1):
             await self.hosts("h1")
-        assert await self.do("create", path, spec=more.pop("spec", terms(0, 1000))) == ("done", "")
+        assert await self.do("create", path, spec=more.pop("spec", terms(0, 1000))) == ("succeeded", "")
         await self.lease("start", path, actor=Actor.CLOCK)
         for part in (await self.parts(path)).values():
             await self.report(part["path"])

@@ -45,7 +45,7 @@ async def test_of_many_bookings_of_the_last_host_one_wins_and_the_others_hear_wh
         assert all(isinstance(answer, Accepted) for answer in answers)
         ends = [await _end(lab, UUID(answer.operation)) for answer in answers if isinstance(answer, Accepted)]
     outcomes = [outcome for outcome, _ in ends]
-    assert (outcomes.count("done"), outcomes.count("failed")) == (1, many - 1)
+    assert (outcomes.count("succeeded"), outcomes.count("failed")) == (1, many - 1)
     told = {re.search(r"the next time there is is (\S+)$", says)[1] for outcome, says in ends if outcome == "failed"}  # type: ignore[index]
     assert told == {wanted["end"]}
     leases = await lab.one.store.resources.list_paths("lease", "/lab/", "", 10)
@@ -62,14 +62,14 @@ async def test_what_the_constraints_index_has_lost_is_not_booked_again(lab: Lab)
     await lab.hosts("h1", "h2")
     pool = lab.one.store.pool
     await pool.execute(LISTENS, False)
-    assert await lab.do("create", "/lab/lost", terms(10_000, 20_000)) == ("done", "")
+    assert await lab.do("create", "/lab/lost", terms(10_000, 20_000)) == ("succeeded", "")
     await pool.execute(LISTENS, True)
     found = "SELECT count(*) FROM allocations WHERE during && tstzrange(now(), 'infinity')"
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
         assert await connection.fetchval(found) == 0  # by that index there is nothing
     assert (await lab.parts("/lab/lost"))["r0"]["hosts"] == ["h1"]
-    assert await lab.do("create", "/lab/other", terms(15_000, 25_000)) == ("done", "")
+    assert await lab.do("create", "/lab/other", terms(15_000, 25_000)) == ("succeeded", "")
     assert (await lab.parts("/lab/other"))["r0"]["hosts"] == ["h2"]
     assert (await lab.do("create", "/lab/third", terms(15_000, 25_000)))[0] == "failed"
     assert (await lab.do("update", "/lab/other", {"reservations": [{"name": "r0", "count": 2}]}))[0] == "failed"

@@ -170,11 +170,11 @@ async def test_two_that_are_right_alone_cannot_be_wrong_together(migrated: str) 
                 await transaction.commit()
             except asyncpg.PostgresError as error:
                 return error.sqlstate or ""
-            return "done"
+            return "succeeded"
 
         ready = asyncio.Barrier(2)
         ends = await asyncio.gather(mends(one, "/t/l/r1", ready), mends(other, "/t/l/r2", ready))
-        assert sorted(ends) == ["ST003", "done"]
+        assert sorted(ends) == ["ST003", "succeeded"]
 
 
 async def booked(

@@ -22,9 +22,9 @@ async def test_lease_delete_waits_for_running_release(migrated: str) -> None:
         outcome, says = await one.ended(await one.lease("create", OTHER, spec=terms(0, 1000)))
         assert (outcome, "r0 wants 1 such host" in says) == ("failed", True)  # the host has one owner
         await one.report(PART)
-        assert await one.ended(deletion) == ("done", "")
+        assert await one.ended(deletion) == ("succeeded", "")
         assert await one.state(LEASE) is None
-        assert (await one.ended(await one.lease("create", OTHER, spec=terms(0, 1000))))[0] == "done"
+        assert (await one.ended(await one.lease("create", OTHER, spec=terms(0, 1000))))[0] == "succeeded"
 
 
 @pytest.mark.req("S3-06")
@@ -41,4 +41,4 @@ async def test_lease_delete_fails_where_running_release_fails(migrated: str) -> 
         assert (member["path"], member["outcome"]) == (PART, "failed")
         again = await one.lease("delete")
         await one.report(PART)
-        assert (await one.ended(again))[0] == "done"
+        assert (await one.ended(again))[0] == "succeeded"

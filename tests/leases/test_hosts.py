@@ -19,7 +19,7 @@ async def test_a_node_is_a_host_that_works_while_the_node_does(lab: Lab) -> None
     assert (host["works"], host["why"]) == (False, "its node is MAINTENANCE")
     assert "not so many" in (await lab.do("create", LEASE, terms(100, 1000)))[1]
     await connection.execute("UPDATE resources SET state = 'ENABLED' WHERE path = $1", NODE)
-    assert await lab.do("create", LEASE, terms(100, 1000)) == ("done", "")
+    assert await lab.do("create", LEASE, terms(100, 1000)) == ("succeeded", "")
     await connection.execute("UPDATE resources SET state = 'DISABLED' WHERE path = $1", NODE)
     later = await store.hosts.read("n1")
     assert later is not None

@@ -18,7 +18,7 @@ LEASE = "/lab/monday"
 @pytest.mark.req("S3-06")
 async def test_a_lease_is_booked_started_and_ended_by_the_clock(lab: Lab) -> None:
     await lab.hosts("h1", "h2", "h3")
-    assert await lab.do("create", LEASE, terms(4, 12, 2)) == ("done", "")
+    assert await lab.do("create", LEASE, terms(4, 12, 2)) == ("succeeded", "")
     assert await lab.state(LEASE) in ("PENDING", "STARTING")
     parts = await lab.parts(LEASE)
     assert parts["r0"]["hosts"] == ["h1", "h2"]
@@ -36,7 +36,7 @@ async def test_a_lease_is_booked_started_and_ended_by_the_clock(lab: Lab) -> Non
     late = await lab.one.store.leases.measure_delay(0)
     assert late["fired"] == 2
     assert 0 <= late["median"] <= late["worst"] < 60
-    assert await lab.do("delete", LEASE) == ("done", "")
+    assert await lab.do("delete", LEASE) == ("succeeded", "")
     assert await lab.parts(LEASE) == {}
     assert await lab.events(LEASE) == {}
 
@@ -52,7 +52,7 @@ async def test_what_others_have_is_not_booked_and_the_next_time_is_told(lab: Lab
     outcome, says = await lab.do("create", "/lab/other", terms(2500, 3500, 2))
     assert outcome == "failed"
     assert "no time at which there will be" in says
-    assert await lab.do("create", "/lab/other", terms(2000.001, 3000)) == ("done", "")
+    assert await lab.do("create", "/lab/other", terms(2000.001, 3000)) == ("succeeded", "")
 
 
 async def test_hosts_have_what_is_asked_for(lab: Lab) -> None:
@@ -63,7 +63,7 @@ async def test_hosts_have_what_is_asked_for(lab: Lab) -> None:
         {"name": "a", "properties": {"cpus": ">= 16", "arch": "x86"}},
         {"name": "b", "properties": {"arch": "!= x86"}},
     ]
-    assert await lab.do("create", LEASE, terms(1000, 2000, reservations=wants)) == ("done", "")
+    assert await lab.do("create", LEASE, terms(1000, 2000, reservations=wants)) == ("succeeded", "")
     assert {name: part["hosts"] for name, part in (await lab.parts(LEASE)).items()} == {"a": ["large"], "b": ["arm"]}
     outcome, says = await lab.do("create", "/lab/other", terms(1000, 2000, reservations=wants))
     assert (outcome, await lab.state("/lab/other")) == ("failed", "")
@@ -90,8 +90,8 @@ async def test_an_update_that_cannot_be_leaves_all_as_it_was(lab: Lab) -> None:
         row = await lab.one.store.resources.read(LEASE)
         assert row is not None
         assert (row.spec["reservations"][0]["count"], row.next_spec) == (1, None)
-    assert await lab.do("update", LEASE, {"end": at(2050)}) == ("done", "")
-    assert await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 2}]}) == ("done", "")
+    assert await lab.do("update", LEASE, {"end": at(2050)}) == ("succeeded", "")
+    assert await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 2}]}) == ("succeeded", "")
     assert (await lab.parts(LEASE))["r0"]["hosts"] == ["h1", "h2"]
 
 
@@ -102,17 +102,20 @@ async def test_an_active_lease_is_extended_and_given_more_hosts(lab: Lab) -> Non
     await lab.until(LEASE, "ACTIVE")
     await lab.do("create", "/lab/other", terms(2000, 3000, 1))
     changed = {"end": at(1500), "reservations": [{"name": "r0", "count": 2}]}
-    assert await lab.do("update", LEASE, changed) == ("done", "")
+    assert await lab.do("update", LEASE, changed) == ("succeeded", "")
     assert await lab.state(LEASE) == "ACTIVE"
     part = (await lab.parts(LEASE))["r0"]
     (there,) = await lab.world.history(str(part["token"]))
     assert there["spec"]["hosts"] == part["hosts"] == part["spec"]["hosts"] == ["h1", "h2"]
     assert "and its start stays" in (await lab.do("update", LEASE, {"start": at(500)}))[1]
     assert "somebody else's" in (await lab.do("update", LEASE, {"end": at(2500)}))[1]
-    assert await lab.do("terminate", LEASE) == ("done", "")
+    assert await lab.do("terminate", LEASE) == ("succeeded", "")
     assert "book anew" in (await lab.do("update", LEASE, {"end": at(4000)}))[1]
     assert await lab.state(LEASE) == "TERMINATED"
-    assert await lab.do("create", "/lab/third", terms(1, 1000, 3)) == ("done", "")  # what was ended early is free
+    assert await lab.do("create", "/lab/third", terms(1, 1000, 3)) == (
+        "succeeded",
+        "",
+    )  # what was ended early is free
 
 
 @pytest.mark.long
@@ -137,7 +140,7 @@ async def test_the_end_is_told_before_it_comes_and_again_when_it_is_moved(lab: L
     assert (await lab.events(LEASE))["before_end_lease"] == "DONE"
     assert [one["event"] for one in posted] == [posted[0]["event"]] * 2  # tried again after an error
     assert posted[0]["lease"] == LEASE
-    assert await lab.do("update", LEASE, {"end": at(1004)}) == ("done", "")
+    assert await lab.do("update", LEASE, {"end": at(1004)}) == ("succeeded", "")
     await _becomes(lambda: _delivered(lab), 2)
     assert [event["fired"] for event in (await lab.one.store.leases.read_events([LEASE]))[LEASE]] == [1, 1, 0]
     await lab.do("update", LEASE, {"end": at(1006), "webhook": "http://10.1.2.3/inside"})
@@ -192,7 +195,7 @@ async def test_a_failed_host_is_replaced_or_told_of(lab: Lab) -> None:
     await are(True, True, ["h2", "h3"])  # none is
     await store.hosts.set_health("h1", True, "")
     await are(False, True, ["h1", "h3"])
-    assert await lab.do("update", LEASE, {"end": at(1100)}) == ("done", "")  # whoever changes it has seen it
+    assert await lab.do("update", LEASE, {"end": at(1100)}) == ("succeeded", "")  # whoever changes it has seen it
     await are(False, False, ["h1", "h3"])
 
 
@@ -221,9 +224,9 @@ async def test_delete_wins_whatever_goes_on(lab: Lab) -> None:
     await lab.world.fault(verb="restore-reservation", kind="latency", seconds=30, times=50)
     await lab.do("create", LEASE, terms(0, 1000))
     await whole.until(lambda: _is(lab, "STARTING"), 60)
-    assert await lab.do("delete", LEASE) == ("done", "")
+    assert await lab.do("delete", LEASE) == ("succeeded", "")
     assert await lab.state(LEASE) == ""
-    assert await lab.do("create", "/lab/other", terms(10, 1000)) == ("done", "")
+    assert await lab.do("create", "/lab/other", terms(10, 1000)) == ("succeeded", "")
 
 
 async def _is(lab: Lab, state: str) -> bool:
@@ -238,7 +241,7 @@ async def test_a_start_that_fails_is_an_error_that_an_update_heals(lab: Lab) -> 
     await lab.until(LEASE, "ERROR")
     assert (await lab.parts(LEASE))["r0"]["state"] == "error"
     assert await lab.events(LEASE) == {"start_lease": "ERROR", "end_lease": "UNDONE"}
-    assert await lab.do("update", LEASE, {"end": at(900)}) == ("done", "")
+    assert await lab.do("update", LEASE, {"end": at(900)}) == ("succeeded", "")
     assert await lab.state(LEASE) == "ACTIVE"
     assert await lab.events(LEASE) == {"start_lease": "DONE", "end_lease": "UNDONE"}
 
@@ -252,9 +255,9 @@ async def test_a_host_that_was_handed_over_is_anothers_only_when_it_was_taken_ba
     outcome, _ = await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 1}]})
     assert (outcome, await lab.state(LEASE)) == ("failed", "ERROR")
     assert (await lab.do("create", "/lab/other", terms(1, 500)))[0] == "failed"  # the rack has both of them still
-    assert await lab.do("update", LEASE, {"end": at(900)}) == ("done", "")
+    assert await lab.do("update", LEASE, {"end": at(900)}) == ("succeeded", "")
     assert (await lab.parts(LEASE))["r0"]["hosts"] == ["h1"]
-    assert await lab.do("create", "/lab/other", terms(1, 500)) == ("done", "")
+    assert await lab.do("create", "/lab/other", terms(1, 500)) == ("succeeded", "")
 
 
 @pytest.mark.long
@@ -294,5 +297,5 @@ async def test_hosts_that_could_not_be_taken_back_are_asked_for_again(
         e for e in (await lab.one.store.leases.read_events(["/lab/first"]))["/lab/first"] if e["kind"] == "end_lease"
     ]
     assert (event["status"], event["fired"]) == ("DONE", 1)
-    assert await lab.do("create", "/lab/next", terms(2, 10_000)) == ("done", "")
+    assert await lab.do("create", "/lab/next", terms(2, 10_000)) == ("succeeded", "")
     await lab.until("/lab/next", "ACTIVE")

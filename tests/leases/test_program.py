@@ -117,12 +117,12 @@ async def test_a_lease_lives_by_it(lab: Lab, driver: Driver, kept: Path) -> None
         assert json.loads(file.read_text())["hosts"] == ["p1"]
         assert (await lab.parts(LEASE))["r0"]["facts"]["ticket"]
         await lab.one.store.hosts.put("p2", lane, {}, None)
-        assert await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 2}]}) == ("done", "")
+        assert await lab.do("update", LEASE, {"reservations": [{"name": "r0", "count": 2}]}) == ("succeeded", "")
         assert json.loads(file.read_text())["hosts"] == ["p1", "p2"]
         (kept / "release.trouble").write_text("1 the switch says no")
         outcome, _ = await lab.do("terminate", LEASE)
         assert (outcome, await lab.state(LEASE)) == ("failed", "ERROR")
         (kept / "release.trouble").unlink()
-        assert await lab.do("terminate", LEASE) == ("done", "")
+        assert await lab.do("terminate", LEASE) == ("succeeded", "")
         assert list(kept.glob("*-*")) == []
         assert "book anew" in (await lab.do("update", LEASE, {"end": at(2000)}))[1]

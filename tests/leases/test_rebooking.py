@@ -29,7 +29,7 @@ async def test_booking_now_after_an_early_end_in_the_same_second_gets_the_host(m
         await one.report(PART)
         one.executor.clock = lambda: second + 0.6  # of another controller, a moment behind
         spec = complete({"start": "now", "end": at(1000), "reservations": [{}]}, second + 0.6)
-        assert await one.do("create", OTHER, spec=spec) == ("done", "")
+        assert await one.do("create", OTHER, spec=spec) == ("succeeded", "")
         (booked,) = [b for b in await calendar(one, second) if b["lease"] == OTHER]
         assert booked["start"].timestamp() == second + 0.7  # and both are in the calendar, one after the other
 
@@ -46,9 +46,9 @@ async def test_lease_with_a_running_reservation_gets_a_host_that_was_in_use_when
         await one.active(OTHER)
         await one.lease("terminate", OTHER)
         await one.report(f"{OTHER}/r0")
-        assert await one.change({"reservations": [{"name": "r0", "count": 2}]}) == ("done", "")
+        assert await one.change({"reservations": [{"name": "r0", "count": 2}]}) == ("succeeded", "")
         assert await flags(one) == (["h1", "h2"], False, False)
-        assert await one.do("update", spec={"end": at(1100)}) == ("done", "")
+        assert await one.do("update", spec={"end": at(1100)}) == ("succeeded", "")
 
 
 @pytest.mark.req("S3-08")
@@ -64,7 +64,7 @@ async def test_degraded_lease_is_prolonged_for_the_hosts_it_has(migrated: str, a
         await one.store.hosts.set_health("h1", False, "its fan stands still")
         await one.store.leases.flag_degraded(time.time())
         assert await flags(one) == (["h2"], True, False)
-        assert await one.change({"end": at(2000)}) == ("done", "")
+        assert await one.change({"end": at(2000)}) == ("succeeded", "")
         assert await flags(one) == (["h2"], True, False)
         assert (await one.parts())["r0"]["hosts"] == ["h1", "h2"]  # the failed host stays booked, until the new end
         assert all(b["end"].timestamp() > time.time() + 1500 for b in await calendar(one, time.time()))
@@ -84,7 +84,7 @@ async def test_degraded_lease_is_not_prolonged_without_the_hosts_it_has(migrated
         assert (await one.do("update", spec={"end": at(1400)}))[0] == "failed"
         await one.store.hosts.set_health("h2", True, "")
         await one.store.hosts.set_health("h1", False, "its fan stands still")
-        assert await one.do("update", spec={"end": at(1400)}) == ("done", "")
+        assert await one.do("update", spec={"end": at(1400)}) == ("succeeded", "")
         await one.store.leases.flag_degraded(time.time())
         assert await flags(one) == (["h2"], True, False)
         assert (await one.parts())["r0"]["hosts"] == ["h2"]  # the failed host is another lease's before the new end
@@ -99,11 +99,11 @@ async def test_reservation_with_min_takes_what_is_free_and_more_when_it_is_updat
         await one.hosts("h1", "h2", "h3")
         wanted = {"reservations": [{"name": "r0", "count": 3, "min": 2}]}
         await one.do("create", OTHER, spec=terms(500, 1000))  # h1
-        assert await one.do("create", spec={**terms(500, 1000), **wanted}) == ("done", "")
+        assert await one.do("create", spec={**terms(500, 1000), **wanted}) == ("succeeded", "")
         assert await flags(one) == (["h2", "h3"], False, False)
         await one.do("delete", OTHER)
         await one.report(f"{OTHER}/r0")
-        assert await one.do("update", spec={"end": at(1100)}) == ("done", "")
+        assert await one.do("update", spec={"end": at(1100)}) == ("succeeded", "")
         assert await flags(one) == (["h1", "h2", "h3"], False, False)
         await one.store.hosts.set_health("h1", False, "its fan stands still")
         await one.store.leases.flag_degraded(time.time())

@@ -137,13 +137,13 @@ async def test_event_before_the_end_is_in_progress_until_its_webhook_has_answere
         await one.tick(1010)
         assert await before_end(one) == "IN_PROGRESS"
         assert await one.do("update", spec={"labels": {"a": "b"}}) == (
-            "done",
+            "succeeded",
             "",
         )  # which does not wait for a webhook
         assert await before_end(one) == "ERROR: not delivered yet"
         await notices()
         assert await before_end(one) == "ERROR: it answered 500"
-        assert await one.do("update", spec={"labels": {"a": "c"}}) == ("done", "")
+        assert await one.do("update", spec={"labels": {"a": "c"}}) == ("succeeded", "")
         assert await before_end(one) == "ERROR: it answered 500"
         for later in (1015, 1025):
             one.executor.clock = lambda later=later: time.time() + later  # type: ignore[misc]

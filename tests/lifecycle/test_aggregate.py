@@ -18,7 +18,7 @@ from stead.lifecycle.aggregate import (
     Counts,
     dominant,
     implied_by_events,
-    is_settled,
+    is_stable,
     reached,
     service_condition,
     status_count,
@@ -27,7 +27,7 @@ from stead.lifecycle.aggregate import (
     worst,
 )
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import StateClass, absent, final, moving, settled
+from stead.lifecycle.rows import StateClass, absent, final, stable, transitional
 
 TIES = (
     "Failed",
@@ -60,12 +60,12 @@ VM = Lifecycle(
     says="A member with every class of state.",
     states=(
         absent("Absent", "Not there."),
-        settled("Running", "Runs."),
-        settled("Suspended", "Rests."),
-        settled("Undefined", "Nobody knows."),
+        stable("Running", "Runs."),
+        stable("Suspended", "Rests."),
+        stable("Undefined", "Nobody knows."),
         final("Failed", "Did not work."),
         final("Terminated", "Gone."),
-        *(moving(name, "On its way.", 60) for name in TIES if name.endswith("ing") and name != "Running"),
+        *(transitional(name, "On its way.", 60) for name in TIES if name.endswith("ing") and name != "Running"),
     ),
     actions=(),
 )
@@ -203,14 +203,14 @@ def test_the_counts_make_the_total(some: list[str]) -> None:
     ],
 )
 def test_settled_only_if_every_member_is(counts: dict[str, int], rests: bool) -> None:
-    assert is_settled(VM, counts) is rests
+    assert is_stable(VM, counts) is rests
 
 
 @pytest.mark.req("S0-09")
 @given(members)
 def test_settled_as_seen_by_looking_at_everyone(some: list[str]) -> None:
-    on_their_way = [state for state in some if VM.state(state).cls is StateClass.MOVING]
-    assert is_settled(VM, counted(some)) is (len(on_their_way) == 0)
+    on_their_way = [state for state in some if VM.state(state).cls is StateClass.TRANSITIONAL]
+    assert is_stable(VM, counted(some)) is (len(on_their_way) == 0)
 
 
 # A group action's target
@@ -331,7 +331,7 @@ QUESTIONS: dict[str, Callable[[Counts], object]] = {
     "dominant": lambda counts: dominant(counts, TIES),
     "status_text": lambda counts: status_text(counts, TIES),
     "status_count": lambda counts: status_count(counts, STRUCTURE),
-    "is_settled": lambda counts: is_settled(VM, counts),
+    "is_stable": lambda counts: is_stable(VM, counts),
     "worst": lambda counts: worst(counts, TIES, "Running"),
     "reached": lambda counts: reached(counts, "Suspended"),
 }

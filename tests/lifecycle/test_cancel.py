@@ -17,7 +17,7 @@ from stead.lifecycle.events import Cancel, Children, Event, Report, Request, Tak
 from stead.lifecycle.explore import Bounds, explore
 from stead.lifecycle.explore.machine import Decide
 from stead.lifecycle.observation import PROBE
-from stead.lifecycle.rows import ABSENT, BROKEN, Action, Actor, AwaitedParty, Trigger, final, moving, settled
+from stead.lifecycle.rows import ABSENT, BROKEN, Action, Actor, AwaitedParty, Trigger, final, stable, transitional
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot
 from stead.lifecycle.table import observations
 from stead.lifecycle.timers import pending
@@ -34,7 +34,7 @@ CANCEL = Cancel(ID)
 
 
 def seen(what: str, revision: int | None = None) -> Report:
-    return Report(Trigger.SEEN, Fence(), seen=what, revision=revision)
+    return Report(Trigger.OBSERVED, Fence(), seen=what, revision=revision)
 
 
 def asked(lifecycle: Lifecycle, state: str, action: str, actor: Actor = Actor.USER) -> Snapshot:
@@ -80,7 +80,7 @@ class TestWhatAwaitsAnAgent:
         ("found", "state", "how"),
         [
             ("Running", "Running", Outcome.CANCELLED),
-            ("Suspended", "Suspended", Outcome.DONE),
+            ("Suspended", "Suspended", Outcome.SUCCEEDED),
             (BROKEN, "Failed", Outcome.CANCELLED),
         ],
     )
@@ -123,8 +123,8 @@ class TestWhatAwaitsAnAgent:
         for _ in range(CLUSTER.misses - 1):
             busy = after(CLUSTER, busy, seen(ABSENT), TimerDue("again"), TAKE)
         undoing = after(CLUSTER, busy, seen(ABSENT))
-        assert (undoing.state, op(undoing).phase) == ("CreateError", Phase.UNDOING)
-        assert outcome(CLUSTER, undoing, TAKE, DONE) == ("NotPresent", Outcome.UNDONE)
+        assert (undoing.state, op(undoing).phase) == ("CreateError", Phase.ROLLING_BACK)
+        assert outcome(CLUSTER, undoing, TAKE, DONE) == ("NotPresent", Outcome.ROLLED_BACK)
         assert outcome(CLUSTER, undoing, TAKE, FAILED) == ("CreateError", Outcome.FAILED)  # something is left over
 
     def test_a_new_spec_is_dropped(self) -> None:
@@ -169,7 +169,7 @@ class TestWhatIsRefused:
         undoing = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), TAKE, FAILED)
         assert no(CLUSTER, undoing, CANCEL).code is Code.NOT_CANCELLABLE
         given_up = after(CLUSTER, undoing, TAKE, TimerDue("deadline"))
-        assert (op(given_up).phase, op(given_up).then) == (Phase.FENCING, Phase.UNDOING)
+        assert (op(given_up).phase, op(given_up).then) == (Phase.FENCING, Phase.ROLLING_BACK)
         assert no(CLUSTER, given_up, CANCEL).code is Code.NOT_CANCELLABLE
 
     def test_what_awaits_others(self) -> None:
@@ -181,7 +181,7 @@ class TestWhatIsRefused:
         once = after(VM, asked(VM, "Running", "suspend"), CANCEL)
         assert yes(VM, once, CANCEL) == Decision(after=once, joined=True)
         undoing = after(CLUSTER, asked(CLUSTER, "NotPresent", "create"), CANCEL, TimerDue("deadline"))
-        assert op(undoing).phase is Phase.UNDOING
+        assert op(undoing).phase is Phase.ROLLING_BACK
         assert yes(CLUSTER, undoing, CANCEL).joined
 
 
@@ -197,18 +197,18 @@ class TestAGroup:
 
     def test_what_all_have_done_is_done(self) -> None:
         cancelled = after(MCI, asked(MCI, "Running", "suspend"), CANCEL)
-        assert yes(MCI, cancelled, Children((("Suspended", 5),))).ended[0].outcome is Outcome.DONE
+        assert yes(MCI, cancelled, Children((("Suspended", 5),))).ended[0].outcome is Outcome.SUCCEEDED
 
 
 class TestWhatWaits:
     def test_what_is_held_is_undone_as_by_withdraw(self) -> None:
         preparing = after(MCI, Snapshot("Absent"), Request("create", hold=True, operation=ID))
-        held = after(MCI, preparing, Report(Trigger.DONE, preparing.fence, actor=Actor.CONTROLLER))
+        held = after(MCI, preparing, Report(Trigger.SUCCEEDED, preparing.fence, actor=Actor.CONTROLLER))
         assert (held.state, op(held).phase) == ("Prepared", Phase.HELD)
         cancelled, withdrawn = yes(MCI, held, CANCEL), yes(MCI, held, Request("withdraw"))
         assert replace(cancelled.after, operation=withdrawn.after.operation) == withdrawn.after
         assert (cancelled.members, cancelled.recount) == (withdrawn.members, withdrawn.recount)
-        assert outcome(MCI, cancelled.after, Children(())) == ("Absent", Outcome.UNDONE)
+        assert outcome(MCI, cancelled.after, Children(())) == ("Absent", Outcome.ROLLED_BACK)
 
     def test_hidden_work_is_cancelled_and_what_waits_for_it_goes_on(self) -> None:
         moving_away = after(MACHINE, Snapshot("RUNNING"), Request("migrate", Actor.ADMIN, operation=ID), TAKE)
@@ -226,7 +226,7 @@ class TestWhatWaits:
         cancelled = yes(MACHINE, waiting, CANCEL)
         assert (cancelled.orders, cancelled.after.hidden) == ((), waiting.hidden)  # the hidden work goes on
         done = yes(MACHINE, cancelled.after, replace(DONE, fence=waiting.fence))
-        assert done.ended == (EndedOperation("migrate", Outcome.DONE, "op-0"),)
+        assert done.ended == (EndedOperation("migrate", Outcome.SUCCEEDED, "op-0"),)
         assert done.orders == (Order(PROBE),)
         assert outcome(MACHINE, done.after, TAKE, seen("RUNNING")) == ("RUNNING", Outcome.CANCELLED)
 
@@ -251,11 +251,11 @@ SPLIT = Lifecycle(
     kind="split",
     says="Work in parts, each for somebody else.",
     states=(
-        settled("Half", "."),
-        moving("First", ".", 60),
-        replace(moving("Step", ".", 60, AwaitedParty.STEP), seen="part"),
-        replace(moving("Others", ".", 60, AwaitedParty.CHILDREN), seen="part"),
-        settled("Whole", "."),
+        stable("Half", "."),
+        transitional("First", ".", 60),
+        replace(transitional("Step", ".", 60, AwaitedParty.STEP), seen="part"),
+        replace(transitional("Others", ".", 60, AwaitedParty.CHILDREN), seen="part"),
+        stable("Whole", "."),
         final("Failed", ".", seen=""),
     ),
     actions=(
@@ -282,10 +282,10 @@ def words(lc: Lifecycle, snap: Snapshot) -> list[Event]:
     """All that could be said now."""
     said: list[Event] = [Request(a.name, a.by[0], revision=1, operation=a.name) for a in lc.actions if a.by]
     said += [TimerDue(timer, operation="due") for timer in pending(lc, snap)]
-    kinds = (Trigger.STARTED, Trigger.DONE, Trigger.FAILED)
+    kinds = (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED)
     said += [Take(snap.fence), *(Report(kind, snap.fence) for kind in kinds)]
     said += [Report(kind, snap.fence, actor=Actor.CONTROLLER) for kind in kinds[1:]]
-    return said + [Report(Trigger.SEEN, snap.fence, seen=what) for what in observations(lc)]
+    return said + [Report(Trigger.OBSERVED, snap.fence, seen=what) for what in observations(lc)]
 
 
 @given(kind=st.sampled_from(DRIVEN), choices=st.lists(st.integers(0, 997), min_size=1, max_size=12))

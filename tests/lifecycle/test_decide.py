@@ -57,12 +57,12 @@ def after(lifecycle: Lifecycle, snapshot: Snapshot, *events: Event) -> Snapshot:
 
 TAKE = Take(Fence())
 STARTED, DONE, FAILED, DECLINED = (
-    Report(kind, Fence()) for kind in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED, Trigger.DECLINED)
+    Report(kind, Fence()) for kind in (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED, Trigger.DECLINED)
 )
 
 
 def seen(what: str, revision: int | None = None) -> Report:
-    return Report(Trigger.SEEN, Fence(), seen=what, revision=revision)
+    return Report(Trigger.OBSERVED, Fence(), seen=what, revision=revision)
 
 
 class TestAnOrdinaryAction:
@@ -78,7 +78,7 @@ class TestAnOrdinaryAction:
         at_work = after(VM, Snapshot("Running"), Request("suspend", operation="op-1"), TAKE)
         decision = yes(VM, at_work, replace(DONE, fence=at_work.fence))
         assert decision.after.state == "Suspended"
-        assert decision.ended == (EndedOperation("suspend", Outcome.DONE, "op-1"),)
+        assert decision.ended == (EndedOperation("suspend", Outcome.SUCCEEDED, "op-1"),)
         assert decision.claims == (ClaimChange.RELEASE,)
         assert not pending(VM, decision.after)
 
@@ -92,7 +92,7 @@ class TestAnOrdinaryAction:
     def test_another_action_is_refused_with_holder_and_time(self) -> None:
         busy = after(VM, Snapshot("Running"), Request("suspend", operation="op-1", by="ann", at="12:00"))
         refusal = no(VM, busy, Request("terminate"))
-        assert refusal.code is Code.MOVING
+        assert refusal.code is Code.IN_PROGRESS
         assert refusal.holder == Holder("op-1", "suspend", "", "ann", "12:00")
         assert refusal.retry_after is not None
         assert "suspend by ann is under way since 12:00" in refusal.reasons[0].says
@@ -124,7 +124,7 @@ class TestAnOrdinaryAction:
         busy = after(VM, Snapshot("Running"), Request("suspend"))
         assert yes(VM, busy, Request("suspend")).joined
         creating = after(VM, Snapshot("Absent"), Request("create"))
-        assert no(VM, creating, Request("create")).code is Code.MOVING
+        assert no(VM, creating, Request("create")).code is Code.IN_PROGRESS
 
     def test_a_refusal_says_what_could_be_asked_instead(self) -> None:
         refusal = no(VM, Snapshot("Suspended"), Request("suspend"))
@@ -144,7 +144,7 @@ class TestForce:
 
     def test_force_never_skips_the_claim(self) -> None:
         busy = after(VM, Snapshot("Running"), Request("suspend"))
-        assert no(VM, busy, Request("terminate", force=True, reason="now")).code is Code.MOVING
+        assert no(VM, busy, Request("terminate", force=True, reason="now")).code is Code.IN_PROGRESS
 
     def test_what_was_forced_is_verified_afterwards(self) -> None:
         forced = Request("suspend", force=True, reason="belief is wrong")
@@ -203,7 +203,7 @@ class TestSilence:
         probed = after(VM, Snapshot("Running"), Request("suspend"), TAKE, TimerDue("custody"), TAKE)
         decision = yes(VM, probed, replace(seen("Suspended"), fence=probed.fence))
         assert decision.after.state == "Suspended"
-        assert decision.ended[0].outcome is Outcome.DONE
+        assert decision.ended[0].outcome is Outcome.SUCCEEDED
 
     def test_a_deed_that_was_not_done_is_done_again(self) -> None:
         probed = after(VM, Snapshot("Running"), Request("suspend"), TAKE, TimerDue("custody"), TAKE)
@@ -362,7 +362,7 @@ class TestOutranking:
         starting = after(LEASE, Snapshot("PENDING"), Request("start", Actor.CLOCK, operation="op-1"))
         decision = yes(LEASE, starting, Request("delete", operation="op-2"))
         assert decision.after.state == "DELETING"
-        assert decision.ended == (EndedOperation("start", Outcome.DISPLACED, "op-1"),)
+        assert decision.ended == (EndedOperation("start", Outcome.PREEMPTED, "op-1"),)
         assert decision.claims == (ClaimChange.HAND_OVER,)
 
     def test_custody_is_waited_out_and_the_object_looked_up_before_it_acts(self) -> None:
@@ -394,7 +394,7 @@ class TestHiddenWork:
         waiting = yes(MACHINE, migrating, Request("destroy", operation="op-2"))
         assert waiting.after.state == "DESTROYING"
         assert not waiting.orders
-        assert no(MACHINE, waiting.after, Request("stop")).code is Code.MOVING
+        assert no(MACHINE, waiting.after, Request("stop")).code is Code.IN_PROGRESS
         going = yes(MACHINE, waiting.after, replace(DONE, fence=waiting.after.fence))
         assert going.claims == (ClaimChange.HAND_OVER,)
         assert [o.verb for o in going.orders] == ["stop"]
@@ -432,7 +432,7 @@ class TestHiddenWork:
 def prepared(**how: Any) -> Snapshot:
     """An infrastructure that the controller has prepared."""
     preparing = after(MCI, Snapshot("Absent"), Request("create", **how))
-    return after(MCI, preparing, Report(Trigger.DONE, preparing.fence, actor=Actor.CONTROLLER))
+    return after(MCI, preparing, Report(Trigger.SUCCEEDED, preparing.fence, actor=Actor.CONTROLLER))
 
 
 class TestCreationOfAGroup:
@@ -460,7 +460,7 @@ class TestCreationOfAGroup:
         held = self.held()
         assert held.state == "Prepared"
         assert set(pending(MCI, held)) == {"hold"}
-        assert no(MCI, held, Request("suspend")).code in (Code.MOVING, Code.WRONG_STATE)
+        assert no(MCI, held, Request("suspend")).code in (Code.IN_PROGRESS, Code.WRONG_STATE)
         assert after(MCI, held, Request("continue")).state == "Creating"
         assert after(MCI, held, Request("withdraw"), Children(())).state == "Absent"
         assert after(MCI, held, TimerDue("hold"), Children(())).state == "Absent"
@@ -503,7 +503,7 @@ class TestParentsFollow:
     @pytest.mark.req("S3-07")
     def test_a_lease_is_checked_and_set_by_the_same_code(self) -> None:
         updating = after(LEASE, Snapshot("ACTIVE", revision=1, previous=1), Request("update", revision=2))
-        says = Report(Trigger.DONE, updating.fence, actor=Actor.CONTROLLER)
+        says = Report(Trigger.SUCCEEDED, updating.fence, actor=Actor.CONTROLLER)
         done = replace(says, events=(("start_lease", "DONE"), ("end_lease", "UNDONE")))
         assert after(LEASE, updating, done).state == "ACTIVE"
         back = yes(LEASE, updating, replace(says, kind=Trigger.DECLINED)).after
@@ -516,13 +516,13 @@ class TestParentsFollow:
         creating = after(LEASE, Snapshot("ABSENT"), Request("create"))
         says = Report(Trigger.DECLINED, creating.fence, actor=Actor.CONTROLLER)
         assert after(LEASE, creating, says).state == "ABSENT"
-        assert after(LEASE, creating, replace(says, kind=Trigger.DONE)).state == "PENDING"
+        assert after(LEASE, creating, replace(says, kind=Trigger.SUCCEEDED)).state == "PENDING"
 
     @pytest.mark.req("S3-07")
     def test_an_update_out_of_error_goes_where_the_events_say(self) -> None:
         updating = after(LEASE, Snapshot("ERROR"), Request("update", revision=2))
         events = (("start_lease", "UNDONE"), ("end_lease", "UNDONE"))
-        done = Report(Trigger.DONE, updating.fence, actor=Actor.CONTROLLER, events=events)
+        done = Report(Trigger.SUCCEEDED, updating.fence, actor=Actor.CONTROLLER, events=events)
         assert after(LEASE, updating, done).state == "PENDING"
 
 
@@ -562,7 +562,7 @@ class TestPresence:
         assert no(SITE, updating, replace(DONE, fence=updating.fence)).code is Code.NOT_EXPECTED
         both = after(SITE, updating, Connected(2, successor=True))
         assert both.state == "InitOk"
-        takeover = Report(Trigger.DONE, Fence(), actor=Actor.SUCCESSOR, notify=2)
+        takeover = Report(Trigger.SUCCEEDED, Fence(), actor=Actor.SUCCESSOR, notify=2)
         ready = yes(SITE, both, takeover).after
         assert (ready.state, ready.notify, ready.successor) == ("Ready", 2, 0)
         assert no(SITE, both, replace(takeover, notify=3)).code is Code.STALE
@@ -591,7 +591,7 @@ class TestTheControllersOwnWork:
         assert fired.after.state == "IN_PROGRESS"
         again = yes(self.EVENT, fired.after, TimerDue("step"))
         assert again.step
-        mine = Report(Trigger.DONE, fired.after.fence, actor=Actor.CONTROLLER)
+        mine = Report(Trigger.SUCCEEDED, fired.after.fence, actor=Actor.CONTROLLER)
         assert no(self.EVENT, again.after, mine).code is Code.STALE  # whoever did it before is fenced off
         done = yes(self.EVENT, again.after, replace(mine, fence=again.after.fence))
         assert done.after.state == "DONE"
@@ -690,7 +690,7 @@ def test_a_takeover_of_an_upgrade_that_is_over_is_not_heard() -> None:
     ready = after(SITE, Snapshot("Offline"), Connected(1), TimerDue("next"), TAKE, DONE)
     first = after(SITE, ready, Request("upgrade"), TAKE, STARTED, Connected(5, successor=True), FAILED)
     second = after(SITE, first, Request("resolve", Actor.ADMIN), Request("upgrade"))
-    late = Report(Trigger.DONE, Fence(), actor=Actor.SUCCESSOR, notify=5)
+    late = Report(Trigger.SUCCEEDED, Fence(), actor=Actor.SUCCESSOR, notify=5)
     assert no(SITE, second, late).code is Code.STALE
 
 

@@ -23,19 +23,19 @@ from stead.lifecycle.diagram.picture import MANY, Crowd, picture
 from stead.lifecycle.diagram.place import Pull, settle
 from stead.lifecycle.diagram.shapes import Box, Layout, Link, Point
 from stead.lifecycle.diagram.svg import sizes
-from stead.lifecycle.rows import Action, Actor, StateClass, Transition, Trigger, absent, final, moving, settled
+from stead.lifecycle.rows import Action, Actor, StateClass, Transition, Trigger, absent, final, stable, transitional
 
 LAMP = Lifecycle(
     kind="lamp",
     says="A lamp <on> a desk & its switch.",
     states=(
         absent("None", "There is no lamp."),
-        moving("Mounting", "It is being screwed in.", 90),
-        settled("Off", "It is dark."),
-        settled("On", "It shines."),
-        moving("Dimming", "It is being dimmed.", 3600),
-        settled("Dim", "It glows."),
-        settled("Lost", "Nobody has seen it.", seen=""),
+        transitional("Mounting", "It is being screwed in.", 90),
+        stable("Off", "It is dark."),
+        stable("On", "It shines."),
+        transitional("Dimming", "It is being dimmed.", 3600),
+        stable("Dim", "It glows."),
+        stable("Lost", "Nobody has seen it.", seen=""),
         final("Broken", 'It is "broken" for good.', seen=""),
     ),
     actions=(
@@ -60,12 +60,12 @@ def arrows(lifecycle: Lifecycle, *, detail: bool = False) -> dict[tuple[str, str
 def test_by_default_what_every_moving_state_has_anyway_is_left_out() -> None:
     assert arrows(LAMP) == {
         ("None", "Mounting"): "mount · user",
-        ("Mounting", "Off"): "done · agent",
-        ("Mounting", "Lost"): "silent · clock",  # nothing else leads there
+        ("Mounting", "Off"): "succeeded · agent",
+        ("Mounting", "Lost"): "timed_out · clock",  # nothing else leads there
         ("Mounting", "Broken"): "failed · agent",
         ("Off", "On"): "switch · user",
         ("On", "Dimming"): "dim · user",
-        ("Dimming", "Dim"): "done · agent",
+        ("Dimming", "Dim"): "succeeded · agent",
         ("Dimming", "Broken"): "failed · agent",
     }
 
@@ -91,7 +91,7 @@ def test_every_state_but_the_first_is_led_to(kind: str) -> None:
 def test_with_detail_all_moves_between_two_states_are_one_arrow_by_actor() -> None:
     drawn = arrows(LAMP, detail=True)
     assert drawn["Dimming", "Broken"].startswith("failed, sees absent")
-    assert drawn["Dimming", "Broken"].endswith(" · agent; silent · clock")
+    assert drawn["Dimming", "Broken"].endswith(" · agent; timed_out · clock")
     assert drawn["Off", "Dimming"] == "force dim · user"
     assert drawn["Off", "On"] == "switch · user; sees On · agent"
 
@@ -109,8 +109,8 @@ def test_an_admin_is_named_only_where_a_user_may_not() -> None:
 def test_a_word_that_leads_different_ways_says_what_it_is_about() -> None:
     other = replace(LAMP.actions[1], name="blind", ends="Off")
     drawn = arrows(replace(LAMP, actions=(*LAMP.actions, other)))
-    assert drawn["Dimming", "Dim"] == "dim done · agent"
-    assert drawn["Dimming", "Off"] == "blind done · agent"
+    assert drawn["Dimming", "Dim"] == "dim succeeded · agent"
+    assert drawn["Dimming", "Off"] == "blind succeeded · agent"
     assert drawn["Dimming", "Broken"] == "failed · agent"
 
 
@@ -145,7 +145,7 @@ def test_an_unknown_format_is_an_error() -> None:
 BULB = Lifecycle(
     "bulb",
     'A "bulb".',
-    (absent("None", "There is none."), moving("Mounting", "It is screwed in.", 90), settled("On", "It shines.")),
+    (absent("None", "There is none."), transitional("Mounting", "It is screwed in.", 90), stable("On", "It shines.")),
     (Action("mount", "Screw it in.", ("None",), ("Mounting",), "On", fails="None", undo="leave"),),
 )
 
@@ -154,8 +154,8 @@ def test_mermaid() -> None:
     assert render(BULB, "mermaid").splitlines() == [
         "stateDiagram-v2",
         "    direction TB",
-        "    classDef settled fill:#2d865022,stroke:#2d8650,stroke-width:2px",
-        "    classDef moving fill:#bf841022,stroke:#bf8410,stroke-width:2px,stroke-dasharray:6 4",
+        "    classDef stable fill:#2d865022,stroke:#2d8650,stroke-width:2px",
+        "    classDef transitional fill:#bf841022,stroke:#bf8410,stroke-width:2px,stroke-dasharray:6 4",
         "    classDef absent fill:none,stroke:#98a2b0,stroke-width:2px,stroke-dasharray:2 4",
         '    state "None" as s0',
         '    state "Mounting" as s1',
@@ -163,9 +163,9 @@ def test_mermaid() -> None:
         "    [*] --> s0",
         "    s0 --> s1 : mount · user",
         "    s1 --> s0 : failed · agent",
-        "    s1 --> s2 : done · agent",
-        "    class s2 settled",
-        "    class s1 moving",
+        "    s1 --> s2 : succeeded · agent",
+        "    class s2 stable",
+        "    class s1 transitional",
         "    class s0 absent",
     ]
 
@@ -199,18 +199,18 @@ def test_svg_tells_the_classes_apart_by_outline() -> None:
             shapes[StateClass(classes[1])] = (len(rects), round_)
     assert shapes == {
         StateClass.ABSENT: (1, False),
-        StateClass.MOVING: (1, True),
-        StateClass.SETTLED: (1, False),
+        StateClass.TRANSITIONAL: (1, True),
+        StateClass.STABLE: (1, False),
         StateClass.FINAL: (2, False),
     }
     style = root.findtext(f"{NS}style") or ""
-    assert ".moving rect{stroke-dasharray:6 3.5}" in style
+    assert ".transitional rect{stroke-dasharray:6 3.5}" in style
     assert ".absent rect{stroke-dasharray:1.5 3.5" in style
 
 
 def test_svg_names_deadlines_actors_and_what_it_leaves_out() -> None:
     texts = ["".join(t.itertext()) for t in ElementTree.fromstring(render(LAMP)).iter(f"{NS}text")]
-    assert {"within 90 s", "within 1 h", "mount · user", "user", "agent", "clock", "moving"} <= set(texts)
+    assert {"within 90 s", "within 1 h", "mount · user", "user", "agent", "clock", "transitional"} <= set(texts)
     assert any(re.fullmatch(r"Not drawn: .*\d+ observed.*\.", text) for text in texts)
 
 

@@ -34,8 +34,8 @@ from stead.lifecycle.rows import (
     Trigger,
     absent,
     final,
-    moving,
-    settled,
+    stable,
+    transitional,
 )
 from tests.tiers import is_full
 
@@ -45,9 +45,9 @@ SHORT = """\
 kind: lamp
 says: A lamp.
 states:
-  - {name: Off, class: settled, says: It is dark.}
-  - {name: On, class: settled, says: It shines.}
-  - {name: Warming, class: moving, says: It begins to shine., deadline: 90s}
+  - {name: Off, class: stable, says: It is dark.}
+  - {name: On, class: stable, says: It shines.}
+  - {name: Warming, class: transitional, says: It begins to shine., deadline: 90s}
   - {name: Nowhere, class: absent, says: There is no lamp.}
   - {name: Broken, class: final, says: It will not shine again.}
 actions:
@@ -58,7 +58,7 @@ actions:
     ends: On
     fails: (back)
 moves:
-  - {from: On, when: seen absent, by: agent, to: Broken}
+  - {from: On, when: observed absent, by: agent, to: Broken}
 """
 
 
@@ -131,14 +131,14 @@ def test_a_short_document_means_what_the_constructors_mean() -> None:
         kind="lamp",
         says="A lamp.",
         states=(
-            settled("Off", "It is dark."),
-            settled("On", "It shines."),
-            moving("Warming", "It begins to shine.", 90),
+            stable("Off", "It is dark."),
+            stable("On", "It shines."),
+            transitional("Warming", "It begins to shine.", 90),
             absent("Nowhere", "There is no lamp."),
             final("Broken", "It will not shine again."),
         ),
         actions=(Action("light", "Let it shine.", ("Off",), ("Warming",), "On", fails=BACK),),
-        moves=(Transition("On", Trigger.SEEN, "absent", Actor.AGENT, "Broken"),),
+        moves=(Transition("On", Trigger.OBSERVED, "absent", Actor.AGENT, "Broken"),),
     )
 
 
@@ -172,9 +172,9 @@ def test_defaults_are_left_out() -> None:
         "says: A lamp.\n"
         "\n"
         "states:\n"
-        "  - {name: 'Off', class: settled, says: It is dark.}\n"
-        "  - {name: 'On', class: settled, says: It shines.}\n"
-        "  - {name: Warming, class: moving, says: It begins to shine., deadline: 90s}\n"
+        "  - {name: 'Off', class: stable, says: It is dark.}\n"
+        "  - {name: 'On', class: stable, says: It shines.}\n"
+        "  - {name: Warming, class: transitional, says: It begins to shine., deadline: 90s}\n"
         "  - {name: Nowhere, class: absent, says: There is no lamp.}\n"
         "  - {name: Broken, class: final, says: It will not shine again.}\n"
         "\n"
@@ -187,7 +187,7 @@ def test_defaults_are_left_out() -> None:
         "    fails: (back)\n"
         "\n"
         "moves:\n"
-        "  - {from: 'On', when: seen absent, by: agent, to: Broken}\n"
+        "  - {from: 'On', when: observed absent, by: agent, to: Broken}\n"
     )
 
 
@@ -368,11 +368,15 @@ WRONG: list[tuple[str, str, str]] = [
     ),
     ("deadline: 90s", "xyzzy: 90s", "f.yaml:6: states[2].xyzzy: there is no key 'xyzzy' here"),
     (
-        "class: moving",
-        "class: movin",
-        "f.yaml:6: states[2].class: 'movin' is none of settled, moving, final, absent; did you mean moving?",
+        "class: transitional",
+        "class: transitionl",
+        "f.yaml:6: states[2].class: 'transitionl' is none of stable, transitional, final, absent; did you mean transitional?",  # noqa: E501
     ),
-    ("class: moving", "class: [moving]", "f.yaml:6: states[2].class: must be a word, not a list or a mapping"),
+    (
+        "class: transitional",
+        "class: [transitional]",
+        "f.yaml:6: states[2].class: must be a word, not a list or a mapping",
+    ),
     (
         "90s",
         "90 sec",
@@ -420,13 +424,13 @@ WRONG: list[tuple[str, str, str]] = [
     ("from: On", "from: One", "f.yaml:17: moves[0].from: there is no state 'One'; did you mean On?"),
     ("to: Broken", "to: Borken", "f.yaml:17: moves[0].to: there is no state 'Borken'; did you mean Broken?"),
     (
-        "seen absent",
-        "sean absent",
-        f"f.yaml:17: moves[0].when: 'sean' is none of {', '.join(Trigger)}; did you mean seen?",
+        "observed absent",
+        "observd absent",
+        f"f.yaml:17: moves[0].when: 'observd' is none of {', '.join(Trigger)}; did you mean observed?",
     ),
     (
-        "seen absent",
-        "seen not there",
+        "observed absent",
+        "observed not there",
         f"f.yaml:17: moves[0].when: 'not there' {NO_NAME}",
     ),
     ("by: agent", "by: agent, by: user", "f.yaml:17: moves[0].by: stands here twice: on line 17 and on line 17"),
@@ -543,7 +547,7 @@ def test_deep_nesting_is_refused_unread(bracket: str) -> None:
 
 
 def test_a_document_of_nothing_but_unknown_words_is_told_in_reasonable_time() -> None:
-    names = "".join(f"  - {{name: s{i}, class: settled, says: x}}\n" for i in range(500))
+    names = "".join(f"  - {{name: s{i}, class: stable, says: x}}\n" for i in range(500))
     words = ", ".join(f"t{i}" for i in range(5000))
     messages = told(f"kind: lamp\nsays: x\ndrifts: [{words}]\nstates:\n{names}")
     assert len(messages) == 101
@@ -587,12 +591,12 @@ def test_the_schema_accepts_every_kind_of_the_catalog(kind: str) -> None:
         ("deadline: 90s", "deadline: null"),
         ("deadline: 90s", "deadline: -3"),
         ("deadline: 90s", "deadline: soon"),
-        ("class: moving", "class: movin"),
+        ("class: transitional", "class: transitionl"),
         ("90s", "90s, probe_first: maybe"),
         ("90s", "90s, expires: {after: 1d}"),
         ("ends: On", "ends: (fails)"),
         ("fails: (back)", "by: usr"),
-        ("seen absent", "sean absent"),
+        ("observed absent", "observd absent"),
         ("says: A lamp.", "says: A lamp.\nwithout: 3"),
     ],
 )

@@ -81,7 +81,7 @@ def test_every_moving_state_of_every_action_can_be_learned() -> None:
             if source == UNSEEN:
                 assert not action.through
                 continue
-            assert kind.state(source).cls is StateClass.MOVING
+            assert kind.state(source).cls is StateClass.TRANSITIONAL
             assert key_state(kind, name, source) == source
             assert target not in (action.fails,) or action.fails == action.ends
         for action in kind.actions:

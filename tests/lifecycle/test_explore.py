@@ -133,7 +133,7 @@ def _claims(old: ClaimChange, new: ClaimChange) -> Decide:
 
 
 def _keeps_the_spec(before: Snapshot, _: Event, answer: Decision) -> Decision:
-    undone = any(ended.outcome is Outcome.UNDONE for ended in answer.ended)
+    undone = any(ended.outcome is Outcome.ROLLED_BACK for ended in answer.ended)
     return replace(answer, after=replace(answer.after, revision=before.revision)) if undone else answer
 
 
@@ -164,7 +164,7 @@ def _forgets_ends(_: Snapshot, __: Event, answer: Decision) -> Decision:
 
 
 def _calls_all_done(_: Snapshot, __: Event, answer: Decision) -> Decision:
-    return replace(answer, ended=tuple(replace(e, outcome=Outcome.DONE) for e in answer.ended))
+    return replace(answer, ended=tuple(replace(e, outcome=Outcome.SUCCEEDED) for e in answer.ended))
 
 
 def _arms_nothing(_: Snapshot, __: Event, answer: Decision) -> Decision:
@@ -182,7 +182,7 @@ def _asks_members_to_terminate(_: Snapshot, __: Event, answer: Decision) -> Deci
 
 def hears_failed_as_done(lifecycle: Lifecycle, snapshot: Snapshot, event: Event) -> Decision | Rejection:
     if isinstance(event, Report) and event.kind is Trigger.FAILED:
-        event = replace(event, kind=Trigger.DONE)
+        event = replace(event, kind=Trigger.SUCCEEDED)
     return decide(lifecycle, snapshot, event)
 
 
@@ -248,8 +248,8 @@ FAULTS = [
         "multicloud",
         "done is not heard",
         "vm",
-        "done came in time and was refused",
-        struck("vm", Transition("Suspending", Trigger.DONE, "suspend", A, "Suspended")),
+        "succeeded came in time and was refused",
+        struck("vm", Transition("Suspending", Trigger.SUCCEEDED, "suspend", A, "Suspended")),
     ),
     Fault(
         "multicloud",
@@ -293,14 +293,14 @@ FAULTS = [
         "a rollback leads nowhere",
         "mci",
         "refused",
-        struck("mci", Transition("Creating", Trigger.UNDONE, "create", C, "Absent")),
+        struck("mci", Transition("Creating", Trigger.ROLLED_BACK, "create", C, "Absent")),
     ),
     Fault(
         "edge",
         "the row for a missed message is missing",
         "clusterinst",
-        "done came in time and was refused",
-        struck("clusterinst", Transition("CreateRequested", Trigger.DONE, "create", A, "Ready")),
+        "succeeded came in time and was refused",
+        struck("clusterinst", Transition("CreateRequested", Trigger.SUCCEEDED, "create", A, "Ready")),
     ),
     Fault("edge", "an undone update keeps its spec", "clusterinst", "its spec stayed", decide=then(_keeps_the_spec)),
     Fault("edge", "a known notify-id is let in again", "cloudlet", "though it is old", decide=welcomes_old_ids),
@@ -425,7 +425,7 @@ def test_a_story_is_the_shortest_and_can_be_read() -> None:
         "  2. the user asks for create [NotPresent -> CreateRequested]\n"
         "  3. an agent takes the order create\n"
         "  4. the agent does create; there is Ready\n"
-        "  5. the agent says done\n"
-        "     -> the report done came in time and was refused: "
-        "CreateRequested has no row to Ready on done create by agent"
+        "  5. the agent says succeeded\n"
+        "     -> the report succeeded came in time and was refused: "
+        "CreateRequested has no row to Ready on succeeded create by agent"
     )

@@ -14,7 +14,7 @@ from stead.lifecycle.decide.group import as_class
 from stead.lifecycle.decision import Code, Outcome, Rejection
 from stead.lifecycle.definition import Lifecycle
 from stead.lifecycle.events import OnConflict, Request
-from stead.lifecycle.rows import Action, AwaitedParty, Fold, moving, settled
+from stead.lifecycle.rows import Action, AwaitedParty, Fold, stable, transitional
 from stead.lifecycle.snapshot import Fence, Holder, Operation, Phase, Snapshot, Work
 
 MCI, VM = KINDS["mci"], KINDS["vm"]
@@ -103,10 +103,10 @@ OWNER = Lifecycle(
     says="Whose cloudspaces are its members.",
     members="cloudspace",
     states=(
-        settled("CONFIRMED", ".", seen=""),
-        moving("DISABLING", ".", 60, AwaitedParty.CHILDREN),
-        settled("DISABLED", ".", seen=""),
-        moving("ENABLING", ".", 60, AwaitedParty.CHILDREN),
+        stable("CONFIRMED", ".", seen=""),
+        transitional("DISABLING", ".", 60, AwaitedParty.CHILDREN),
+        stable("DISABLED", ".", seen=""),
+        transitional("ENABLING", ".", 60, AwaitedParty.CHILDREN),
     ),
     actions=(
         Action("disable", ".", ("CONFIRMED",), ("DISABLING",), "DISABLED", "CONFIRMED", members="disable", orders=()),
@@ -155,7 +155,7 @@ def test_terminate_of_terminated_group_moves_nothing(kind: str, members: Mapping
     answer = decide(KINDS[kind], Group(Snapshot("Terminated"), VM, classes), Request("terminate", operation="op"))
     assert isinstance(answer, GroupDecision)
     assert (answer.parent.moves, answer.parent.after.operation) == ((), None)
-    assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("terminate", Outcome.DONE)]
+    assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("terminate", Outcome.SUCCEEDED)]
 
 
 def test_terminate_of_terminated_and_failed_members_names_the_failed_ones() -> None:
@@ -168,7 +168,7 @@ def test_terminate_of_terminated_and_failed_members_names_the_failed_ones() -> N
 def test_refine_with_nothing_to_refine_is_done_and_moves_nothing(members: Mapping[str, int]) -> None:
     answer = yes(members, Request("refine", operation="op"))
     assert (answer.parent.moves, answer.parent.after.operation) == ((), None)
-    assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("refine", Outcome.DONE)]
+    assert [(ended.action, ended.outcome) for ended in answer.parent.ended] == [("refine", Outcome.SUCCEEDED)]
 
 
 def test_refine_is_rejected_while_a_member_that_it_may_concern_is_busy() -> None:

@@ -26,8 +26,8 @@ from stead.lifecycle.rows import (
     Trigger,
     absent,
     final,
-    moving,
-    settled,
+    stable,
+    transitional,
 )
 
 pytestmark = pytest.mark.req("X-05")
@@ -39,12 +39,12 @@ DOOR = Lifecycle(
     says="A door that somebody hangs, opens, shuts and burns.",
     states=(
         absent("Planned", "There is no door."),
-        moving("Hanging", "It is being hung.", 15 * MINUTE),
-        settled("Open", "It is open."),
-        moving("Closing", "It is being shut.", 5 * MINUTE),
-        settled("Shut", "It is shut."),
-        settled("Stuck", "It does not move.", seen=""),
-        moving("Burning", "It burns.", 5 * MINUTE),
+        transitional("Hanging", "It is being hung.", 15 * MINUTE),
+        stable("Open", "It is open."),
+        transitional("Closing", "It is being shut.", 5 * MINUTE),
+        stable("Shut", "It is shut."),
+        stable("Stuck", "It does not move.", seen=""),
+        transitional("Burning", "It burns.", 5 * MINUTE),
         final("Ashes", "It was burned."),
     ),
     actions=(
@@ -79,12 +79,12 @@ def _found(lc: Lifecycle) -> list[tuple[str, str]]:
     return [(f.rule.value, f.where) for f in lint(lc)]
 
 
-AJAR = settled("Ajar", "It is neither open nor shut.", seen="")
-SWINGING = moving("Swinging", "It swings.", 60)
-TO_SWINGING = Transition("Open", Trigger.SEEN, "wind", Actor.AGENT, "Swinging")
-FROM_SWINGING = Transition("Swinging", Trigger.SEEN, "calm", Actor.AGENT, "Open")
+AJAR = stable("Ajar", "It is neither open nor shut.", seen="")
+SWINGING = transitional("Swinging", "It swings.", 60)
+TO_SWINGING = Transition("Open", Trigger.OBSERVED, "wind", Actor.AGENT, "Swinging")
+FROM_SWINGING = Transition("Swinging", Trigger.OBSERVED, "calm", Actor.AGENT, "Open")
 SWINGING_FAILS = Transition("Swinging", Trigger.FAILED, "close", Actor.AGENT, "Stuck")
-SWINGING_SILENT = Transition("Swinging", Trigger.SILENT, "close", Actor.CLOCK, "Stuck")
+SWINGING_SILENT = Transition("Swinging", Trigger.TIMED_OUT, "close", Actor.CLOCK, "Stuck")
 
 PLANTED: list[tuple[str, str, Lifecycle]] = [
     ("no-states", "states", replace(DOOR, states=(), actions=(), drifts=(), gone="")),
@@ -98,12 +98,12 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     ("nowhere", "action close", _action(DOOR, "close", silent="Closed")),
     ("nowhere", "action close", _action(DOOR, "close", idle=("Closed",))),
     ("nowhere", "state Closing", _state(DOOR, "Closing", fails="Closed")),
-    ("nowhere", "move Open -> Ajar", _with(DOOR, Transition("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
-    ("nowhere", "move Ajar -> Open", _with(DOOR, Transition("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
+    ("nowhere", "move Open -> Ajar", _with(DOOR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar"))),
+    ("nowhere", "move Ajar -> Open", _with(DOOR, Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"))),
     (
         "nowhere",
         "move Ajar -> Open",
-        replace(DOOR, without=(Transition("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"),)),
+        replace(DOOR, without=(Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"),)),
     ),
     ("nowhere", "drifts", replace(DOOR, drifts=("Open", "Ajar"))),
     ("nowhere", "order", replace(DOOR, order=("Open", "Ajar"))),
@@ -114,7 +114,7 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     # Without work the request itself is the move; there is no operation that could lead back.
     ("nowhere", "action knock", _with(DOOR, Action("knock", "Knock.", ("Shut",), (), BACK, orders=()))),
     ("name-twice", "state Open", _with(DOOR, DOOR.state("Open"))),
-    ("name-twice", "state OPENED", _with(DOOR, settled("Opened", "."), settled("OPENED", "."))),
+    ("name-twice", "state OPENED", _with(DOOR, stable("Opened", "."), stable("OPENED", "."))),
     ("name-twice", "action close", _with(DOOR, *(a for a in DOOR.actions if a.name == "close"))),
     ("unknown-action", "state Shut", _state(DOOR, "Shut", expires=Expiry(60, "unlock"))),
     (
@@ -125,7 +125,7 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "unknown-action",
         "move Open -> Shut",
-        _with(DOOR, Transition("Open", Trigger.DONE, "slam", Actor.AGENT, "Shut")),
+        _with(DOOR, Transition("Open", Trigger.SUCCEEDED, "slam", Actor.AGENT, "Shut")),
     ),
     (
         "absent-twice",
@@ -148,7 +148,7 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "state Closing",
         _state(DOOR, "Closing", expires=Expiry(60, "burn")),
     ),
-    ("unreachable", "state Ajar", _with(DOOR, AJAR, Transition("Ajar", Trigger.SEEN, "x", Actor.AGENT, "Open"))),
+    ("unreachable", "state Ajar", _with(DOOR, AJAR, Transition("Ajar", Trigger.OBSERVED, "x", Actor.AGENT, "Open"))),
     ("unreachable", "state Swinging", _with(DOOR, SWINGING)),
     ("unreachable", "state Swinging", _with(DOOR, SWINGING, FROM_SWINGING)),
     # Failure leads back to wherever force began, but nobody ever was there to begin.
@@ -158,14 +158,14 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "state Ajar",
         _with(_action(DOOR, "burn", starts=("Open", "Shut", "Stuck", "Ajar"), fails=BACK), AJAR),
     ),
-    ("dead-end", "state Ajar", _with(DOOR, AJAR, Transition("Open", Trigger.SEEN, "x", Actor.AGENT, "Ajar"))),
+    ("dead-end", "state Ajar", _with(DOOR, AJAR, Transition("Open", Trigger.OBSERVED, "x", Actor.AGENT, "Ajar"))),
     ("dead-end", "state Swinging", _with(DOOR, SWINGING, TO_SWINGING)),
     (
         "through-resting",
         "action burn",
         _with(
             _action(DOOR, "burn", through=("Ajar", "Burning")),
-            settled("Ajar", "It is neither open nor shut.", seen=""),
+            stable("Ajar", "It is neither open nor shut.", seen=""),
         ),
     ),
     ("no-deadline", "state Closing", _state(DOOR, "Closing", deadline=None)),
@@ -173,7 +173,7 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "no-success-exit",
         "state Closing",
-        replace(DOOR, without=(Transition("Closing", Trigger.DONE, "close", Actor.AGENT, "Shut"),)),
+        replace(DOOR, without=(Transition("Closing", Trigger.SUCCEEDED, "close", Actor.AGENT, "Shut"),)),
     ),
     (
         "no-success-exit",
@@ -208,12 +208,12 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
     (
         "two-actors",
         "state Closing",
-        _with(DOOR, Transition("Closing", Trigger.UNDONE, "close", Actor.CONTROLLER, "Open")),
+        _with(DOOR, Transition("Closing", Trigger.ROLLED_BACK, "close", Actor.CONTROLLER, "Open")),
     ),
     (
         "two-actors",
         "state Closing",
-        _with(DOOR, Transition("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut")),
+        _with(DOOR, Transition("Closing", Trigger.SUCCEEDED, "close", Actor.SUCCESSOR, "Shut")),
     ),
     # A steering word is for whoever waits; an agent that works does not hear it.
     (
@@ -221,8 +221,8 @@ PLANTED: list[tuple[str, str, Lifecycle]] = [
         "state Closing",
         _with(DOOR, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")),
     ),
-    ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.SEEN, "Open", Actor.AGENT, "Open"))),
-    ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.SILENT, "burn", Actor.CLOCK, "Open"))),
+    ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.OBSERVED, "Open", Actor.AGENT, "Open"))),
+    ("final-left", "state Ashes", _with(DOOR, Transition("Ashes", Trigger.TIMED_OUT, "burn", Actor.CLOCK, "Open"))),
     (
         "final-left",
         "state Stuck",
@@ -289,7 +289,7 @@ EXCEPTED: dict[str, Lifecycle] = {
     ),
     "an action that outranks leaves a moving state": _action(DOOR, "burn", outranks=True),
     "a declared contention": _with(
-        DOOR, Transition("Closing", Trigger.DONE, "close", Actor.SUCCESSOR, "Shut", contended=True)
+        DOOR, Transition("Closing", Trigger.SUCCEEDED, "close", Actor.SUCCESSOR, "Shut", contended=True)
     ),
     "a steering word while the controller waits": _with(
         HELD, Action("hurry", "Faster.", ("Closing",), ("Burning",), "Ashes", steers="close")
@@ -368,7 +368,7 @@ def test_every_kind_of_the_catalog_is_sound(kind: str) -> None:
     assert lint(KINDS[kind]) == ()
 
 
-MOVING = [(kind, s.name) for kind, lc in KINDS.items() for s in lc.states if s.cls is StateClass.MOVING]
+MOVING = [(kind, s.name) for kind, lc in KINDS.items() for s in lc.states if s.cls is StateClass.TRANSITIONAL]
 
 
 @pytest.mark.parametrize(("kind", "name"), MOVING)
@@ -385,15 +385,15 @@ def test_a_stranger_at_a_moving_state_of_the_catalog_is_noticed(kind: str, name:
     rows = [m for m in lc.table if m.source == name and m.target != name]
     regulars = {m.actor for m in rows if not m.contended and m.trigger is not Trigger.REQUEST} - {Actor.CLOCK}
     assert len(regulars) == 1
-    stranger = Transition(name, Trigger.SEEN, "something", Actor.SUCCESSOR, lc.initial.name)
+    stranger = Transition(name, Trigger.OBSERVED, "something", Actor.SUCCESSOR, lc.initial.name)
     assert ("two-actors", f"state {name}") in _found(_with(lc, stranger))
     assert ("two-actors", f"state {name}") not in _found(_with(lc, replace(stranger, contended=True)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_state_that_nothing_leads_to_is_noticed_in_every_kind(kind: str) -> None:
-    lost = settled("Lost", "Nobody gets here.", seen="")
-    out = Transition("Lost", Trigger.SEEN, "something", Actor.AGENT, KINDS[kind].initial.name)
+    lost = stable("Lost", "Nobody gets here.", seen="")
+    out = Transition("Lost", Trigger.OBSERVED, "something", Actor.AGENT, KINDS[kind].initial.name)
     assert _found(_with(KINDS[kind], lost, out)) == [("unreachable", "state Lost")]
 
 

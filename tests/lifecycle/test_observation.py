@@ -30,7 +30,7 @@ def observed(lc: Lifecycle, state: str, action: str, seen: str) -> Decision:
     snap = yes(decide(lc, Snapshot(state), Request(action, reason=WHY, operation="op"))).after
     for _ in range(lc.misses):
         snap = yes(decide(lc, snap, Take(snap.fence))).after
-        answer = yes(decide(lc, snap, Report(Trigger.SEEN, snap.fence, seen=seen)))
+        answer = yes(decide(lc, snap, Report(Trigger.OBSERVED, snap.fence, seen=seen)))
         if answer.ended:
             return answer
         assert seen == ABSENT
@@ -54,7 +54,7 @@ def test_every_kind_has_both_actions_or_neither() -> None:
 @pytest.mark.parametrize("kind", OBSERVABLE)
 def test_refresh_starts_in_every_state_in_which_there_is_an_object(kind: str) -> None:
     lc = KINDS[kind]
-    rests = {s.name for s in lc.states if s.cls in (StateClass.SETTLED, StateClass.FINAL) and s.seen != ABSENT}
+    rests = {s.name for s in lc.states if s.cls in (StateClass.STABLE, StateClass.FINAL) and s.seen != ABSENT}
     assert set(at_rest(lc, REFRESH)) == rests
     assert set(at_rest(lc, ACCEPT)) == {name for name in rests if not lc.state(name).seen}
     for state in rests:
@@ -70,7 +70,7 @@ def test_refresh_ends_when_the_object_was_observed_and_records_drift(kind: str) 
     for state in at_rest(lc, REFRESH):
         for seen in sights:
             answer = observed(lc, state, REFRESH, seen)
-            assert [ended.outcome for ended in answer.ended] == [Outcome.DONE]
+            assert [ended.outcome for ended in answer.ended] == [Outcome.SUCCEEDED]
             assert answer.after.state == (lc.drifted(state, seen) or state)
 
 
@@ -78,11 +78,11 @@ def test_refresh_ends_when_the_object_was_observed_and_records_drift(kind: str) 
 @pytest.mark.parametrize("kind", OBSERVABLE)
 def test_accepting_leads_to_every_state_that_can_be_observed(kind: str) -> None:
     lc = KINDS[kind]
-    sights = {s.seen for s in lc.states if s.cls is StateClass.SETTLED and s.seen not in ("", ABSENT)}
+    sights = {s.seen for s in lc.states if s.cls is StateClass.STABLE and s.seen not in ("", ABSENT)}
     for state in at_rest(lc, ACCEPT):
         for seen in sights:
             answer = observed(lc, state, ACCEPT, seen)
-            assert [ended.outcome for ended in answer.ended] == [Outcome.DONE]
+            assert [ended.outcome for ended in answer.ended] == [Outcome.SUCCEEDED]
             assert lc.state(answer.after.state).seen == seen
 
 
@@ -107,11 +107,11 @@ def test_spec_that_is_in_force_is_recorded_with_the_state() -> None:
         failed = Snapshot("UpdateError", revision=1, previous=0, kept=("update", "Ready"))
         snap = yes(decide(lc, failed, Request(ACCEPT, reason=WHY, operation="op"))).after
         snap = yes(decide(lc, snap, Take(snap.fence))).after
-        after = yes(decide(lc, snap, Report(Trigger.SEEN, snap.fence, seen="Ready", revision=revision))).after
+        after = yes(decide(lc, snap, Report(Trigger.OBSERVED, snap.fence, seen="Ready", revision=revision))).after
         assert (after.state, after.revision, after.previous, after.kept) == ("Ready", revision, revision, None)
     snap = yes(decide(lc, failed, Request(ACCEPT, reason=WHY, operation="op"))).after
     snap = yes(decide(lc, snap, Take(snap.fence))).after
-    unsure = yes(decide(lc, snap, Report(Trigger.SEEN, snap.fence, seen="Ready"))).after
+    unsure = yes(decide(lc, snap, Report(Trigger.OBSERVED, snap.fence, seen="Ready"))).after
     assert (unsure.state, unsure.kept) == ("UpdateError", ("update", "Ready"))
 
 
@@ -137,7 +137,7 @@ def test_group_observes_its_members_and_becomes_what_they_are(kind: str) -> None
         assert {cls.state for cls in answer.acting} == acting
         done = yes(decide(KINDS[kind], answer.parent.after, Children((("Running", 3), ("Terminated", 1)))))
         assert (done.after.state, done.after.operation) == ("Running", None)
-        assert [ended.outcome for ended in done.ended] == [Outcome.DONE]
+        assert [ended.outcome for ended in done.ended] == [Outcome.SUCCEEDED]
 
 
 def test_group_of_what_cannot_be_observed_says_so() -> None:

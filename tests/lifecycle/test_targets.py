@@ -32,7 +32,7 @@ def test_a_vm_has_a_target_until_it_is_reached(start: str, action: str, target: 
     assert target_of(vm, begun.after) == target
     taken = decide(vm, begun.after, Take(begun.after.fence))
     assert isinstance(taken, Decision)
-    done = decide(vm, taken.after, Report(Trigger.DONE, taken.after.fence))
+    done = decide(vm, taken.after, Report(Trigger.SUCCEEDED, taken.after.fence))
     assert isinstance(done, Decision)
     assert target_of(vm, done.after) == Target("None", "None")
 
@@ -49,5 +49,5 @@ def test_a_group_has_reached_its_target_when_nobody_is_left_to_wait_for() -> Non
 
 
 def test_what_is_being_undone_has_no_target() -> None:
-    undoing = Operation("create", "NotPresent", phase=Phase.UNDOING)
+    undoing = Operation("create", "NotPresent", phase=Phase.ROLLING_BACK)
     assert target_of(KINDS["clusterinst"], Snapshot("CreateError", operation=undoing)) == Target()

@@ -149,7 +149,7 @@ async def test_reports_of_what_is_anothers_change_nothing(scene: Scene) -> None:
     """With the right path and the right fence, on its own lane, where alone it may report."""
     fence = await scene.fence()
     before = await scene.rows()
-    for kind in ("started", "done", "failed", "declined", "seen"):
+    for kind in ("started", "succeeded", "failed", "declined", "observed"):
         result = ReportResult(FOREIGN, fence, kind, seen="Suspended", facts={"id": "stolen"})
         await scene.say(OF.report(OWN_LANE), encode(Report("h1", 1, 1, OWN_LANE, [result])))
     for seen in ("Suspended", "absent", "broken"):
@@ -165,7 +165,7 @@ async def test_a_message_for_another_lane_on_ones_own_subject_is_garbage(scene: 
     fence = await scene.fence()
     before, count = await scene.rows(), scene.one.bus.garbage.count
     said = [
-        Report("h1", 1, 1, scene.lane, [ReportResult(FOREIGN, fence, "seen", seen="Suspended")]),
+        Report("h1", 1, 1, scene.lane, [ReportResult(FOREIGN, fence, "observed", seen="Suspended")]),
         FullState("h1", 1, scene.lane, [StateLine(fence, "Suspended", FOREIGN)], True),
         FullState("h1", 1, scene.lane, [StateLine(fence, "Running", token="made-up")], True, 1e10),
     ]
@@ -233,7 +233,11 @@ def wild(dice: random.Random, fence: Fence, lane: str) -> bytes:
     line = {"fence": pick(fences), "seen": pick(["Running", "absent", "x" * 2000, "", 7]), "path": pick(paths)}
     line |= {"token": pick(["", "t", "x" * 3000, secrets.token_hex(8)]), "facts": pick(values)}
     line |= {"working": pick([True, False]), "revision": pick(numbers)}
-    result = {"path": pick(paths), "fence": pick(fences), "kind": pick(["done", "failed", "seen", "x", "started"])}
+    result = {
+        "path": pick(paths),
+        "fence": pick(fences),
+        "kind": pick(["succeeded", "failed", "observed", "x", "started"]),
+    }
     result |= {"facts": pick(values), "error": pick(["", "x" * 50_000, "\0"]), "seen": "Running"}
     said: dict[str, Any] = {
         "t": pick(["report", "full-state", "hello", "order", "presence", "take", "x"]),

@@ -180,7 +180,7 @@ async def test_its_own_work_goes_on(safe: SafeNats, thief: Identity, controller:
             (delivery,) = await consumer.fetch(1)
             await delivery.ack()
         assert (await bus.take(TakeCustody("a1", 1, [("/shop/front/web-1", Fence(0, 1))]))).ok
-        await bus.publish_report(Report("a1", 1, 1, OWN, [ReportResult("/a", Fence(0, 2), "done")]), timeout=5)
+        await bus.publish_report(Report("a1", 1, 1, OWN, [ReportResult("/a", Fence(0, 2), "succeeded")]), timeout=5)
         async with controller.reports() as reports:
             (report,) = await reports.fetch()
             await report.ack()

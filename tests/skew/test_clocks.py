@@ -117,7 +117,7 @@ def test_process_whose_clock_is_an_hour_off_changes_no_outcome(
         slow = [{"kind": "slow", "provider": "aws", "region": "us-east-1", "seconds": SLOW}]
         httpx.post(f"{cloud.url}/v1/_faults", json={"faults": slow}, trust_env=False).raise_for_status()
         for action in ("create", "suspend", "resume", "terminate"):
-            assert outcomes(url, action, names) == {("done", "")}
+            assert outcomes(url, action, names) == {("succeeded", "")}
         asked = parts["second" if off == "second" else "first"]
         wanted = {"agents' clocks"} if off == "agent" else {"clocks", "controller's clock"}
         wait_until(lambda: wrong_clocks(asked) == wanted, "doctor to name the process")

@@ -19,13 +19,15 @@ SELECT '/ns' || n % 100 || '/m' || n % 1000 || '/g/' || n, (ARRAY['vm', 'machine
 INSERT INTO operations (id, action, kind, path, principal)
 SELECT gen_random_uuid(), 'suspend', 'vm', '/ns/m/g/' || n, 'a test' FROM generate_series(1, $1::bigint / 10) n;
 INSERT INTO operation_members (operation, path, outcome)
-SELECT gen_random_uuid(), '/ns/m/g/' || n, 'done' FROM generate_series(1, $1::bigint) n;
+SELECT gen_random_uuid(), '/ns/m/g/' || n, 'succeeded' FROM generate_series(1, $1::bigint) n;
 INSERT INTO ended_operations (id, action, kind, path, principal, outcome)
-SELECT gen_random_uuid(), 'suspend', 'vm', '/ns/m/g/' || n, 'a test', 'done' FROM generate_series(1, $1::bigint) n;
+SELECT gen_random_uuid(), 'suspend', 'vm', '/ns/m/g/' || n, 'a test', 'succeeded'
+  FROM generate_series(1, $1::bigint) n;
 INSERT INTO orders (lane, kind, verb, members)
 SELECT 'sim.r' || n % 50, 'vm', 'suspend', ARRAY[n] FROM generate_series(1, $1::bigint / 10) n;
 INSERT INTO journal (position, path, kind, operation, actor, trigger, word, source, target)
-SELECT n, '/ns/m/g/' || n, 'vm', gen_random_uuid(), 'agent', (ARRAY['done', 'seen', 'request'])[1 + n % 3], 'suspend',
+SELECT n, '/ns/m/g/' || n, 'vm', gen_random_uuid(), 'agent',
+       (ARRAY['succeeded', 'observed', 'request'])[1 + n % 3], 'suspend',
        'Running', 'Suspended' FROM generate_series(1, $1::bigint) n;
 """
 """So many of everything that grows: a statement for each table."""
@@ -36,10 +38,10 @@ WORK = (
     "INSERT INTO journal (path, kind, actor, trigger, word, source, target) "
     "VALUES ('/a', 'vm', 'a', 'b', 'c', 'd', 'e')",
     "SELECT action FROM operations WHERE id = '00000000-0000-0000-0000-000000000000'",
-    "INSERT INTO operation_members (operation, path, outcome) VALUES (gen_random_uuid(), '/a', 'done')",
+    "INSERT INTO operation_members (operation, path, outcome) VALUES (gen_random_uuid(), '/a', 'succeeded')",
     "INSERT INTO orders (lane, kind, verb, members) VALUES ('sim.a', 'vm', 'suspend', '{1}')",
     "INSERT INTO ended_operations (id, action, kind, path, principal, outcome) "
-    "VALUES (gen_random_uuid(), 'a', 'vm', '/a', 'b', 'done')",
+    "VALUES (gen_random_uuid(), 'a', 'vm', '/a', 'b', 'succeeded')",
 )
 """What everybody does all the time."""
 

@@ -106,7 +106,7 @@ class Database:
     async def release(self, name: str) -> None:
         holder = self.holder(name)
         if holder.id is not None:
-            await self.commit(holder, ends=[{"of": "operation", "outcome": "done"}], operation="none")
+            await self.commit(holder, ends=[{"of": "operation", "outcome": "succeeded"}], operation="none")
         del self.holders[name]
 
     async def hand(self, name: str) -> None:
@@ -114,7 +114,7 @@ class Database:
         holder = self.holder(name)
         if holder.id is not None:
             holder.operation = uuid4()
-            ends = [{"of": "operation", "outcome": "displaced"}]
+            ends = [{"of": "operation", "outcome": "preempted"}]
             await self.commit(holder, claim="hands", begins=self.begins(name, holder), ends=ends)
 
     async def held(self) -> dict[str, dict[str, Mode]]:

@@ -49,7 +49,7 @@ async def partition(database: Connection, ago: int) -> str:
 
 
 async def ended(
-    database: Connection, ago: int, path: str = "/shop/a", outcome: str = "done", under: bool = False
+    database: Connection, ago: int, path: str = "/shop/a", outcome: str = "succeeded", under: bool = False
 ) -> UUID:
     """An operation that ended so many days ago, with a member that it failed for."""
     id = uuid4()

@@ -57,8 +57,8 @@ def words(oracle: Oracle) -> list[Event]:
     said += [Cancel(id, actor) for id in (*running, "another") for actor in (Actor.USER, Actor.ADMIN)]
     said += [TimerDue(timer) for timer in (*pending(lc, snap), "deadline")]
     for fence in (snap.fence, snap.fence, old):
-        said += [Take(fence), *(Report(kind, fence) for kind in (Trigger.STARTED, Trigger.DONE, Trigger.FAILED))]
-        said += [Report(Trigger.SEEN, fence, seen=what) for what in observations(lc)]
+        said += [Take(fence), *(Report(kind, fence) for kind in (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED))]
+        said += [Report(Trigger.OBSERVED, fence, seen=what) for what in observations(lc)]
     said += [FullState(snap.fence, what) for what in observations(lc)]
     return said
 

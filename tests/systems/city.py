@@ -118,7 +118,7 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
         city.client.wait(_id(city.client.ask(SYSTEM, "create", kind="system", spec={"lanes": list(LANES)})), PATIENCE)
         everything = {f"b{n}": branch(each) for n in range(BRANCHES)}
         first = city.ended(city.deploy(everything, "/"))
-        assert (first.outcome, first.total) == ("done", each * BRANCHES), first
+        assert (first.outcome, first.total) == ("succeeded", each * BRANCHES), first
         assert (set(city.states().values()), city.state()) == ({"stable"}, "stable")
         lanes = {part.lane for part in city.client.system(SYSTEM).parts}
         assert lanes == set(LANES)
@@ -127,7 +127,7 @@ def run(services: int, tell: Callable[[str], None]) -> Story:
         _broken(city, story, each)
         _agent_killed(city, story, each)
         down = city.ended(_id(city.client.ask(SYSTEM, "teardown")))
-        assert (down.outcome, city.states()) == ("done", {})
+        assert (down.outcome, city.states()) == ("succeeded", {})
         story.add("torn down")
         city.client.wait(_id(city.client.ask(SYSTEM, "delete")), PATIENCE)
         assert sum(end(city.folder / lane) for lane in LANES) == 0, "a process was left running"
@@ -146,7 +146,7 @@ def _side_by_side(city: City, story: Story, each: int) -> None:
     assert refused == {f"{SYSTEM}/b1"}, refused
     assert city.state() == "updating"
     gate.touch()
-    assert [city.ended(id).outcome for id in (update, fresh)] == ["done", "done"]
+    assert [city.ended(id).outcome for id in (update, fresh)] == ["succeeded", "succeeded"]
     story.add(f"{each} services updated while {each} others were deployed; a third deploy was told who is in its way")
 
 
@@ -156,7 +156,7 @@ def _broken(city: City, story: Story, each: int) -> None:
     ended = city.ended(city.deploy(bad, "/b3"))
     assert (ended.outcome, ended.failed) == ("failed", 1), ended
     (member,) = city.client.members(ended.id)
-    assert (member.path, member.outcome) == (f"{SYSTEM}/b3/s1", "undone"), member
+    assert (member.path, member.outcome) == (f"{SYSTEM}/b3/s1", "rolled_back"), member
     spec = city.client.resource(f"{SYSTEM}/b3/s1").spec
     assert (spec["command"][0], spec["env"]["VERSION"]) == ("sleep", "1")
     _until(lambda: city.state() == "stable", "the system to be stable again")
@@ -177,7 +177,7 @@ def _agent_killed(city: City, story: Story, each: int) -> None:
     assert not city.client.operation(update).outcome, "the deploy was to be in the middle"
     gate.touch()
     ended = city.ended(update)
-    assert ended.outcome == "done", ended
+    assert ended.outcome == "succeeded", ended
     assert set(city.states().values()) == {"stable"}
     story.add(f"an agent was killed in the middle of a deploy of {2 * each} services, and started again: all are up")
 

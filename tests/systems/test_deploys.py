@@ -37,7 +37,7 @@ async def test_what_is_defined_is_made_changed_and_removed(migrated: str) -> Non
         assert (await one.operation(first))["remaining"] == 3
         await one.serve()
         assert await one.states() == {"/api": "stable", "/data/db": "stable", "/data/load": "succeeded"}
-        assert (await one.state(SYSTEM), await one.outcome(first)) == ("stable", "done")
+        assert (await one.state(SYSTEM), await one.outcome(first)) == ("stable", "succeeded")
         second = await one.deploy(tree(db=service(count=3), cache=service("cache")), at="/data")
         assert await one.states() == {
             "/api": "stable",
@@ -47,19 +47,19 @@ async def test_what_is_defined_is_made_changed_and_removed(migrated: str) -> Non
         }
         await one.serve()
         assert await one.states() == {"/api": "stable", "/data/cache": "stable", "/data/db": "stable"}
-        assert await one.outcome(second) == "done"
+        assert await one.outcome(second) == "succeeded"
         row = await one.store.resources.read(f"{SYSTEM}/data/db")
         assert row is not None
         assert row.spec["count"] == 3
         same = await one.deploy(tree(api=service()), at="/")
         await one.serve()
-        assert (await one.states(), await one.outcome(same)) == ({"/api": "stable"}, "done")
+        assert (await one.states(), await one.outcome(same)) == ({"/api": "stable"}, "succeeded")
         lines = [
             line for line in await one.lines(SYSTEM) if (str(line["operation"]), line["path"]) == (second, SYSTEM)
         ]
         assert [(line["word"], line["change"].get("outcome")) for line in lines] == [
             ("deploy", None),
-            ("deploy", "done"),
+            ("deploy", "succeeded"),
         ]
 
 
@@ -76,12 +76,12 @@ async def test_siblings_run_in_parallel_and_nobody_else(migrated: str) -> None:
         assert await held(one, "teardown") == {"/a/left", "/a/right"}
         other = await one.deploy(tree(y=service()), at="/b")
         await one.serve()
-        assert [await one.outcome(id) for id in (left, right, other)] == ["done"] * 3
+        assert [await one.outcome(id) for id in (left, right, other)] == ["succeeded"] * 3
         down = one.let_in(await one.want("teardown"))
         assert await held(one, "deploy", definition={}, path="/b") == {"/"}
         assert await held(one, "teardown") == {"/"}
         await one.serve()
-        assert (await one.outcome(down), await one.states(), await one.state(SYSTEM)) == ("done", {}, "stable")
+        assert (await one.outcome(down), await one.states(), await one.state(SYSTEM)) == ("succeeded", {}, "stable")
 
 
 @pytest.mark.req("S4-05")
@@ -91,13 +91,13 @@ async def test_a_deploy_is_judged_by_its_own_subtree(migrated: str) -> None:
         bad = await one.deploy(tree(x=service()), at="/bad")
         good = await one.deploy(tree(x=service()), at="/good")
         await one.serve("/bad/x")
-        assert (await one.outcome(bad), await one.outcome(good)) == ("failed", "done")
+        assert (await one.outcome(bad), await one.outcome(good)) == ("failed", "succeeded")
         assert await one.states() == {"/bad/x": "failed", "/good/x": "stable"}
         assert await one.state(SYSTEM) == "degraded"
         again = await one.deploy(tree(x=service()), at="/bad")  # the same once more: what has failed is restarted
         assert await one.states("/shop/web/bad") == {"/bad/x": "updating"}
         await one.serve()
-        assert (await one.outcome(again), await one.state(SYSTEM)) == ("done", "stable")
+        assert (await one.outcome(again), await one.state(SYSTEM)) == ("succeeded", "stable")
 
 
 async def test_a_version_that_does_not_come_up_is_taken_back(migrated: str) -> None:
@@ -132,7 +132,7 @@ async def test_a_deletion_cancels_deploys_and_takes_the_root(migrated: str) -> N
         assert isinstance(refused, Rejection)
         assert (refused.code, refused.state) == (Code.HELD, "deleting")
         await one.expire()
-        assert await one.outcome(gone) == "done"
+        assert await one.outcome(gone) == "succeeded"
         assert (await one.states(), await one.store.resources.read(SYSTEM)) == ({}, None)
         assert await one.store.claims.find_holders(SYSTEM) == []
 
@@ -145,7 +145,7 @@ async def test_a_deletion_cancels_what_has_the_root_itself(migrated: str) -> Non
         gone = one.let_in(await one.want("delete"))
         assert await one.outcome(whole) == "cancelled"
         await one.expire()
-        assert (await one.outcome(gone), await one.store.resources.read(SYSTEM)) == ("done", None)
+        assert (await one.outcome(gone), await one.store.resources.read(SYSTEM)) == ("succeeded", None)
 
 
 async def test_a_deploy_can_be_cancelled(migrated: str) -> None:
@@ -193,7 +193,7 @@ async def test_a_deploy_that_failed_can_be_tried_again(migrated: str) -> None:
         await one.rest()
         assert await one.states() == {"/a/x": "updating", "/a/y": "stable"}
         await one.serve()
-        assert await one.outcome(again) == "done"
+        assert await one.outcome(again) == "succeeded"
         assert (await one.operation(again))["request"]["place"] == f"{SYSTEM}/a"
 
 
@@ -271,7 +271,7 @@ async def test_system_delete_waits_for_services_of_running_teardown(migrated: st
         await one.rest()
         assert (await one.state(SYSTEM), await one.states()) == ("deleting", {"/load": "deleting", "/y": "deleting"})
         await one.serve()
-        assert (await one.outcome(deletion), await one.state(SYSTEM), await one.states()) == ("done", None, {})
+        assert (await one.outcome(deletion), await one.state(SYSTEM), await one.states()) == ("succeeded", None, {})
 
 
 @pytest.mark.req("S4-01")

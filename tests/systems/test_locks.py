@@ -119,7 +119,7 @@ class System:
         spec: dict[str, Any] = {}
         if kind == "deploy":
             spec = {"path": place, "definition": {"s": service(uuid4().hex)}}  # there is always something to do
-        request = Request(kind, on_conflict=OnConflict.REFUSE)
+        request = Request(kind, on_conflict=OnConflict.REJECT)
         return await self.towns[by].admission.ask(AdmissionRequest("system", self.path, request, f"p{by}", spec))
 
     async def round(self, wanted: Sequence[tuple[int, str, str]]) -> None:
@@ -153,14 +153,14 @@ class System:
         """Whatever ran is cancelled, the root is the deletion's, and in the end there is nothing."""
         (gone,) = {id for id, (_, kind, _) in let_in.items() if kind == "delete"}
         others = [*self.running, *(id for id, (_, kind, _) in let_in.items() if kind != "delete")]
-        assert {await self.outcome(id) for id in others} <= {"cancelled", "done"}
+        assert {await self.outcome(id) for id in others} <= {"cancelled", "succeeded"}
         claims = await self.towns[0].store.claims.list_below(self.path, 1000)
         assert {(str(c["operation"]), c["path"]) for c in claims} in ({(gone, self.path)}, set())
         self.running = {}
         town = self.towns[0]
         town.system = self.path
         await town.expire()
-        assert await self.outcome(gone) == "done"
+        assert await self.outcome(gone) == "succeeded"
         assert await town.store.resources.read(self.path) is None
         await self.found()
 
@@ -173,7 +173,7 @@ class System:
         while not await self.outcome(operation):
             todo = await town.store.pool.fetch("SELECT path FROM resources WHERE operation = $1", UUID(operation))
             for row in todo:
-                await town.report(row["path"], Trigger.DONE)
+                await town.report(row["path"], Trigger.SUCCEEDED)
             for each in self.towns:
                 await each.idle()
         del self.running[operation]

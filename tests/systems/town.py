@@ -50,7 +50,7 @@ class Town(Controller):
 
     async def want(self, action: str, **spec: Any) -> Accepted | Rejection | NotFound:
         said = {name: spec.pop(name) for name in ("on_failure", "actor") if name in spec}
-        request = Request(action, on_conflict=OnConflict.REFUSE, **said)
+        request = Request(action, on_conflict=OnConflict.REJECT, **said)
         answer = await self.admission.ask(AdmissionRequest("system", self.system, request, "ann", spec))
         await self.rest()
         return answer
@@ -64,7 +64,7 @@ class Town(Controller):
         return answer.operation
 
     def wish(self, kind: str, path: str, action: str, **spec: Any) -> AdmissionRequest:
-        return AdmissionRequest(kind, path, Request(action, on_conflict=OnConflict.REFUSE), "ann", spec)
+        return AdmissionRequest(kind, path, Request(action, on_conflict=OnConflict.REJECT), "ann", spec)
 
     async def expire(self) -> None:
         """Serve, and let every timer come due that would keep it waiting."""
@@ -128,7 +128,7 @@ class Town(Controller):
         assert row is not None
         fences = await self.custody.take(ME, {path: row.snapshot.fence})
         await self.executor.apply(
-            [TransitionInput(path, Report(Trigger.SEEN, fences[path], seen=state), principal="agent")]
+            [TransitionInput(path, Report(Trigger.OBSERVED, fences[path], seen=state), principal="agent")]
         )
         await self.idle()
 

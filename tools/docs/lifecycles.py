@@ -26,8 +26,9 @@ The kinds of resource that Stead knows without being taught. A page has the pict
 and every move there is: from where, on what word, by whom, to where. Kinds of your own are written in the same YAML
 that stands at the end of each page; `stead lifecycle lint` says whether they are sound.
 
-States are *settled* (stays until somebody asks for a change), *moving* (on the way, with a deadline and a way out on
-success, on failure and on silence), *final* (nothing leaves it by itself) or *absent* (there is no such object).
+States are *stable* (stays until a user requests a change), *transitional* (in progress, with a timeout and a way out
+on
+success, on failure and on timeout), *final* (nothing leaves it by itself) or *absent* (there is no such object).
 `(back)` stands for the state in which an operation began.
 """
 

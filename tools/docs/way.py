@@ -58,7 +58,7 @@ def _lifelines(height: int) -> Iterator[str]:
     for place, name in enumerate(PLACES):
         x = LEFT + WIDE * place
         yield f'<line class="crowd says" x1="{x}" y1="44" x2="{x}" y2="{height - 16}" stroke="#8a94a3"/>'
-        yield f'<g class="state settled"><rect x="{x - 60}" y="14" width="120" height="30" rx="6"/>'
+        yield f'<g class="state stable"><rect x="{x - 60}" y="14" width="120" height="30" rx="6"/>'
         yield f'<text x="{x}" y="34">{escape(name)}</text></g>'
 
 

@@ -9,10 +9,10 @@ export interface Edge {
   words: string[];
 }
 
-const WAY = new Set(['request', 'started', 'done', 'next', 'children', 'connected', 'disconnected']);
+const WAY = new Set(['request', 'started', 'succeeded', 'next', 'children', 'connected', 'disconnected']);
 /** An action that may start in more states is drawn from the first two. */
 const FEW = 3;
-const FAILURE = new Set(['failed', 'silent', 'undone', 'declined']);
+const FAILURE = new Set(['failed', 'timed_out', 'rolled_back', 'declined']);
 
 /** Moves that were made, as `source target`, each with the action that asked for it, if one did. */
 export type Taken = Map<string, string>;
@@ -20,7 +20,7 @@ export type Taken = Map<string, string>;
 /** With `all`, also what a look leads to and what is forced; whatever was taken is always there. */
 export function edgesOf(of: LifecycleDetail, all: boolean, taken?: Taken): Edge[] {
   const names = new Set(of.states.map((state) => state.name));
-  const moving = new Set(of.states.filter((state) => state.state_class === 'moving').map((state) => state.name));
+  const moving = new Set(of.states.filter((state) => state.state_class === 'transitional').map((state) => state.name));
   const mine = new Set<string>();
   const found = new Map<string, Edge>();
   const ordered = [...of.moves].sort((a, b) => Number(!WAY.has(a.trigger)) - Number(!WAY.has(b.trigger)));

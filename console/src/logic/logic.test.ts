@@ -61,11 +61,11 @@ describe('a file', () => {
 });
 
 const move = (source: string, trigger: string, on: string, target: string): LifecycleTransition => ({ source, trigger, on, actor: 'user', target, forced: false });
-const state = (name: string, state_class: 'settled' | 'moving') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
+const state = (name: string, state_class: 'stable' | 'transitional') => ({ name, state_class, says: '', bad: false, deadline: null, awaits: null });
 const door: LifecycleDetail = {
   kind: 'door', family: '', says: '', parent: '', members: '', findings: [], explored: null, registered: null, actions: [],
-  states: [state('Closed', 'settled'), state('Opening', 'moving'), state('Open', 'settled')],
-  moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'done', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'seen', 'Closed', 'Closed')],
+  states: [state('Closed', 'stable'), state('Opening', 'transitional'), state('Open', 'stable')],
+  moves: [move('Closed', 'request', 'open', 'Opening'), move('Opening', 'succeeded', 'open', 'Open'), move('Opening', 'failed', 'open', 'Closed'), move('Open', 'observed', 'Closed', 'Closed')],
 };
 
 describe('a picture', () => {
@@ -85,7 +85,7 @@ describe('a picture', () => {
 
 test('bars fit their window', () => {
   const bar: TimelineBar = {
-    path: '/a', kind: 'vm', begin: '2026-01-01T00:00:01Z', end: '2026-01-01T00:00:03Z', origin: 'Running', outcome: 'done', says: '',
+    path: '/a', kind: 'vm', begin: '2026-01-01T00:00:01Z', end: '2026-01-01T00:00:03Z', origin: 'Running', outcome: 'succeeded', says: '',
     phases: [{ state: 'Suspending', at: '2026-01-01T00:00:01Z' }, { state: 'Suspended', at: '2026-01-01T00:00:03Z' }],
   };
   const time = windowOf([bar], '2026-01-01T00:00:00Z', '2026-01-01T00:00:04Z', 0);

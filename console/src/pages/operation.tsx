@@ -34,7 +34,7 @@ export default function OperationPage({ rest: id }: { rest: string }) {
         const next = cursor.value === undefined ? data.next : cursor.value;
         return (
           <>
-            <Header op={data.operation} left={data.items.filter((bar) => bar.outcome && bar.outcome !== 'done')} reload={timeline.reload} />
+            <Header op={data.operation} left={data.items.filter((bar) => bar.outcome && bar.outcome !== 'succeeded')} reload={timeline.reload} />
             <div class="col">
               <Standing op={data.operation} />
               {data.errors.length > 0 && <Errors of={data} />}
@@ -86,7 +86,7 @@ function Header({ op, left, reload }: { op: Operation; left: TimelineBar[]; relo
     }
   };
   const ended = op.outcome !== null;
-  const failed = ended && op.outcome !== 'done' && op.outcome !== 'displaced';
+  const failed = ended && op.outcome !== 'succeeded' && op.outcome !== 'preempted';
   // Of a single resource it is known beforehand whether a retry would be accepted; of a group its failed members say so.
   const explained = useLive<Explanation | null>(`retry ${op.id} ${op.outcome}`, async () => (failed && op.total <= 1 ? get<Explanation>('/v1/explain', { path: op.path, action: op.action }) : null), { concerns: (line) => line.path === op.path });
   const may = !explained.data || explained.data.allowed_actions.includes(op.action);

@@ -47,7 +47,7 @@ export default function OperationsPage() {
   );
 }
 
-const TONES: Record<string, string> = { done: 'well', failed: 'trouble', undone: 'trouble', unknown: 'trouble', refused: 'trouble', cancelled: 'ended', displaced: 'ended' };
+const TONES: Record<string, string> = { succeeded: 'well', failed: 'trouble', rolled_back: 'trouble', unknown: 'trouble', rejected: 'trouble', cancelled: 'ended', preempted: 'ended' };
 
 export function Outcome({ of }: { of: Operation }) {
   if (!of.outcome) return <span class="state moving">{of.queued ? `waits, place ${of.position}` : of.phase ?? 'under way'}</span>;

@@ -50,8 +50,8 @@ function Tiles({ of }: { of: Overview }) {
   const away = of.agents_away ?? 0;
   return (
     <div class="tiles">
-      <Go to="/tree" class="tile" testid="tile-settled"><b>{number(of.classes['settled'] ?? 0)}</b><span><Icon of="well" />settled</span></Go>
-      <Go to="/tree" class="tile" testid="tile-moving"><b>{number(of.classes['moving'] ?? 0)}</b><span><Icon of="moving" />moving</span></Go>
+      <Go to="/tree" class="tile" testid="tile-stable"><b>{number(of.classes['stable'] ?? 0)}</b><span><Icon of="well" />stable</span></Go>
+      <Go to="/tree" class="tile" testid="tile-transitional"><b>{number(of.classes['transitional'] ?? 0)}</b><span><Icon of="moving" />in transition</span></Go>
       <Go to="/tree" class="tile" testid="tile-trouble"><b>{number(trouble)}</b><span><Icon of={trouble ? 'trouble' : 'well'} />in trouble</span></Go>
       <Go to="/operations" class="tile" testid="tile-operations"><b>{many(of.under_way)}</b><span>under way{of.waiting ? `, ${many(of.waiting)} wait` : ''}</span></Go>
       {of.calls_made !== null && (
@@ -90,7 +90,7 @@ function Troubles({ of }: { of: Overview }) {
       {of.trouble.map((one) => (
         <li key={one.path}>
           <Go to={toThing(one.path, one.kind)} class="item trouble-item" data-item>
-            <State state={one.state} kind={one.kind} health={one.state_class === 'moving' ? 'moving' : 'trouble'} />
+            <State state={one.state} kind={one.kind} health={one.state_class === 'transitional' ? 'moving' : 'trouble'} />
             <span class="path">{one.path}</span>
             <When at={one.since} />
             <span class="why">{one.why}</span>

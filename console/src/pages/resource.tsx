@@ -128,7 +128,7 @@ function Whole({ of, reload }: { of: Resource; reload: () => void }) {
             {Object.keys(of.facts).length > 0 && <><h3>What the provider said</h3><Values of={of.facts} /></>}
           </Card>
         </div>
-        {of.kind === 'appinst' && of.state_class === 'settled' && <LogsCard path={of.path} />}
+        {of.kind === 'appinst' && of.state_class === 'stable' && <LogsCard path={of.path} />}
         <Card title="Journal" testid="journal" aside={lines.data ? `${number(lines.data.length)} lines` : undefined}>
           <Shown of={lines} rows={6}>{(items) => <JournalLines of={items} path={of.path} />}</Shown>
         </Card>

@@ -114,7 +114,7 @@ class Handover:
             await session.bus.publish_report(
                 Report(
                     agent=session.name, epoch=session.epoch, order=0, lane=lane, successor=True,
-                    results=[ReportResult(site.path, FIRST, "done", facts={"version": __version__})],
+                    results=[ReportResult(site.path, FIRST, "succeeded", facts={"version": __version__})],
                 )
             )  # fmt: skip
 

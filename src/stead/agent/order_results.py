@@ -102,7 +102,7 @@ def _observed(observed: ObservedObject, fence: Fence) -> ReportResult:
     return ReportResult(
         observed.path,
         fence,
-        "seen",
+        "observed",
         seen=observed.state,
         revision=observed.revision,
         facts=facts_of(observed.facts),
@@ -119,7 +119,7 @@ def _outcome(result: Result, observed: ObservedObject | None, fence: Fence) -> R
     return ReportResult(
         result.path,
         fence,
-        "done" if result.ok and not broken else failed,
+        "succeeded" if result.ok and not broken else failed,
         facts=facts_of(facts),
         error=result.error or (why if broken else ""),
         permanent=result.permanent,

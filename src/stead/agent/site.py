@@ -65,7 +65,7 @@ class Site:
                 error = f"this agent, of version {__version__}, does not know {order.verb} of a {order.kind}"
         except Error as failed:
             error = failed.message
-        kind: ReportKind = "failed" if error else "done"
+        kind: ReportKind = "failed" if error else "succeeded"
         return [ReportResult(path, fence, kind, facts=facts, error=error) for path, fence in fences.items()]
 
     async def _upgrade(self, member: OrderMember) -> str:

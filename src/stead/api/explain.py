@@ -30,7 +30,7 @@ async def explain(
     force: Annotated[bool, Query(description="If it were forced.")] = False,
     reason: Annotated[str, Query(description="With this reason.")] = "",
     on_conflict: Annotated[
-        Literal["default", "refuse", "queue"], Query(description="If something else is under way.")
+        Literal["default", "reject", "queue"], Query(description="If something else is under way.")
     ] = "default",
     at: Annotated[
         Path | None, Query(description="Of what runs beside others: the place below the resource it is for.")

@@ -55,13 +55,13 @@ class ActionBody(BaseModel):
     """Why; it stays with the operation."""
     hold: bool = False
     """Stop before the work itself and wait for continue or withdraw, where the lifecycle can."""
-    on_failure: Literal["undo", "keep"] = "undo"
+    on_failure: Literal["rollback", "keep"] = "rollback"
     """Take back what failed, or leave the error for a person."""
     on_partial: Literal["continue", "rollback", "refine"] = "continue"
     """What to do when only some members of a new group came up."""
     expect_agent: bool = False
     """Accept a lane that no agent has served yet: its agent comes later."""
-    on_conflict: Literal["default", "refuse", "queue"] = "default"
+    on_conflict: Literal["default", "reject", "queue"] = "default"
     """When another operation is in the way: be refused, or wait its turn. By default as the lifecycle says."""
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 TITLES: Mapping[str, tuple[int, str]] = {
     "wrong-state": (409, "The action cannot start in this state"),
-    "moving": (409, "Another operation is under way"),
+    "in-progress": (409, "Another operation is under way"),
     "held": (409, "Another operation has a claim on it"),
     "parent": (409, "What it belongs to does not allow it now"),
     "quota": (409, "There is no room for it"),
@@ -77,7 +77,7 @@ HELP: Mapping[str, CodeHelp] = {
         "Ask for one of `allowed_actions` first, or force it with a reason where `detail` says that it could be.",
         "when the state has changed",
     ),
-    "moving": CodeHelp(
+    "in-progress": CodeHelp(
         "The resource is on its way to another state, and one change happens to a thing at a time.",
         "Wait for the operation in `holder`, cancel it, or send the request with `on_conflict: queue`.",
         "yes",

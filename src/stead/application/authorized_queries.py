@@ -369,7 +369,9 @@ class AuthorizedQueries:
 
 def _of_operation(operation: Operation) -> RecordedEvent:
     said = operation.request.get("spec")
-    return RecordedEvent(operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REFUSED)
+    return RecordedEvent(
+        operation.created_at, (said,) if said else (), rejected=operation.outcome == Outcome.REJECTED
+    )
 
 
 def _of_line(line: JournalLine) -> RecordedEvent:

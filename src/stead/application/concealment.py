@@ -142,7 +142,7 @@ class Concealment:
         reasons = line.change.get("reasons") if line.refused else None
         if not reasons or not any(word in str(reasons) for word in hidden) or not self._conceals_any(line.path):
             return line
-        told = [{**r, "says": IN_USE} if r["code"] in (Code.HELD, Code.MOVING) else r for r in reasons]
+        told = [{**r, "says": IN_USE} if r["code"] in (Code.HELD, Code.IN_PROGRESS) else r for r in reasons]
         return replace(line, change={**line.change, "reasons": told})
 
     def _conceals_any(self, path: str) -> bool:
@@ -153,7 +153,9 @@ class Concealment:
         holders = tuple(holder for holder in found.holders if not self._holds(holder))
         if found.holder is None or not self._holds(found.holder):
             return replace(found, holders=holders)
-        reasons = tuple(Reason(r.code, IN_USE) if r.code in (Code.HELD, Code.MOVING) else r for r in found.reasons)
+        reasons = tuple(
+            Reason(r.code, IN_USE) if r.code in (Code.HELD, Code.IN_PROGRESS) else r for r in found.reasons
+        )
         return replace(found, reasons=reasons, holder=None, holders=holders)
 
     def explanation(self, found: Explanation) -> Explanation:
@@ -161,7 +163,9 @@ class Concealment:
         holders = tuple(holder for holder in found.holders if not self._holds(holder))
         if found.holder is None or not self._holds(found.holder):
             return replace(found, holders=holders)
-        reasons = tuple(Reason(r.code, IN_USE) if r.code in (Code.HELD, Code.MOVING) else r for r in found.reasons)
+        reasons = tuple(
+            Reason(r.code, IN_USE) if r.code in (Code.HELD, Code.IN_PROGRESS) else r for r in found.reasons
+        )
         remedies = tuple(
             replace(remedy, says="wait, and ask again", operation="") if remedy.what == "wait" else remedy
             for remedy in found.remedies

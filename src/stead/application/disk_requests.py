@@ -169,7 +169,7 @@ def _acts(view: Queries, machine: Row, action: str) -> bool:
     lifecycle = view.kinds[MACHINE]
     known = lifecycle.action(action)
     state = lifecycle.state(machine.snapshot.state)
-    return known is not None and (state.name in known.starts or state.cls is StateClass.MOVING)
+    return known is not None and (state.name in known.starts or state.cls is StateClass.TRANSITIONAL)
 
 
 async def _rejected(view: Queries, row: Row, asked: Asked, caller: Caller) -> Rejection | None:

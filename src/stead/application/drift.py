@@ -52,7 +52,7 @@ def _beside(lifecycle: Lifecycle, row: Row, sight: StateLine | UnknownReason, ho
     snap = row.snapshot
     state = lifecycle.state(snap.state)
     seen, why = (None, sight) if isinstance(sight, UnknownReason) else (sight.seen, None)
-    if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.MOVING:
+    if snap.operation is not None or snap.hidden is not None or state.cls is StateClass.TRANSITIONAL:
         why = UnknownReason.MOVING
     elif isinstance(sight, StateLine):
         seen = judged(snap, sight.seen, row.brief.revision_of(sight.revision))

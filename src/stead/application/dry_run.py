@@ -366,7 +366,7 @@ def _by_reason(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejection) 
                     concerns = not need.only or req.action in need.only
                     if concerns and above.get(need.kind, need.states[0]) not in need.states:
                         yield Remedy("parent", f"bring its {need.kind} to {' or '.join(need.states)}")
-            case Code.MOVING | Code.HELD:
+            case Code.IN_PROGRESS | Code.HELD:
                 yield from _after_holder(lc, snap, req, refusal)
             case Code.WRONG_STATE:
                 yield from _from_here(lc, snap, req, snap.state)
@@ -394,7 +394,7 @@ def _after_holder(lc: Lifecycle, snap: Snapshot, req: Request, refusal: Rejectio
 
 
 def _from_here(lc: Lifecycle, snap: Snapshot, req: Request, state: str) -> Iterator[Remedy]:
-    if lc.state(state).cls is StateClass.MOVING and snap.operation is not None:
+    if lc.state(state).cls is StateClass.TRANSITIONAL and snap.operation is not None:
         op = snap.operation
         yield Remedy("wait", f"wait until {op.action} has ended", operation=op.id)
         state = aims_at(lc, op.action, op.origin)
@@ -425,4 +425,4 @@ def _undoing(lc: Lifecycle, here: str, req: Request) -> Iterator[tuple[str, str]
     if lc.action(UNDO) is None and acts_as(req.actor, Actor.USER):
         for failed in lc.actions:
             if failed.fails == here:
-                yield from ((UNDO, row.target) for row in lc.rows(here, Trigger.UNDONE, failed.name))
+                yield from ((UNDO, row.target) for row in lc.rows(here, Trigger.ROLLED_BACK, failed.name))

@@ -64,7 +64,7 @@ class GroupStatus(Model):
     """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
     counts: Mapping[str, int]
     """`countTotal`, and one for each state."""
-    settled: bool
+    stable: bool
     """Nothing is under way, and no member is on its way."""
     target_action: str
     """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""
@@ -164,7 +164,7 @@ def _standing(view: Queries, found: Counted, acting: RunningOperation | None) ->
         resource=view.with_members(view.shown(row), all_),
         text=aggregate.status_text(all_, order),
         counts=aggregate.status_count(all_, tuple(s.name for s in member.states if s.name not in gone)),
-        settled=(row.snapshot.operation is None or row.snapshot.held) and aggregate.is_settled(member, all_),
+        stable=(row.snapshot.operation is None or row.snapshot.held) and aggregate.is_stable(member, all_),
         target_action=acting.action.capitalize() if acting is not None else NONE,
         target_status=acting.aims_at if acting is not None else NONE,
         acting=acting,

@@ -28,8 +28,8 @@ class Health(StrEnum):
 
 
 _CLASSES = {
-    StateClass.SETTLED: Health.WELL,
-    StateClass.MOVING: Health.MOVING,
+    StateClass.STABLE: Health.WELL,
+    StateClass.TRANSITIONAL: Health.MOVING,
     StateClass.FINAL: Health.ENDED,
     StateClass.ABSENT: Health.EMPTY,
 }
@@ -54,7 +54,7 @@ def bad_states(lifecycle: Lifecycle) -> frozenset[str]:
     }
     if lifecycle.fold is Fold.WORST:
         named |= set(lifecycle.order[:1])
-    resting = {s.name for s in lifecycle.states if s.cls in (StateClass.SETTLED, StateClass.FINAL)}
+    resting = {s.name for s in lifecycle.states if s.cls in (StateClass.STABLE, StateClass.FINAL)}
     return frozenset(named & resting - {BACK, FAILS, ""})
 
 

@@ -160,7 +160,7 @@ def _shown(lifecycle: Lifecycle) -> LifecycleDetail:
 
 
 def _state(state: State, bad: frozenset[str]) -> LifecycleState:
-    awaits = state.awaits if state.cls is StateClass.MOVING else None
+    awaits = state.awaits if state.cls is StateClass.TRANSITIONAL else None
     return LifecycleState(state.name, state.cls, state.says, state.name in bad, state.deadline, awaits)
 
 

@@ -36,7 +36,7 @@ class Asked:
     force: bool = False
     reason: str = ""
     hold: bool = False
-    on_failure: str = "undo"
+    on_failure: str = "rollback"
     on_partial: str = "continue"
     on_conflict: str = "default"
     expect_agent: bool = False

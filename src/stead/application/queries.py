@@ -150,7 +150,7 @@ class Queries:
             path=row.path,
             kind=row.kind,
             state=snap.state,
-            state_class=StateClass.SETTLED if snap.held else lifecycle.state(snap.state).cls,
+            state_class=StateClass.STABLE if snap.held else lifecycle.state(snap.state).cls,
             tag=tag_of(row),
             lane=row.lane,
             spec=row.spec,

@@ -28,7 +28,7 @@ GRACE = 10.0
 """Seconds for which a timer may be late: a controller looks for them twice a second."""
 LINES = 20
 """Lines of the journal that are read for each."""
-WELL = (Outcome.DONE, Outcome.DISPLACED)
+WELL = (Outcome.SUCCEEDED, Outcome.PREEMPTED)
 
 
 CODES = ("no-agent", "late", "overdue", "probing", "fencing", "unattended", "blocked", "unknown", "settled")
@@ -318,7 +318,7 @@ async def _settled(view: Queries, records: Sequence[Mapping[str, Any]]) -> list[
 
 def _healed(view: Queries, record: Mapping[str, Any], row: Row | None, lines: Sequence[Mapping[str, Any]]) -> Stuck:
     operation = str(record["operation"])
-    unknown = record["trigger"] == Trigger.SILENT or record["outcome"] == Outcome.UNKNOWN
+    unknown = record["trigger"] == Trigger.TIMED_OUT or record["outcome"] == Outcome.UNKNOWN
     return Stuck(
         path=record["path"],
         kind=record["kind"],
@@ -343,7 +343,7 @@ def _reason(record: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> st
     """Why it had to be settled: what was waited for, and what was heard."""
     came = [line for line in lines if line["target"] == record["source"] and line["at"] < record["at"]]
     waited = f" after {span((record['at'] - came[-1]['at']).total_seconds())}" if came else ""
-    if record["trigger"] == Trigger.SILENT:
+    if record["trigger"] == Trigger.TIMED_OUT:
         error = record["change"].get("error", "")
         return f"no report came{waited}, and no agent could observe it{f': {error}' if error else ''}"
     return f"no report came{waited}; an agent observed {record['word']}"
@@ -373,7 +373,7 @@ def _after(view: Queries, record: Mapping[str, Any], row: Row | None, operation:
 
 
 def _looks(lines: Sequence[Mapping[str, Any]]) -> tuple[StuckObservation, ...]:
-    return tuple(StuckObservation(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.SEEN)
+    return tuple(StuckObservation(line["at"], line["word"]) for line in lines if line["trigger"] == Trigger.OBSERVED)
 
 
 def span(seconds: float) -> str:

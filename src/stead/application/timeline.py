@@ -94,7 +94,7 @@ async def timeline(view: Queries, op: Operation, skip: int, limit: int) -> Timel
 def _bar(record: Mapping[str, Any], op: Operation) -> TimelineBar:
     phases = tuple(TimelinePhase(state, datetime.fromisoformat(at)) for state, at in record["phases"] or ())
     working = op.outcome is None and record["working"]
-    outcome = record["outcome"] or (None if working else op.outcome if record["path"] == op.path else "done")
+    outcome = record["outcome"] or (None if working else op.outcome if record["path"] == op.path else "succeeded")
     return TimelineBar(
         path=record["path"],
         kind=record["kind"],

@@ -35,7 +35,7 @@ MANY = 20_000
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 Values = dict[str, Any]
 
-ReportKind = Literal["started", "done", "failed", "declined", "seen"]
+ReportKind = Literal["started", "succeeded", "failed", "declined", "observed"]
 
 
 def check(fence: Fence) -> None:
@@ -153,9 +153,9 @@ class ReportResult(msgspec.Struct, frozen=True):
     fence: Fence
     kind: ReportKind
     seen: Word = ""
-    """With `seen`: what is there."""
+    """With `observed`: what is there."""
     revision: Number | None = None
-    """With `seen`: the revision of the spec in force there, where that can be told."""
+    """With `observed`: the revision of the spec in force there, where that can be told."""
     facts: Values = {}
     error: Text = ""
     permanent: bool = False

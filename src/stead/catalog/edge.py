@@ -20,8 +20,8 @@ from stead.lifecycle.rows import (
     Transition,
     Trigger,
     absent,
-    moving,
-    settled,
+    stable,
+    transitional,
 )
 
 LANE = "edge"
@@ -35,14 +35,14 @@ CLUSTERINST = Lifecycle(
     needs=(AncestorCondition("cloudlet", ("Ready",), there=True),),
     states=(
         absent("NotPresent", "There is no such cluster."),
-        moving("CreateRequested", "Asked for; the site has not said that it began.", 30 * MINUTE),
-        moving("Creating", "The site is making it.", 60 * MINUTE),
-        settled("CreateError", "Making it failed; the controller takes it back, or a person looks at it.", seen=""),
-        settled("Ready", "It is there, as its spec says."),
-        moving("UpdateRequested", "A change was asked for; the site has not said that it began.", 30 * MINUTE),
-        moving("Updating", "The site is changing it.", 60 * MINUTE),
-        settled("UpdateError", "The change failed; the previous spec is restored, or a person looks.", seen=""),
-        moving(
+        transitional("CreateRequested", "Asked for; the site has not said that it began.", 30 * MINUTE),
+        transitional("Creating", "The site is making it.", 60 * MINUTE),
+        stable("CreateError", "Making it failed; the controller takes it back, or a person looks at it.", seen=""),
+        stable("Ready", "It is there, as its spec says."),
+        transitional("UpdateRequested", "A change was asked for; the site has not said that it began.", 30 * MINUTE),
+        transitional("Updating", "The site is changing it.", 60 * MINUTE),
+        stable("UpdateError", "The change failed; the previous spec is restored, or a person looks.", seen=""),
+        transitional(
             "DeletePrepare",
             "About to be deleted: what depends on it goes first, and nothing new may depend on it.",
             60 * MINUTE,
@@ -50,9 +50,11 @@ CLUSTERINST = Lifecycle(
             asks="delete",
             fails=BACK,
         ),
-        moving("DeleteRequested", "Its deletion was asked for; the site has not said that it began.", 30 * MINUTE),
-        moving("Deleting", "The site is deleting it.", 60 * MINUTE),
-        settled("DeleteError", "Deleting it failed, and what is left is no longer whole.", seen=""),
+        transitional(
+            "DeleteRequested", "Its deletion was asked for; the site has not said that it began.", 30 * MINUTE
+        ),
+        transitional("Deleting", "The site is deleting it.", 60 * MINUTE),
+        stable("DeleteError", "Deleting it failed, and what is left is no longer whole.", seen=""),
     ),
     actions=(
         Action(
@@ -104,7 +106,7 @@ CLUSTERINST = Lifecycle(
         ),
     ),
     # What could not be deleted whole may be gone all the same.
-    moves=(Transition("DeleteError", Trigger.SEEN, "absent", Actor.AGENT, "NotPresent"),),
+    moves=(Transition("DeleteError", Trigger.OBSERVED, "absent", Actor.AGENT, "NotPresent"),),
     drifts=("Ready",),
     gone="UpdateError",
     broken="UpdateError",
@@ -139,17 +141,17 @@ CLOUDLET = Lifecycle(
     says="An edge site, with an agent that connects from there.",
     presence=True,
     states=(
-        settled("Offline", "No agent is connected.", seen=""),
-        moving("Init", "The agent said hello under a new notify-id.", 15 * MINUTE, AwaitedParty.CONTROLLER),
-        moving("InitOk", "The controller answered; the agent gathers what the site has.", 15 * MINUTE),
-        settled("Ready", "The agent is connected and has sent all it has.", seen=""),
-        moving("UpdateRequested", "An upgrade was asked for; the old agent has not begun.", HOUR),
-        moving("Updating", "The old agent has started the new one.", HOUR),
-        settled("UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", seen=""),
-        moving(
+        stable("Offline", "No agent is connected.", seen=""),
+        transitional("Init", "The agent said hello under a new notify-id.", 15 * MINUTE, AwaitedParty.CONTROLLER),
+        transitional("InitOk", "The controller answered; the agent gathers what the site has.", 15 * MINUTE),
+        stable("Ready", "The agent is connected and has sent all it has.", seen=""),
+        transitional("UpdateRequested", "An upgrade was asked for; the old agent has not begun.", HOUR),
+        transitional("Updating", "The old agent has started the new one.", HOUR),
+        stable("UpdateError", "The upgrade failed; the old agent serves, and an admin has to resolve it.", seen=""),
+        transitional(
             "DeletePrepare", "About to be deleted: nothing new may be put there.", MINUTE, AwaitedParty.CONTROLLER
         ),
-        moving(
+        transitional(
             "Forgetting",
             "Its records, and those of all that is on it, are being removed; nothing is changed on the site.",
             15 * MINUTE,
@@ -236,15 +238,15 @@ CLOUDLET = Lifecycle(
         # Two agents at once: whoever speaks first, the controller's state decides.
         Transition("UpdateRequested", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
         Transition("Updating", Trigger.CONNECTED, "upgrade", Actor.CONTROLLER, "InitOk", contended=True),
-        Transition("Updating", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
-        Transition("InitOk", Trigger.DONE, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
+        Transition("Updating", Trigger.SUCCEEDED, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
+        Transition("InitOk", Trigger.SUCCEEDED, "upgrade", Actor.SUCCESSOR, "Ready", contended=True),
         Transition("InitOk", Trigger.FAILED, "upgrade", Actor.AGENT, "UpdateError", contended=True),
-        Transition("InitOk", Trigger.SILENT, "upgrade", Actor.CLOCK, "UpdateError"),
+        Transition("InitOk", Trigger.TIMED_OUT, "upgrade", Actor.CLOCK, "UpdateError"),
     ),
     # Only the new agent can say that the upgrade is done.
     without=(
-        Transition("UpdateRequested", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
-        Transition("Updating", Trigger.DONE, "upgrade", Actor.AGENT, "Ready"),
+        Transition("UpdateRequested", Trigger.SUCCEEDED, "upgrade", Actor.AGENT, "Ready"),
+        Transition("Updating", Trigger.SUCCEEDED, "upgrade", Actor.AGENT, "Ready"),
     ),
 )
 

@@ -16,8 +16,8 @@ from stead.lifecycle.rows import (
     Trigger,
     absent,
     final,
-    moving,
-    settled,
+    stable,
+    transitional,
 )
 
 TIES = (
@@ -43,16 +43,16 @@ VM = Lifecycle(
     parent="subgroup",
     states=(
         absent("Absent", "There is no such VM."),
-        moving("Creating", "The provider is making the VM.", 15 * MINUTE),
-        settled("Running", "The VM runs and can be reached."),
-        moving("Suspending", "The VM is being stopped.", 10 * MINUTE),
-        settled("Suspended", "The VM is stopped; its disk is kept.", still=True),
-        moving("Resuming", "The stopped VM is being started.", 10 * MINUTE),
-        moving("Rebooting", "The VM is restarting.", 10 * MINUTE),
-        moving("Terminating", "The VM is being removed for good.", 15 * MINUTE),
+        transitional("Creating", "The provider is making the VM.", 15 * MINUTE),
+        stable("Running", "The VM runs and can be reached."),
+        transitional("Suspending", "The VM is being stopped.", 10 * MINUTE),
+        stable("Suspended", "The VM is stopped; its disk is kept.", still=True),
+        transitional("Resuming", "The stopped VM is being started.", 10 * MINUTE),
+        transitional("Rebooting", "The VM is restarting.", 10 * MINUTE),
+        transitional("Terminating", "The VM is being removed for good.", 15 * MINUTE),
         final("Terminated", "The VM was removed for good."),
         final("Failed", "An action on the VM failed; only a forced terminate or refine leads out.", seen=""),
-        settled("Undefined", "Nobody could tell what became of the VM.", seen="", probe_first=True),
+        stable("Undefined", "Nobody could tell what became of the VM.", seen="", probe_first=True),
     ),
     actions=(
         Action(
@@ -161,13 +161,13 @@ VM = Lifecycle(
 )
 
 _BY_MEMBERS = (
-    moving("Suspending", "VMs are being stopped.", 60 * MINUTE, AwaitedParty.CHILDREN),
-    moving("Resuming", "VMs are being started.", 60 * MINUTE, AwaitedParty.CHILDREN),
-    moving("Rebooting", "VMs are restarting.", 60 * MINUTE, AwaitedParty.CHILDREN),
-    moving("Terminating", "VMs are being removed for good.", 60 * MINUTE, AwaitedParty.CHILDREN),
-    settled("Running", "Most VMs run.", seen=""),
-    settled("Suspended", "Most VMs are stopped.", seen=""),
-    settled("Undefined", "Of most VMs nobody can tell what became of them.", seen=""),
+    transitional("Suspending", "VMs are being stopped.", 60 * MINUTE, AwaitedParty.CHILDREN),
+    transitional("Resuming", "VMs are being started.", 60 * MINUTE, AwaitedParty.CHILDREN),
+    transitional("Rebooting", "VMs are restarting.", 60 * MINUTE, AwaitedParty.CHILDREN),
+    transitional("Terminating", "VMs are being removed for good.", 60 * MINUTE, AwaitedParty.CHILDREN),
+    stable("Running", "Most VMs run.", seen=""),
+    stable("Suspended", "Most VMs are stopped.", seen=""),
+    stable("Undefined", "Of most VMs nobody can tell what became of them.", seen=""),
     final("Terminated", "Most VMs, or all, were removed for good.", seen=""),
     final("Failed", "Creation failed, or most VMs did.", seen=""),
 )
@@ -247,14 +247,14 @@ SUBGROUP = Lifecycle(
     needs=(AncestorCondition("mci", RESTING, there=True, only=("add",)),),
     states=(
         absent("Absent", "There is no such subgroup."),
-        moving(
+        transitional(
             "Preparing",
             "Spec and image are checked; network, security group and key are made or found.",
             30 * MINUTE,
             AwaitedParty.STEP,
         ),
-        moving("ScalingOut", "More VMs are being made.", 60 * MINUTE, AwaitedParty.CHILDREN),
-        moving("ScalingIn", "VMs that are too many are being removed.", 60 * MINUTE, AwaitedParty.CHILDREN),
+        transitional("ScalingOut", "More VMs are being made.", 60 * MINUTE, AwaitedParty.CHILDREN),
+        transitional("ScalingIn", "VMs that are too many are being removed.", 60 * MINUTE, AwaitedParty.CHILDREN),
         *_BY_MEMBERS,
     ),
     actions=(
@@ -325,19 +325,19 @@ MCI = Lifecycle(
     members="vm",
     states=(
         absent("Absent", "There is no such infrastructure."),
-        moving(
+        transitional(
             "Preparing",
             "Specs and images are checked; networks, security groups and keys are made or found.",
             30 * MINUTE,
             AwaitedParty.STEP,
         ),
-        moving(
+        transitional(
             "Prepared",
             "All is ready for the VMs to be made; while held it waits for continue or withdraw.",
             10 * MINUTE,
             AwaitedParty.CONTROLLER,
         ),
-        moving("Creating", "VMs are being made.", 60 * MINUTE, AwaitedParty.CHILDREN),
+        transitional("Creating", "VMs are being made.", 60 * MINUTE, AwaitedParty.CHILDREN),
         *_BY_MEMBERS,
     ),
     actions=(
@@ -387,9 +387,9 @@ MCI = Lifecycle(
         ),
     ),
     moves=(
-        Transition("Preparing", Trigger.UNDONE, "create", Actor.CONTROLLER, "Absent"),
-        Transition("Prepared", Trigger.UNDONE, "create", Actor.CONTROLLER, "Absent"),
-        Transition("Creating", Trigger.UNDONE, "create", Actor.CONTROLLER, "Absent"),
+        Transition("Preparing", Trigger.ROLLED_BACK, "create", Actor.CONTROLLER, "Absent"),
+        Transition("Prepared", Trigger.ROLLED_BACK, "create", Actor.CONTROLLER, "Absent"),
+        Transition("Creating", Trigger.ROLLED_BACK, "create", Actor.CONTROLLER, "Absent"),
     ),
     fold=Fold.DOMINANT,
     order=TIES,

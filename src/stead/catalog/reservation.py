@@ -19,8 +19,8 @@ from stead.lifecycle.rows import (
     Fold,
     absent,
     final,
-    moving,
-    settled,
+    stable,
+    transitional,
 )
 
 BY_CONTROLLER = (Actor.CONTROLLER,)
@@ -31,15 +31,15 @@ LEASE = Lifecycle(
     members="reservation",
     states=(
         absent("ABSENT", "There is no such lease."),
-        moving("CREATING", "Hosts are being found for it.", 10 * MINUTE, AwaitedParty.STEP),
-        settled("PENDING", "It is booked and has not begun.", seen=""),
-        moving("STARTING", "Its hosts are being handed over.", 30 * MINUTE, AwaitedParty.CHILDREN),
-        settled("ACTIVE", "Its hosts are its owner's.", seen=""),
-        moving("UPDATING", "It is being changed.", 30 * MINUTE, AwaitedParty.STEP),
-        moving("TERMINATING", "Its hosts are being taken back.", 30 * MINUTE, AwaitedParty.CHILDREN),
-        settled("TERMINATED", "Its hosts were taken back.", seen=""),
-        settled("ERROR", "Something failed that needs an update, an end or a deletion.", seen=""),
-        moving("DELETING", "It is being deleted, whatever else was going on.", HOUR, AwaitedParty.CHILDREN),
+        transitional("CREATING", "Hosts are being found for it.", 10 * MINUTE, AwaitedParty.STEP),
+        stable("PENDING", "It is booked and has not begun.", seen=""),
+        transitional("STARTING", "Its hosts are being handed over.", 30 * MINUTE, AwaitedParty.CHILDREN),
+        stable("ACTIVE", "Its hosts are its owner's.", seen=""),
+        transitional("UPDATING", "It is being changed.", 30 * MINUTE, AwaitedParty.STEP),
+        transitional("TERMINATING", "Its hosts are being taken back.", 30 * MINUTE, AwaitedParty.CHILDREN),
+        stable("TERMINATED", "Its hosts were taken back.", seen=""),
+        stable("ERROR", "Something failed that needs an update, an end or a deletion.", seen=""),
+        transitional("DELETING", "It is being deleted, whatever else was going on.", HOUR, AwaitedParty.CHILDREN),
     ),
     actions=(
         Action(
@@ -116,10 +116,10 @@ RESERVATION = Lifecycle(
     says="The hosts of a lease.",
     parent="lease",
     states=(
-        settled("pending", "Hosts are found and not handed over.", seen=ABSENT),
-        settled("active", "Hosts are handed over."),
+        stable("pending", "Hosts are found and not handed over.", seen=ABSENT),
+        stable("active", "Hosts are handed over."),
         final("deleted", "Hosts were taken back."),
-        settled("error", "Handing over or taking back failed.", seen=""),
+        stable("error", "Handing over or taking back failed.", seen=""),
     ),
     actions=(
         Action(
@@ -178,8 +178,8 @@ EVENT = Lifecycle(
     says="A moment at which something happens to a lease: its start, a while before its end, its end.",
     parent="lease",
     states=(
-        settled("UNDONE", "Its time has not come.", seen=""),
-        moving("IN_PROGRESS", "Its time has come and the work goes on.", 30 * MINUTE, AwaitedParty.STEP),
+        stable("UNDONE", "Its time has not come.", seen=""),
+        transitional("IN_PROGRESS", "Its time has come and the work goes on.", 30 * MINUTE, AwaitedParty.STEP),
         final("DONE", "It has happened.", seen=""),
         final("ERROR", "It could not happen.", seen=""),
     ),

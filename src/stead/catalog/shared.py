@@ -6,7 +6,7 @@ deleted.
 """
 
 from stead.lifecycle.definition import Lifecycle
-from stead.lifecycle.rows import MINUTE, Action, Actor, absent, moving, settled
+from stead.lifecycle.rows import MINUTE, Action, Actor, absent, stable, transitional
 
 
 def _shared(kind: str, says: str) -> Lifecycle:
@@ -15,11 +15,11 @@ def _shared(kind: str, says: str) -> Lifecycle:
         says=says,
         states=(
             absent("Absent", "There is none."),
-            moving("Creating", "The provider is making it.", 10 * MINUTE),
-            settled("Available", "It is there, and can be used."),
-            moving("Deleting", "It is being removed for good.", 10 * MINUTE),
-            settled("Failed", "The provider would not make it, or not remove it.", seen=""),
-            settled("Undefined", "Nobody could tell what became of it.", seen="", probe_first=True),
+            transitional("Creating", "The provider is making it.", 10 * MINUTE),
+            stable("Available", "It is there, and can be used."),
+            transitional("Deleting", "It is being removed for good.", 10 * MINUTE),
+            stable("Failed", "The provider would not make it, or not remove it.", seen=""),
+            stable("Undefined", "Nobody could tell what became of it.", seen="", probe_first=True),
         ),
         actions=(
             Action(

@@ -16,8 +16,8 @@ from stead.lifecycle.rows import (
     Fold,
     absent,
     final,
-    moving,
-    settled,
+    stable,
+    transitional,
 )
 
 WORST_FIRST = ("degraded", "updating", "scaling", "stable")
@@ -28,13 +28,15 @@ SYSTEM = Lifecycle(
     members="service",
     states=(
         absent("absent", "There is no such system."),
-        moving("pending", "It is being checked, and what it needs is being made.", 15 * MINUTE, AwaitedParty.STEP),
+        transitional(
+            "pending", "It is being checked, and what it needs is being made.", 15 * MINUTE, AwaitedParty.STEP
+        ),
         final("failed", "It could not be set up; it can only be deleted.", seen=""),
-        settled("stable", "Every service is as it should be.", seen=""),
-        moving("updating", "A service is not yet as it was last defined.", 4 * HOUR, AwaitedParty.CHILDREN),
-        moving("scaling", "A service is changing its size.", 4 * HOUR, AwaitedParty.CHILDREN),
-        settled("degraded", "A service has failed.", seen=""),
-        moving("deleting", "Its services are being taken down.", 2 * HOUR, AwaitedParty.CHILDREN),
+        stable("stable", "Every service is as it should be.", seen=""),
+        transitional("updating", "A service is not yet as it was last defined.", 4 * HOUR, AwaitedParty.CHILDREN),
+        transitional("scaling", "A service is changing its size.", 4 * HOUR, AwaitedParty.CHILDREN),
+        stable("degraded", "A service has failed.", seen=""),
+        transitional("deleting", "Its services are being taken down.", 2 * HOUR, AwaitedParty.CHILDREN),
     ),
     actions=(
         Action(
@@ -87,12 +89,12 @@ SERVICE = Lifecycle(
     parent="system",
     states=(
         absent("absent", "There is no such service."),
-        moving("pending", "Its first copies are being started.", 30 * MINUTE),
-        settled("stable", "All copies run as defined."),
-        moving("updating", "Copies are being replaced by newer ones.", 2 * HOUR),
-        moving("scaling", "Copies are being added or removed.", HOUR),
-        settled("failed", "Copies do not run as they should.", seen=""),
-        moving("deleting", "Its copies are being taken down.", HOUR),
+        transitional("pending", "Its first copies are being started.", 30 * MINUTE),
+        stable("stable", "All copies run as defined."),
+        transitional("updating", "Copies are being replaced by newer ones.", 2 * HOUR),
+        transitional("scaling", "Copies are being added or removed.", HOUR),
+        stable("failed", "Copies do not run as they should.", seen=""),
+        transitional("deleting", "Its copies are being taken down.", HOUR),
     ),
     actions=(
         Action(
@@ -157,10 +159,10 @@ JOB = Lifecycle(
     parent="system",
     states=(
         absent("absent", "There is no such job."),
-        moving("running", "It runs.", DAY),
-        settled("succeeded", "It ran to its end, and well.", still=True),
-        settled("failed", "It ended badly, or could not be run.", seen="", still=True),
-        moving("deleting", "It is being taken away.", HOUR),
+        transitional("running", "It runs.", DAY),
+        stable("succeeded", "It ran to its end, and well.", still=True),
+        stable("failed", "It ended badly, or could not be run.", seen="", still=True),
+        transitional("deleting", "It is being taken away.", HOUR),
     ),
     actions=(
         Action(

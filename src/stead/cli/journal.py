@@ -47,7 +47,7 @@ LAST = 20
 
 def _what(line: JournalLine) -> str:
     """The word it came by; drift is a move that nobody asked for."""
-    drift = line.trigger == "seen" and line.operation is None and line.source != line.target
+    drift = line.trigger == "observed" and line.operation is None and line.source != line.target
     return f"{line.trigger} {line.word}".strip() + " (drift)" * drift
 
 
@@ -56,7 +56,7 @@ def reason(line: JournalLine) -> str:
     said = line.change.get("reasons")
     reasons = [str(one.get("says", "")) for one in said if isinstance(one, dict)] if isinstance(said, list) else []
     found = [str(line.change.get(name) or "") for name in ("error", "reason")] + reasons
-    if line.trigger == "silent" and not any(found):
+    if line.trigger == "timed_out" and not any(found):
         found.append("no report arrived in time")
     return "; ".join(one for one in found if one)
 

@@ -163,7 +163,7 @@ def cancel(
             write([cancelled], OPERATIONS, output)
             return
         note(f"{cancelled.action} of {cancelled.path} is cancelled; it ends when it is known what is there")
-        finish(client, id, timeout, output, well=("cancelled", "undone", "done"))
+        finish(client, id, timeout, output, well=("cancelled", "rolled_back", "succeeded"))
 
 
 @app.command(

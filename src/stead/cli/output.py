@@ -22,8 +22,8 @@ WIDE = 10_000
 """Columns of an output that is no terminal: nothing is wrapped or cut."""
 
 _COLOURS = {
-    "settled": "green",
-    "moving": "yellow",
+    "stable": "green",
+    "transitional": "yellow",
     "final": "blue",
     "absent": "bright_black",
     "violation": "red",

@@ -51,7 +51,7 @@ OPERATIONS: Columns[Operation] = Columns(
 class Remedy(StrEnum):
     """What becomes of a change that failed."""
 
-    UNDO = "undo"
+    ROLLBACK = "rollback"
     KEEP = "keep"
 
 
@@ -133,7 +133,7 @@ def finish(
     output: ListFormat,
     *,
     asked: str = "",
-    well: Sequence[str] = ("done",),
+    well: Sequence[str] = ("succeeded",),
 ) -> None:
     """Follow an operation to its end and write how it ended; ends the command unless that was well.
 
@@ -160,7 +160,7 @@ def finish(
     conclude(client, ended, well=well, asked=asked or ended.action)
 
 
-def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence[str] = ("done",)) -> None:
+def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence[str] = ("succeeded",)) -> None:
     """End the command with the exit code of how an operation ended, and why; returns where all of it was done."""
     if ended.outcome not in well and not _takes_back(client, ended, asked):
         where = ended.place or ended.path
@@ -175,10 +175,10 @@ def conclude(client: SyncClient, ended: Operation, *, asked: str, well: Sequence
         for reason in ended.reasons:
             note(f"  because: {reason.says} [{reason.code}]")
         _tell_skipped(client, ended)
-        raise typer.Exit(Code.REFUSED if ended.outcome == "refused" else Code.FAILED)
+        raise typer.Exit(Code.REFUSED if ended.outcome == "rejected" else Code.FAILED)
     if ended.skipped:
         _tell_skipped(client, ended)
-        if well == ("done",) and ended.outcome == "done":
+        if well == ("succeeded",) and ended.outcome == "succeeded":
             raise typer.Exit(Code.PARTIAL)
 
 
@@ -195,7 +195,7 @@ def _tell_skipped(client: SyncClient, ended: Operation) -> None:
 
 def _takes_back(client: SyncClient, ended: Operation, asked: str) -> bool:
     """Whether what was asked for was to take something back, and that was done."""
-    if ended.outcome != "undone":
+    if ended.outcome != "rolled_back":
         return False
     known = next((action for action in client.lifecycle(ended.kind).actions if action.name == asked), None)
     if known is None:

@@ -62,7 +62,7 @@ def create(
     action: Annotated[
         str, typer.Option("--action", metavar="ACTION", help="How the kind calls it, if not create.")
     ] = "create",
-    on_failure: OnFailure = Remedy.UNDO,
+    on_failure: OnFailure = Remedy.ROLLBACK,
     reason: Why = "",
     queue: Queueing = False,
     wait: Wait = True,
@@ -87,7 +87,7 @@ def ask(
     action: ActionName,
     file: File = None,
     settings: Settings = None,
-    on_failure: OnFailure = Remedy.UNDO,
+    on_failure: OnFailure = Remedy.ROLLBACK,
     force: Force = False,
     reason: Why = "",
     queue: Queueing = False,

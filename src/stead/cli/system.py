@@ -103,7 +103,7 @@ def deploy(
     file: File,
     at: At = "/",
     yes: Yes = False,
-    on_failure: OnFailure = Remedy.UNDO,
+    on_failure: OnFailure = Remedy.ROLLBACK,
     reason: Why = "",
     wait: Wait = True,
     timeout: Timeout = None,

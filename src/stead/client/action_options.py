@@ -16,8 +16,8 @@ class ActionOptions(TypedDict, total=False):
     force: bool
     reason: str
     hold: bool
-    on_failure: Literal["undo", "keep"]
+    on_failure: Literal["rollback", "keep"]
     on_partial: Literal["continue", "rollback", "refine"]
-    on_conflict: Literal["default", "refuse", "queue"]
+    on_conflict: Literal["default", "reject", "queue"]
     expect_agent: bool
     """The agent of a lane comes later: a lane that no agent has served yet is accepted."""

@@ -194,7 +194,7 @@ class Client(
         kind: str | None = None,
         force: bool = False,
         reason: str = "",
-        on_conflict: Literal["default", "refuse", "queue"] = "default",
+        on_conflict: Literal["default", "reject", "queue"] = "default",
         at: str | None = None,
         lane: str | None = None,
     ) -> Explanation:

@@ -313,7 +313,7 @@ class GroupStatus(Struct, frozen=True, kw_only=True):
     """`(Partial-){Status}:{Count} (R:{Running}/{Total})`; `Empty` without members."""
     counts: Mapping[str, int]
     """`countTotal`, and one for each state."""
-    settled: bool
+    stable: bool
     """Nothing is under way, and no member is on its way."""
     target_action: str
     """What is being done to it, to what it is part of, or to something in it; `None` where nothing is."""

@@ -34,7 +34,7 @@ class SystemsClient:
         *,
         at: str = "/",
         mark: str = "",
-        on_failure: Literal["undo", "keep"] = "undo",
+        on_failure: Literal["rollback", "keep"] = "rollback",
         reason: str = "",
         key: str | None = None,
         expect_agent: bool = False,

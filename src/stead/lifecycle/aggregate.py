@@ -81,9 +81,9 @@ def status_count(counts: Counts, states: tuple[str, ...]) -> dict[str, int]:
     }
 
 
-def is_settled(member: Lifecycle, counts: Counts) -> bool:
+def is_stable(member: Lifecycle, counts: Counts) -> bool:
     """Whether the group rests: no member is in a moving state. Most of them resting is not enough."""
-    return all(member.state(state).cls is not StateClass.MOVING for state in _summed(counts))
+    return all(member.state(state).cls is not StateClass.TRANSITIONAL for state in _summed(counts))
 
 
 def worst(counts: Counts, order: tuple[str, ...], default: str) -> str:

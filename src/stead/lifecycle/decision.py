@@ -12,19 +12,19 @@ from stead.lifecycle.snapshot import Holder, Snapshot
 class Outcome(StrEnum):
     """How an operation ended, for one resource."""
 
-    DONE = "done"
+    SUCCEEDED = "succeeded"
     """It is what was asked for."""
     FAILED = "failed"
     """It, or for a group one of its members, did not become what was asked for."""
-    UNDONE = "undone"
+    ROLLED_BACK = "rolled_back"
     """Failed, and everything is as it was before."""
     UNKNOWN = "unknown"
     """Nobody could say; the resource was settled as its lifecycle says."""
-    DISPLACED = "displaced"
+    PREEMPTED = "preempted"
     """An operation that outranks it took over."""
     CANCELLED = "cancelled"
     """Somebody ended it before it was done; the resource is what it was found to be."""
-    REFUSED = "refused"
+    REJECTED = "rejected"
     """It had waited, and could not begin when its turn came."""
 
 
@@ -52,7 +52,7 @@ class Code(StrEnum):
     """No agent has ever served a lane that it would be on, or that its spec names."""
     WRONG_STATE = "wrong-state"
     """The action does not start in the state that the resource is in."""
-    MOVING = "moving"
+    IN_PROGRESS = "in-progress"
     """The resource is on its way to another state, and one change happens to a thing at a time."""
     HELD = "held"
     """An operation has a claim on the resource, on what it is part of, or on a part of it; or somebody uses it."""

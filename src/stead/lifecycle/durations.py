@@ -95,7 +95,7 @@ def well(lifecycle: Lifecycle) -> Iterator[tuple[str, str, str]]:
         for move in lifecycle.table:
             if move.source not in action.through or move.on != action.name:
                 continue
-            goes_on = move.trigger in (Trigger.DONE, Trigger.STARTED, Trigger.NEXT)
+            goes_on = move.trigger in (Trigger.SUCCEEDED, Trigger.STARTED, Trigger.NEXT)
             if goes_on or (move.trigger is Trigger.CHILDREN and _wanted(action, follows[move.source], move.target)):
                 yield action.name, move.source, move.target
 

@@ -14,7 +14,7 @@ class OnConflict(StrEnum):
 
     DEFAULT = "default"
     """As the lifecycle says."""
-    REFUSE = "refuse"
+    REJECT = "reject"
     QUEUE = "queue"
 
 
@@ -28,7 +28,7 @@ class Request:
     reason: str = ""
     hold: bool = False
     """Stop before the work itself and wait for continue or withdraw."""
-    on_failure: OnFailure = OnFailure.UNDO
+    on_failure: OnFailure = OnFailure.ROLLBACK
     on_partial: OnPartial = OnPartial.CONTINUE
     on_conflict: OnConflict = OnConflict.DEFAULT
     revision: int = 0
@@ -62,17 +62,17 @@ class Report:
     """An agent (or the controller, for its own steps) says what happened."""
 
     kind: Trigger
-    """`started`, `done`, `failed`, `declined` or `seen`."""
+    """`started`, `succeeded`, `failed`, `declined` or `observed`."""
     fence: Fence
     seen: str = ""
-    """With `seen`: what is there."""
+    """With `observed`: what is there."""
     revision: int | None = None
-    """With `seen`: the revision of the spec that is in force there, where that can be told."""
+    """With `observed`: the revision of the spec that is in force there, where that can be told."""
     actor: Actor = Actor.AGENT
     notify: int = 0
     """From an agent whose presence matters: the id under which it connected."""
     events: tuple[tuple[str, str], ...] = ()
-    """With the controller's own `done`, for a lease: its timed events by kind, each with its status."""
+    """With the controller's own `succeeded`, for a lease: its timed events by kind, each with its status."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def _own(lifecycle: Lifecycle, name: str) -> Action:
     starts = tuple(
         state.name
         for state in lifecycle.states
-        if state.cls in (StateClass.SETTLED, StateClass.FINAL)
+        if state.cls in (StateClass.STABLE, StateClass.FINAL)
         and state.seen != ABSENT
         and (name == REFRESH or not state.seen)
     )
@@ -63,7 +63,7 @@ def _own(lifecycle: Lifecycle, name: str) -> Action:
 
 def _of_members(lifecycle: Lifecycle, name: str) -> Action:
     dominant = lifecycle.fold is Fold.DOMINANT
-    resting = (StateClass.SETTLED, StateClass.FINAL) if dominant else (StateClass.SETTLED,)
+    resting = (StateClass.STABLE, StateClass.FINAL) if dominant else (StateClass.STABLE,)
     found = (state for state in lifecycle.order if lifecycle.has_state(state))
     starts = tuple(state for state in found if lifecycle.state(state).cls in resting)
     return _action(name, _OF_MEMBERS[name], starts, members=name, leaves_out=dominant)
@@ -91,7 +91,7 @@ def accepted(lifecycle: Lifecycle, source: str, seen: str) -> str:
         return lifecycle.gone
     if seen == ABSENT:
         return ""  # a record leaves by an action that removes it
-    rests = [state.name for state in lifecycle.states if state.cls is StateClass.SETTLED and state.seen == seen]
+    rests = [state.name for state in lifecycle.states if state.cls is StateClass.STABLE and state.seen == seen]
     return next(iter(rests), "")
 
 

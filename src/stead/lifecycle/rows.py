@@ -25,9 +25,9 @@ DAY = 24 * HOUR
 class StateClass(StrEnum):
     """The four classes of state."""
 
-    SETTLED = "settled"
+    STABLE = "stable"
     """Stays until somebody asks for a change."""
-    MOVING = "moving"
+    TRANSITIONAL = "transitional"
     """On the way; has a deadline and a way out on success, on failure and on silence."""
     FINAL = "final"
     """The end of the road: nothing leaves it by itself."""
@@ -67,13 +67,13 @@ class Trigger(StrEnum):
     """Somebody asked for the action."""
     STARTED = "started"
     """The agent has begun."""
-    DONE = "done"
+    SUCCEEDED = "succeeded"
     """The agent has finished."""
     FAILED = "failed"
     """The agent (or the controller's own step) could not finish."""
     DECLINED = "declined"
     """The work was checked and not begun: nothing changed."""
-    SEEN = "seen"
+    OBSERVED = "observed"
     """The agent looked, and says what is there."""
     ACCEPTED = "accepted"
     """A user asked to record what the agent observes, and this is what it observed."""
@@ -81,9 +81,9 @@ class Trigger(StrEnum):
     """The controller goes on to the next state of the action."""
     CHILDREN = "children"
     """What the children amount to changed."""
-    UNDONE = "undone"
+    ROLLED_BACK = "rolled_back"
     """A failed action was taken back."""
-    SILENT = "silent"
+    TIMED_OUT = "timed_out"
     """Nobody answered, not even a probe."""
     CONNECTED = "connected"
     """An agent connected with a new notify-id."""
@@ -240,7 +240,7 @@ def absent(name: str, says: str) -> State:
     return State(name, StateClass.ABSENT, says, seen=ABSENT)
 
 
-def settled(
+def stable(
     name: str,
     says: str,
     *,
@@ -252,7 +252,7 @@ def settled(
     """A settled state; an agent sees it under its own name unless `seen` says otherwise."""
     return State(
         name,
-        StateClass.SETTLED,
+        StateClass.STABLE,
         says,
         seen=name if seen is None else seen,
         probe_first=probe_first,
@@ -261,11 +261,11 @@ def settled(
     )
 
 
-def moving(
+def transitional(
     name: str, says: str, deadline: int, awaits: AwaitedParty = AwaitedParty.AGENT, *, asks: str = "", fails: str = ""
 ) -> State:
     """A moving state with its deadline in seconds."""
-    return State(name, StateClass.MOVING, says, deadline=deadline, awaits=awaits, asks=asks, fails=fails)
+    return State(name, StateClass.TRANSITIONAL, says, deadline=deadline, awaits=awaits, asks=asks, fails=fails)
 
 
 def final(name: str, says: str, *, seen: str = ABSENT) -> State:

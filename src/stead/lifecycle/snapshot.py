@@ -39,14 +39,14 @@ class Phase(StrEnum):
     """Its order is out, or its children are on their way."""
     PROBING = "probing"
     """Looks at what is there before it goes on."""
-    UNDOING = "undoing"
+    ROLLING_BACK = "rolling_back"
     """Failed; takes back what was done."""
 
 
 class OnFailure(StrEnum):
     """What the caller wants when the action fails."""
 
-    UNDO = "undo"
+    ROLLBACK = "rollback"
     KEEP = "keep"
     """Leave the error for a person."""
 
@@ -90,7 +90,7 @@ class Operation:
     """Somebody wants it to end: nothing more is begun, and whatever is found now is the end."""
     hold: bool = False
     """The caller asked to stop before the work itself."""
-    on_failure: OnFailure = OnFailure.UNDO
+    on_failure: OnFailure = OnFailure.ROLLBACK
     on_partial: OnPartial = OnPartial.CONTINUE
     id: str = ""
     by: str = ""
@@ -99,7 +99,7 @@ class Operation:
     @property
     def undoes(self) -> bool:
         """Whether it takes back what was done, or is about to give that up."""
-        return self.phase is Phase.UNDOING or (self.phase is Phase.FENCING and self.then is Phase.UNDOING)
+        return self.phase is Phase.ROLLING_BACK or (self.phase is Phase.FENCING and self.then is Phase.ROLLING_BACK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def _of_action(lc: Lifecycle, action: Action) -> Iterator[Transition]:
     if action.undo and action.undo != "leave":
         for target in resolve(action, action.undone, origins):
             if target != action.fails:
-                yield Transition(action.fails, Trigger.UNDONE, action.name, Actor.CONTROLLER, target)
+                yield Transition(action.fails, Trigger.ROLLED_BACK, action.name, Actor.CONTROLLER, target)
 
 
 def _origins(lc: Lifecycle, action: Action) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def _forceable_from(lc: Lifecycle, action: Action, state: State) -> bool:
         return False
     if state.cls is StateClass.FINAL:
         return lc.has_state(action.ends) and lc.state(action.ends).cls in (StateClass.FINAL, StateClass.ABSENT)
-    return state.cls is StateClass.SETTLED
+    return state.cls is StateClass.STABLE
 
 
 def _requests(lc: Lifecycle, action: Action) -> Iterator[Transition]:
@@ -146,7 +146,7 @@ def entry(action: Action) -> str:
 
 
 def _outranked(action: Action, state: State) -> bool:
-    return state.cls is StateClass.MOVING and state.name not in (*action.through, *action.starts)
+    return state.cls is StateClass.TRANSITIONAL and state.name not in (*action.through, *action.starts)
 
 
 def _reports(
@@ -155,7 +155,7 @@ def _reports(
     """What an agent's words do in a state that waits for it."""
     source = state.name
     for target in resolve(action, follows, origins):
-        yield Transition(source, Trigger.DONE, action.name, Actor.AGENT, target)
+        yield Transition(source, Trigger.SUCCEEDED, action.name, Actor.AGENT, target)
     for target in resolve(action, FAILS, origins, state):
         yield Transition(source, Trigger.FAILED, action.name, Actor.AGENT, target)
     if action.checked:
@@ -165,14 +165,14 @@ def _reports(
         for origin in origins:
             target = truth(lc, action, origin, follows, seen, state)
             if target:
-                yield Transition(source, Trigger.SEEN, seen, Actor.AGENT, target)
+                yield Transition(source, Trigger.OBSERVED, seen, Actor.AGENT, target)
 
 
 def truth(lc: Lifecycle, action: Action, origin: str, follows: str, seen: str, state: State) -> str:
     """Where an observation leads a resource that was on its way: to what is true, or to failure."""
     follows = origin if follows == BACK else follows
     # Where others go on, and nothing shows that they do, all that can be seen is the end.
-    shows = lc.state(follows).seen or lc.state(follows).cls is not StateClass.MOVING or action.ends == BACK
+    shows = lc.state(follows).seen or lc.state(follows).cls is not StateClass.TRANSITIONAL or action.ends == BACK
     if lc.state(follows if shows else action.ends).seen == seen:
         return follows
     was_there = lc.state(origin).cls is not StateClass.ABSENT
@@ -218,7 +218,7 @@ def _steps(
 def _clock(action: Action, state: State, origins: tuple[str, ...]) -> Iterator[Transition]:
     for target in resolve(action, state.fails or action.silent, origins):
         if target != state.name:
-            yield Transition(state.name, Trigger.SILENT, action.name, Actor.CLOCK, target)
+            yield Transition(state.name, Trigger.TIMED_OUT, action.name, Actor.CLOCK, target)
 
 
 def observations(lc: Lifecycle) -> tuple[str, ...]:
@@ -229,7 +229,7 @@ def observations(lc: Lifecycle) -> tuple[str, ...]:
 
 def drift(lc: Lifecycle) -> Iterator[Transition]:
     """Things change at the provider though nobody asked."""
-    yield from (move for move in lc.moves if move.trigger is Trigger.SEEN)
+    yield from (move for move in lc.moves if move.trigger is Trigger.OBSERVED)
     for name in lc.drifts:
         state = lc.state(name)
         for seen in observations(lc):
@@ -239,7 +239,7 @@ def drift(lc: Lifecycle) -> Iterator[Transition]:
             unasked = {ABSENT: lc.gone, BROKEN: lc.broken}.get(seen, "")
             for target in [unasked] if unasked else there:
                 if target != name:
-                    yield Transition(name, Trigger.SEEN, seen, Actor.AGENT, target)
+                    yield Transition(name, Trigger.OBSERVED, seen, Actor.AGENT, target)
 
 
 def _of_fold(lc: Lifecycle) -> Iterator[Transition]:
@@ -259,4 +259,4 @@ def _of_fold(lc: Lifecycle) -> Iterator[Transition]:
 
 def settled_of(lc: Lifecycle) -> tuple[str, ...]:
     """The states of the fold's order in which a parent can rest."""
-    return tuple(s for s in lc.order if lc.has_state(s) and lc.state(s).cls is not StateClass.MOVING)
+    return tuple(s for s in lc.order if lc.has_state(s) and lc.state(s).cls is not StateClass.TRANSITIONAL)

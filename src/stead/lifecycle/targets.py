@@ -22,7 +22,7 @@ class Target(NamedTuple):
 def target_of(lifecycle: Lifecycle, snapshot: Snapshot) -> Target:
     """The action under way and where it leads. What is being undone has no target any more."""
     op = snapshot.operation
-    if op is None or op.phase is Phase.UNDOING:
+    if op is None or op.phase is Phase.ROLLING_BACK:
         return Target()
     action = lifecycle.action(op.action)
     ends = action.ends if action is not None else BACK

@@ -36,7 +36,7 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, RunningTimer]:
             pace.custody if work.taken else pace.resend, snap.fence
         )
     if op is None:
-        if state.cls is StateClass.MOVING and state.deadline:
+        if state.cls is StateClass.TRANSITIONAL and state.deadline:
             found["deadline"] = RunningTimer(state.deadline, state.name)
         elif state.expires is not None:
             found["expiry"] = RunningTimer(pace.retention or state.expires.after, state.name)
@@ -50,11 +50,11 @@ def pending(lc: Lifecycle, snap: Snapshot) -> Mapping[str, RunningTimer]:
         found["deadline"] = RunningTimer(pace.probe, since)
         if work is None:
             found["again"] = RunningTimer(pace.again, (since, snap.misses))
-    elif op.phase is Phase.UNDOING:
+    elif op.phase is Phase.ROLLING_BACK:
         found["deadline"] = RunningTimer(pace.undo, since)
     elif op.phase is Phase.ACTING:
         # While a hidden operation acts, the state shows another one, which waits for it.
-        moving = state.cls is StateClass.MOVING and snap.hidden is None
+        moving = state.cls is StateClass.TRANSITIONAL and snap.hidden is None
         found["deadline"] = RunningTimer((state.deadline if moving else None) or pace.unseen_work, since)
         if moving and state.awaits is AwaitedParty.CONTROLLER and (snap.connected or not _welcomes(lc, op)):
             found["next"] = RunningTimer(0, since)

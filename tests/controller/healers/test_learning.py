@@ -42,12 +42,12 @@ async def back(dsn: str, path: str, target: str, seconds: float) -> None:
         )
 
 
-async def suspend(c: Controller, dsn: str, seconds: float, word: Trigger = Trigger.DONE, path: str = VM) -> None:
+async def suspend(c: Controller, dsn: str, seconds: float, word: Trigger = Trigger.SUCCEEDED, path: str = VM) -> None:
     """Suspend a VM, which takes so long, and resume it."""
     await c.begin(path, "suspend")
     await back(dsn, path, "Suspending", seconds)
     await c.report(path, word)
-    if word is Trigger.DONE:
+    if word is Trigger.SUCCEEDED:
         await c.begin(path, "resume")
         await c.report(path)
 

@@ -64,7 +64,7 @@ async def _taken(service: Application, asked: Asked, caller: Caller) -> UUID | N
 async def _ended_well(service: Application, operation: UUID, caller: Caller) -> bool:
     """Whether it has ended, and well; False where it goes on."""
     end = await ended(service, operation)
-    if end is not None and end.outcome != "done":
+    if end is not None and end.outcome != "succeeded":
         raise await _declined(service.seen(caller), end)
     return end is not None
 

@@ -32,7 +32,7 @@ FORCED = "forced through the tumblebug interface"
 """The reason of whoever forces and gives none: the dialect has no word for it."""
 GONE = "Absent"
 """How something stands that is no longer there: a creation that was withdrawn."""
-BUSY = ("moving", "held", "wrong-state", "parent")
+BUSY = ("in-progress", "held", "wrong-state", "parent")
 """Refusals for which an action that is under way may be the cause."""
 SPENT = {"countTotal", "countTerminated", "countFailed", "countUndefined"}
 """The counts of VMs that are forgotten without further ado."""

@@ -39,7 +39,7 @@ from stead.store.decision_template import OperationStart
 from stead.telemetry import metrics, tracing
 from stead.telemetry.context import TraceContext, known, note
 
-RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.UNDONE, Outcome.CANCELLED, Outcome.REFUSED)
+RETRYABLE = (Outcome.FAILED, Outcome.UNKNOWN, Outcome.ROLLED_BACK, Outcome.CANCELLED, Outcome.REJECTED)
 """How an operation must have ended for it to be tried once more."""
 
 
@@ -155,14 +155,14 @@ class Admission:
         waits = replace(wish.request, on_conflict=OnConflict.QUEUE)  # whatever the lifecycle says by now
         answer = await self._turn(replace(wish, request=waits), head)
         if isinstance(answer, Accepted):
-            return await self._leave(head, Outcome.DONE)
+            return await self._leave(head, Outcome.SUCCEEDED)
         if isinstance(answer, Applied):
             if answer.decision.queued or answer.decision.joined:
                 return False
             # What was written has left the queue; otherwise there was nothing to do.
-            return answer.wrote or await self._leave(head, Outcome.DONE)
+            return answer.wrote or await self._leave(head, Outcome.SUCCEEDED)
         if isinstance(answer, Rejection):
-            return await self._leave(head, Outcome.REFUSED, answer)
+            return await self._leave(head, Outcome.REJECTED, answer)
         return answer is not None and answer.kind == "gone"
 
     async def _turn(self, wish: AdmissionRequest, head: Mapping[str, Any]) -> Answer | Accepted:

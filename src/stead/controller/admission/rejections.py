@@ -20,8 +20,8 @@ def nothing_to_retry(record: Mapping[str, Any], state: str) -> Rejection:
     """Why an operation cannot be tried once more."""
     why = {
         "": "is still under way: wait for its end, or cancel it",
-        Outcome.DONE: "is done: there is nothing to retry",
-        Outcome.DISPLACED: "was displaced by an operation that outranks it",
+        Outcome.SUCCEEDED: "is done: there is nothing to retry",
+        Outcome.PREEMPTED: "was displaced by an operation that outranks it",
     }
     planned = "was planned for the members there were: see how many there are now, and ask anew"
     says = f"{record['action']} of {record['path']} {why.get(record['outcome'], planned)}"

@@ -88,7 +88,7 @@ def again(record: Mapping[str, Any], actor: Actor, principal: str) -> AdmissionR
         force=said.get("force", False),
         reason=record["reason"],
         hold=said.get("hold", False),
-        on_failure=OnFailure(said.get("on_failure", OnFailure.UNDO)),
+        on_failure=OnFailure(said.get("on_failure", OnFailure.ROLLBACK)),
         on_partial=OnPartial(said.get("on_partial", OnPartial.CONTINUE)),
         on_conflict=OnConflict(said.get("on_conflict", OnConflict.DEFAULT)),
     )

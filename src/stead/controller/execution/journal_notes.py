@@ -44,9 +44,9 @@ def note_of(snapshot: Snapshot, event: Event) -> JournalNote | None:
         case Report():
             return JournalNote(event.kind, event.seen or action, event.actor)
         case FullState():
-            return JournalNote(Trigger.SEEN, event.seen, Actor.AGENT)
+            return JournalNote(Trigger.OBSERVED, event.seen, Actor.AGENT)
         case TimerDue():
-            return JournalNote(Trigger.SILENT, action, Actor.CLOCK)
+            return JournalNote(Trigger.TIMED_OUT, action, Actor.CLOCK)
         case Children():
             return JournalNote(Trigger.CHILDREN, action, Actor.CONTROLLER)
         case Connected():

@@ -62,14 +62,14 @@ class Waits:
 
 type Answer = Done | Declined | Failed | Waits
 
-KINDS = {Done: Trigger.DONE, Declined: Trigger.DECLINED, Failed: Trigger.FAILED}
+KINDS = {Done: Trigger.SUCCEEDED, Declined: Trigger.DECLINED, Failed: Trigger.FAILED}
 """How each end of a step is told."""
 
 type Work = Callable[[Row, UUID], Awaitable[Answer]]
 """Does what is missing for a resource and the operation on it: again and again, and by several at once."""
 
 
-WELL = ("", Outcome.DONE, Outcome.DISPLACED)
+WELL = ("", Outcome.SUCCEEDED, Outcome.PREEMPTED)
 """How an operation has ended, or not yet, where that is nothing to worry about."""
 
 

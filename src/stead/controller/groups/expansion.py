@@ -235,7 +235,7 @@ def _request(operation: str, asking: Mapping[str, Any]) -> Request:
         force=said.get("force", False),
         reason=asking["reason"],
         within=True,
-        on_conflict=OnConflict.REFUSE,
+        on_conflict=OnConflict.REJECT,
         operation=operation,
         by=asking["principal"],
     )

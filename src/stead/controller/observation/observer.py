@@ -220,7 +220,7 @@ def _why(state: State, told: str | None) -> UnknownReason:
     """Why something in a state was not observed: as a look told, or since it was not looked at."""
     if told:
         return UnknownReason(told)
-    if state.cls is StateClass.MOVING:
+    if state.cls is StateClass.TRANSITIONAL:
         return UnknownReason.MOVING
     if state.cls is StateClass.FINAL:
         return UnknownReason.FINAL
@@ -232,7 +232,7 @@ def told_of(seen: Iterable[StateLine]) -> list[TransitionInput]:
     return [
         TransitionInput(
             line.path,
-            Report(Trigger.SEEN, line.fence, seen=line.seen, revision=line.revision),
+            Report(Trigger.OBSERVED, line.fence, seen=line.seen, revision=line.revision),
             facts=line.facts or None,
             detail={"look": True},
         )

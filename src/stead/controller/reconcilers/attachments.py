@@ -88,7 +88,7 @@ class AttachmentReconciler:
 
     async def _ask(self, disk: Mapping[str, Any], action: str, reason: str) -> None:
         actor = asks_as(self.admission.executor.kinds["disk"], action, Actor.USER)
-        request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
+        request = Request(action, actor, reason=reason, on_conflict=OnConflict.REJECT)
         answer = await self.admission.ask(
             AdmissionRequest("disk", disk["path"], request, CONTROLLER, {}, disk["lane"])
         )

@@ -153,7 +153,7 @@ class LeaseNotices:
 
 
 async def _ask(admission: Admission, lease: str, action: str, actor: Actor, reason: str) -> None:
-    request = Request(action, actor, reason=reason, on_conflict=OnConflict.REFUSE)
+    request = Request(action, actor, reason=reason, on_conflict=OnConflict.REJECT)
     answer = await admission.ask(
         AdmissionRequest("lease", lease, request, CONTROLLER if actor is Actor.CONTROLLER else actor)
     )

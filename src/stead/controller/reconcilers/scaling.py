@@ -38,7 +38,7 @@ LEASE = 30.0
 """Seconds after which another controller goes on where one has died."""
 RETRY = 30.0
 """Seconds after which what was refused is asked for again, if it is still wanted."""
-WELL = (Outcome.DONE, Outcome.DISPLACED)
+WELL = (Outcome.SUCCEEDED, Outcome.PREEMPTED)
 """How an operation ends that is no reason to leave a place alone for a while."""
 
 
@@ -197,7 +197,7 @@ def _act(place: str, more: bool, at: float, operation: str, ended: float | None)
 def _ended(act: Mapping[str, Any], outcomes: Mapping[str, tuple[str, float | None]]) -> Mapping[str, Any]:
     if act["ended"] is not None:
         return act
-    outcome, ended = outcomes.get(act["operation"], (Outcome.DONE, act["at"]))  # nobody remembers it any more
+    outcome, ended = outcomes.get(act["operation"], (Outcome.SUCCEEDED, act["at"]))  # nobody remembers it any more
     return {**act, "ended": ended, "failed": ended is not None and outcome not in WELL}
 
 

@@ -145,7 +145,7 @@ class Cascade:
                 action,
                 asks_as(lifecycle, action, Actor.USER),
                 reason=f"{record['action']} of {row.path}",
-                on_conflict=OnConflict.REFUSE,
+                on_conflict=OnConflict.REJECT,
                 within=True,
             )
             wish = AdmissionRequest(kind, part["path"], request, record["principal"], lane=part["lane"], under=under)

@@ -123,7 +123,7 @@ class LeaseRebooking:
     ) -> None:
         path = part["path"]
         request = Request(
-            action, Actor.CONTROLLER, reason=f"update of {row.path}", on_conflict=OnConflict.REFUSE, within=True
+            action, Actor.CONTROLLER, reason=f"update of {row.path}", on_conflict=OnConflict.REJECT, within=True
         )
         wish = AdmissionRequest("reservation", path, request, CONTROLLER, spec, part["lane"], under=(str(operation),))
         answer = await self.admission.ask(wish)

@@ -99,7 +99,7 @@ class MachineDisks:
             action,
             Actor.CONTROLLER if action == "restore-with-machine" else Actor.USER,
             reason=record["reason"],
-            on_conflict=OnConflict.REFUSE,
+            on_conflict=OnConflict.REJECT,
             within=True,
         )
         brings: dict[str, Any] = {}
@@ -114,7 +114,7 @@ class MachineDisks:
         if isinstance(answer, NotFound):
             return Failed(answer.what)
         says = f"{path}: {answer.reasons[0].says}"
-        return Waits(says) if answer.code in (Code.HELD, Code.MOVING) else Failed(says)
+        return Waits(says) if answer.code in (Code.HELD, Code.IN_PROGRESS) else Failed(says)
 
 
 def _reached(action: str, asks: Mapping[str, str], state: str, attached: str, machine: str) -> bool:

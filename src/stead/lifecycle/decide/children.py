@@ -25,9 +25,9 @@ def on_children(lc: Lifecycle, snap: Snapshot, event: Children) -> Decision | Re
     try:
         if snap.operation is None:
             _follow(draft, event)
-        elif event.remaining or snap.operation.phase not in (Phase.ACTING, Phase.UNDOING):
+        elif event.remaining or snap.operation.phase not in (Phase.ACTING, Phase.ROLLING_BACK):
             pass
-        elif snap.operation.phase is Phase.UNDOING:
+        elif snap.operation.phase is Phase.ROLLING_BACK:
             if draft.action.verbs:
                 return refuse(snap, Code.NOT_EXPECTED, "an agent, not the children, takes this back")
             _taken_back(draft, event)
@@ -44,7 +44,7 @@ def _awaits_children(lc: Lifecycle, snap: Snapshot) -> bool:
     assert action is not None
     state = lc.state(snap.state)
     if action.through:
-        return state.cls is StateClass.MOVING and state.awaits is AwaitedParty.CHILDREN
+        return state.cls is StateClass.TRANSITIONAL and state.awaits is AwaitedParty.CHILDREN
     return bool(action.members)
 
 
@@ -79,7 +79,7 @@ def _go_on(draft: DecisionDraft, event: Children) -> None:
     """All children that the operation waited for have settled."""
     op, action = draft.op, draft.action
     target, last = draft.follows()
-    outcome = Outcome.FAILED if event.failed else Outcome.DONE
+    outcome = Outcome.FAILED if event.failed else Outcome.SUCCEEDED
     if action.observes:  # the group is what its members are, whatever became of each
         state = fold(draft.lc, event) or target
         draft.arrive(Trigger.CHILDREN, draft.lc.members, Actor.CONTROLLER, state, outcome)
@@ -87,7 +87,7 @@ def _go_on(draft: DecisionDraft, event: Children) -> None:
     if last and event.failed and op.on_partial is not OnPartial.CONTINUE:
         _partial(draft, op.on_partial)
     elif last and draft.lc.fold is Fold.DOMINANT:
-        nobody = not fold(draft.lc, event) and draft.lc.state(target).cls is StateClass.SETTLED
+        nobody = not fold(draft.lc, event) and draft.lc.state(target).cls is StateClass.STABLE
         if nobody and (event.failed or action.members != REMOVE):
             outcome = Outcome.FAILED  # nobody is left to be in it
             target = action.fails

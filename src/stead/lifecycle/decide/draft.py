@@ -156,7 +156,7 @@ class DecisionDraft:
         elif action.observes:
             self.probe()
         elif not action.verbs:
-            self.finish(Outcome.DONE)
+            self.finish(Outcome.SUCCEEDED)
         elif (self.lc.state(self.op.origin).probe_first or action.spares) and not self.op.attempt:
             self.probe()
         else:
@@ -180,7 +180,9 @@ class DecisionDraft:
     def _can_be_held(self) -> bool:
         return any(a.steers == self.op.action and self.now.state in a.starts for a in self.lc.actions)
 
-    def arrive(self, trigger: Trigger, on: str, actor: Actor, target: str, outcome: Outcome = Outcome.DONE) -> None:
+    def arrive(
+        self, trigger: Trigger, on: str, actor: Actor, target: str, outcome: Outcome = Outcome.SUCCEEDED
+    ) -> None:
         """Follow a row; then begin what comes next, or end the operation."""
         if self.now.hidden is not None:  # nobody sees it: whatever state shows is another's
             self.finish(outcome)
@@ -211,7 +213,7 @@ class DecisionDraft:
         self.move(trigger, on, actor, targets[0])
         self.set(misses=0)
         at_error = targets[0] == action.fails
-        wanted = action.undo not in ("", LEAVE) and self.op.on_failure is OnFailure.UNDO
+        wanted = action.undo not in ("", LEAVE) and self.op.on_failure is OnFailure.ROLLBACK
         if at_error and wanted:
             self.undo()
         else:
@@ -230,7 +232,7 @@ class DecisionDraft:
 
     def undo(self) -> None:
         """Begin to take back what the failed action did."""
-        self.set_op(phase=Phase.UNDOING, attempt=1)
+        self.set_op(phase=Phase.ROLLING_BACK, attempt=1)
         self.set(work=None, misses=0, kept=None)
         if self.action.members and not self.action.verbs:
             self.members = self.action.undo
@@ -240,14 +242,14 @@ class DecisionDraft:
 
     def undone(self) -> None:
         """What was done is taken back."""
-        rows = self.lc.rows(self.now.state, Trigger.UNDONE, self.op.action)
+        rows = self.lc.rows(self.now.state, Trigger.ROLLED_BACK, self.op.action)
         target = rows[0].target if rows else self.action.undone
         if len(rows) > 1:
             target = self.op.origin
-        self.move(Trigger.UNDONE, self.op.action, Actor.CONTROLLER, target)
+        self.move(Trigger.ROLLED_BACK, self.op.action, Actor.CONTROLLER, target)
         self.drop_spec()
         ended = Outcome.CANCELLED if self.op.cancelled else Outcome.FAILED
-        self.finish(Outcome.UNDONE if rows else ended)
+        self.finish(Outcome.ROLLED_BACK if rows else ended)
 
     def probe(self) -> None:
         """Look at what is there before anything else."""
@@ -276,9 +278,9 @@ class DecisionDraft:
         targets = resolve(action, self.lc.state(self.now.state).fails or action.silent, (self.op.origin,))
         target = targets[0] if targets else self.now.state
         if target == action.fails:
-            self.fail(Trigger.SILENT, action.name, Actor.CLOCK, Outcome.UNKNOWN)
+            self.fail(Trigger.TIMED_OUT, action.name, Actor.CLOCK, Outcome.UNKNOWN)
             return
-        self.move(Trigger.SILENT, action.name, Actor.CLOCK, target)
+        self.move(Trigger.TIMED_OUT, action.name, Actor.CLOCK, target)
         if target == self.op.origin:
             self.drop_spec()
         self.finish(Outcome.UNKNOWN)
@@ -299,9 +301,9 @@ class DecisionDraft:
         if op.cancelled and not op.undoes and outcome in (Outcome.FAILED, Outcome.UNKNOWN):
             outcome = Outcome.CANCELLED
         self.ended.append(EndedOperation(op.action, outcome, op.id))
-        if self.now.hidden is not None and outcome is not Outcome.DONE:
+        if self.now.hidden is not None and outcome is not Outcome.SUCCEEDED:
             self.drop_spec()
-        if outcome is Outcome.DONE and action.respec:
+        if outcome is Outcome.SUCCEEDED and action.respec:
             # What was seen before was seen under another spec, and is not to be judged by this one.
             self.set(previous=self.now.revision, fence=self.now.fence.raised())
         # After the agent's own word the fence stays: it knows this one, and may tell what it has under it. Where an

@@ -67,8 +67,8 @@ def deadline(draft: DecisionDraft) -> None:
     elif op.phase is Phase.PROBING or draft.awaits in (AwaitedParty.CONTROLLER, AwaitedParty.STEP):
         draft.silence()
     elif snap.work is not None and snap.work.taken:
-        draft.fence_off(op.phase if op.phase is Phase.UNDOING else Phase.PROBING, overdue=True)
-    elif op.phase is Phase.UNDOING:
+        draft.fence_off(op.phase if op.phase is Phase.ROLLING_BACK else Phase.PROBING, overdue=True)
+    elif op.phase is Phase.ROLLING_BACK:
         draft.gave_up = True
         draft.keep()
         draft.finish(Outcome.FAILED)
@@ -79,7 +79,7 @@ def deadline(draft: DecisionDraft) -> None:
 def _fenced(draft: DecisionDraft) -> None:
     """Whoever was at work can no longer act."""
     op = draft.op
-    if op.then is Phase.UNDOING:
+    if op.then is Phase.ROLLING_BACK:
         draft.keep()
         draft.finish(Outcome.FAILED)
     elif op.then is Phase.ACTING:

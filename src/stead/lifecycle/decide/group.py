@@ -70,7 +70,7 @@ def on_group(lc: Lifecycle, group: Group, req: Request) -> GroupDecision | Rejec
         return GroupDecision(parent, {}, {}, {}, group.classes)
     actor = asks_as(group.member, parent.members, req.actor)
     # A member that is busy is left out: nobody waits for it.
-    ask = replace(req, action=parent.members, actor=actor, within=True, on_conflict=OnConflict.REFUSE)
+    ask = replace(req, action=parent.members, actor=actor, within=True, on_conflict=OnConflict.REJECT)
     acting: dict[Snapshot, Decision] = {}
     reached: dict[Snapshot, Decision] = {}
     skipped: dict[Snapshot, Rejection] = {}
@@ -145,7 +145,7 @@ def _without_acting(
     """
     action, snap = lc.action(req.action), group.snapshot
     assert action is not None
-    nothing = Decision(after=snap, ended=(EndedOperation(action.name, Outcome.DONE, req.operation),))
+    nothing = Decision(after=snap, ended=(EndedOperation(action.name, Outcome.SUCCEEDED, req.operation),))
     if reached:
         return None if skipped else nothing
     if action.ends == BACK:

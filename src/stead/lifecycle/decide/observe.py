@@ -25,7 +25,7 @@ def on_seen(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> D
     if op is None:
         return _unasked(lc, snap, seen, revision)
     probing = op.phase is Phase.PROBING
-    undoing = op.phase is Phase.UNDOING and snap.work is not None and snap.work.verb == PROBE
+    undoing = op.phase is Phase.ROLLING_BACK and snap.work is not None and snap.work.verb == PROBE
     if not (probing or undoing):
         return refuse(snap, Code.NOT_EXPECTED, f"{op.action} is under way, and nobody asked for a look")
     draft = DecisionDraft(lc, snap)
@@ -86,7 +86,7 @@ def _unasked(lc: Lifecycle, snap: Snapshot, seen: str, revision: int | None) -> 
     if seen == ABSENT and snap.misses + 1 < lc.misses:
         draft.set(misses=snap.misses + 1, fence=snap.fence.raised())
         return draft.decision()
-    draft.move(Trigger.SEEN, seen, Actor.AGENT, target)
+    draft.move(Trigger.OBSERVED, seen, Actor.AGENT, target)
     draft.set(misses=0, fence=snap.fence.raised())
     return draft.decision()
 
@@ -111,7 +111,7 @@ def _record(draft: DecisionDraft, seen: str, revision: int | None) -> None:
         draft.set(revision=revision, previous=revision)  # the spec that is in force there is recorded as well
     seen = judged(draft.now, seen, revision)
     as_recorded = lc.state(now.state).seen == seen
-    target, trigger = lc.drifted(now.state, seen), Trigger.SEEN
+    target, trigger = lc.drifted(now.state, seen), Trigger.OBSERVED
     certain = draft.now.revision == draft.now.previous
     if accepts and not target and certain:
         target, trigger = accepted(lc, now.state, seen), Trigger.ACCEPTED
@@ -119,7 +119,7 @@ def _record(draft: DecisionDraft, seen: str, revision: int | None) -> None:
         draft.move(trigger, seen, Actor.AGENT, target)
         draft.set(fence=draft.now.fence.raised())
     wanted = draft.action.name != ACCEPT or target or as_recorded
-    draft.finish(Outcome.DONE if wanted else Outcome.FAILED)
+    draft.finish(Outcome.SUCCEEDED if wanted else Outcome.FAILED)
 
 
 def _answer(draft: DecisionDraft, seen: str, revision: int | None) -> None:
@@ -132,7 +132,7 @@ def _answer(draft: DecisionDraft, seen: str, revision: int | None) -> None:
     else:
         certain = reached and (op.said or lc.state(op.origin).seen != seen)
     if certain:
-        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, target)
+        draft.arrive(Trigger.OBSERVED, seen, Actor.AGENT, target)
         return
     requested = bool(lc.rows(now.state, Trigger.STARTED, op.action))
     attempts = action.attempts + (RUN_AGAIN if requested else 0)
@@ -149,25 +149,25 @@ def _answer(draft: DecisionDraft, seen: str, revision: int | None) -> None:
         return
     true = truth(lc, action, op.origin, target, seen, lc.state(now.state))
     if true == action.fails and true != target:
-        draft.fail(Trigger.SEEN, seen, Actor.AGENT)
+        draft.fail(Trigger.OBSERVED, seen, Actor.AGENT)
     elif reached:  # as it would be either way: nobody can say whether it was done
-        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true, Outcome.UNKNOWN)
+        draft.arrive(Trigger.OBSERVED, seen, Actor.AGENT, true, Outcome.UNKNOWN)
     else:
         draft.drop_spec()
-        draft.arrive(Trigger.SEEN, seen, Actor.AGENT, true, Outcome.FAILED)
+        draft.arrive(Trigger.OBSERVED, seen, Actor.AGENT, true, Outcome.FAILED)
 
 
 def _answer_to_undo(draft: DecisionDraft, seen: str) -> None:
     """A failed action whose undo is a look: whole again, gone after all, or left for a person."""
     lc, now, action = draft.lc, draft.now, draft.action
-    rows = lc.rows(now.state, Trigger.UNDONE, action.name)
+    rows = lc.rows(now.state, Trigger.ROLLED_BACK, action.name)
     if rows and lc.state(rows[0].target).seen == seen:
         draft.undone()
         return
     gone = lc.drifted(now.state, seen)
     if gone:
-        draft.move(Trigger.SEEN, seen, Actor.AGENT, gone)
-        draft.finish(Outcome.DONE)
+        draft.move(Trigger.OBSERVED, seen, Actor.AGENT, gone)
+        draft.finish(Outcome.SUCCEEDED)
     else:
         draft.keep()
         draft.finish(Outcome.FAILED)

@@ -34,7 +34,7 @@ def on_report(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rejec
             return _from_controller(lc, snap, report)
         if report.actor is not Actor.AGENT:
             return refuse(snap, Code.NOT_THE_ACTOR, f"a {report.actor} has nothing to report")
-        if report.kind is Trigger.SEEN:
+        if report.kind is Trigger.OBSERVED:
             return on_seen(lc, snap, report.seen, report.revision)
         if snap.work is None or not snap.work.taken:
             return refuse(snap, Code.NOT_EXPECTED, "no agent has an order for it")
@@ -56,13 +56,13 @@ def _from_agent(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rej
             draft.decline(Actor.AGENT)  # it was the look before anything was done
         else:
             draft.silence()
-    elif op.phase is Phase.UNDOING:
-        if report.kind is Trigger.DONE:
+    elif op.phase is Phase.ROLLING_BACK:
+        if report.kind is Trigger.SUCCEEDED:
             draft.undone()
         else:
             draft.keep()
             draft.finish(Outcome.FAILED)
-    elif report.kind is Trigger.DONE:
+    elif report.kind is Trigger.SUCCEEDED:
         _done(draft)
     elif report.kind is Trigger.DECLINED and draft.action.checked:
         draft.decline(Actor.AGENT)
@@ -84,20 +84,20 @@ def _done(draft: DecisionDraft) -> None:
         draft.probe()
     else:
         target, _ = draft.follows()
-        draft.arrive(Trigger.DONE, op.action, Actor.AGENT, target)
+        draft.arrive(Trigger.SUCCEEDED, op.action, Actor.AGENT, target)
 
 
 def _from_controller(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision | Rejection:
     """The controller's own work is done, or could not be; or its check said no."""
     op = snap.operation
-    if op is None or op.phase is not Phase.ACTING or lc.state(snap.state).cls is not StateClass.MOVING:
+    if op is None or op.phase is not Phase.ACTING or lc.state(snap.state).cls is not StateClass.TRANSITIONAL:
         return refuse(snap, Code.NOT_EXPECTED, "the controller has no step to do")
     draft = DecisionDraft(lc, snap)
     if report.kind is Trigger.DECLINED and draft.action.checked:
         draft.decline(Actor.CONTROLLER)
     elif report.kind is Trigger.FAILED:
         draft.fail(Trigger.FAILED, op.action, Actor.CONTROLLER)
-    elif report.kind is Trigger.DONE and draft.awaits is AwaitedParty.STEP:
+    elif report.kind is Trigger.SUCCEEDED and draft.awaits is AwaitedParty.STEP:
         _step_done(draft, report)
     else:
         return refuse(snap, Code.NOT_EXPECTED, f"{report.kind} is nothing that the controller reports")
@@ -120,10 +120,10 @@ def _from_successor(lc: Lifecycle, snap: Snapshot, report: Report) -> Decision |
     op = snap.operation
     if op is None or not snap.successor or report.notify != snap.successor:
         return refuse(snap, Code.STALE, "no new agent with that notify-id is expected")
-    if report.kind is not Trigger.DONE:
+    if report.kind is not Trigger.SUCCEEDED:
         return refuse(snap, Code.NOT_EXPECTED, "the new agent says only that it has taken over")
     draft = DecisionDraft(lc, snap)
     target, _ = draft.follows()
-    draft.arrive(Trigger.DONE, op.action, Actor.SUCCESSOR, target)
+    draft.arrive(Trigger.SUCCEEDED, op.action, Actor.SUCCESSOR, target)
     draft.set(notify=snap.successor, successor=0, connected=True)
     return draft.decision()

@@ -54,7 +54,7 @@ def _on_request(lc: Lifecycle, snap: Snapshot, req: Request) -> Decision | Rejec
     if snap.blocked is not None and snap.hidden is None and not passes:
         return _conflict(lc, snap, snap.blocked, action, req)
     if snap.state in action.idle:
-        return Decision(after=snap, ended=(EndedOperation(action.name, Outcome.DONE, req.operation),))
+        return Decision(after=snap, ended=(EndedOperation(action.name, Outcome.SUCCEEDED, req.operation),))
     if action.beside:
         return _beside(lc, snap, action, req)
     return begin(lc, snap, action, req)
@@ -69,7 +69,7 @@ def allowed(lc: Lifecycle, snap: Snapshot, actor: Actor) -> tuple[str, ...]:
 
 def offered(action: str, actor: Actor) -> Request:
     """The request by which it is found out whether an action is one to offer."""
-    return Request(action, actor, reason="offered", on_conflict=OnConflict.REFUSE)
+    return Request(action, actor, reason="offered", on_conflict=OnConflict.REJECT)
 
 
 def leaves_out(action: Action, req: Request) -> bool:
@@ -131,7 +131,7 @@ def begin(lc: Lifecycle, snap: Snapshot, action: Action, req: Request) -> Decisi
 
 def _at_once(draft: DecisionDraft, action: Action, req: Request) -> Decision:
     """A word that changes the state at once, and is done. A site that nobody is connected to goes offline with it."""
-    draft.ended.append(EndedOperation(action.name, Outcome.DONE, req.operation))
+    draft.ended.append(EndedOperation(action.name, Outcome.SUCCEEDED, req.operation))
     if draft.lc.presence and not draft.now.connected:
         for row in draft.lc.rows(draft.now.state, Trigger.DISCONNECTED, "connect"):
             draft.move(row.trigger, row.on, row.actor, row.target)
@@ -195,7 +195,7 @@ def _its_actor(lc: Lifecycle, snap: Snapshot, action: Action, actor: Actor) -> b
 
 def _meet(lc: Lifecycle, snap: Snapshot, running: Operation, action: Action, req: Request) -> Decision | Rejection:
     """Another operation is running: join it, take over, or be refused."""
-    if running.action == action.name and action.joins and running.phase is not Phase.UNDOING:
+    if running.action == action.name and action.joins and running.phase is not Phase.ROLLING_BACK:
         return Decision(after=snap, joined=True)
     other = lc.action(running.action)
     if action.outranks and other is not None and not other.outranks:
@@ -216,7 +216,7 @@ def _take_over(
         return wrong_state(lc, snap, req)
     for gone in (snap.hidden, running):
         if gone is not None:
-            draft.ended.append(EndedOperation(gone.action, Outcome.DISPLACED, gone.id))
+            draft.ended.append(EndedOperation(gone.action, Outcome.PREEMPTED, gone.id))
     if snap.revision != snap.previous:
         draft.set(revision=snap.previous)
     if not (action.through or action.verbs or action.members):
@@ -224,7 +224,7 @@ def _take_over(
         draft.withdraw()
         draft.claims.append(ClaimChange.RELEASE)
         return _at_once(draft, action, req)
-    origin = running.origin if lc.state(snap.state).cls is StateClass.MOVING else snap.state
+    origin = running.origin if lc.state(snap.state).cls is StateClass.TRANSITIONAL else snap.state
     op = Operation(
         action=action.name,
         origin=origin,
@@ -293,7 +293,7 @@ def _failed(lc: Lifecycle, snap: Snapshot) -> Action | None:
     """The action whose failure is to be taken back: the one that is remembered, or the only one it can have been."""
     if snap.kept is not None:
         return lc.action(snap.kept[0])
-    found = [a for a in lc.actions if a.fails == snap.state and lc.rows(snap.state, Trigger.UNDONE, a.name)]
+    found = [a for a in lc.actions if a.fails == snap.state and lc.rows(snap.state, Trigger.ROLLED_BACK, a.name)]
     return found[0] if len(found) == 1 else None
 
 
@@ -306,8 +306,8 @@ def _conflict(
     since = f" since {holder.since}" if holder.since else ""
     who = f" by {holder.by}" if holder.by else ""
     says = f"it is in use{who}" if holder.action == USE else f"{holder.action}{who} is under way{since}"
-    moving = lc.state(snap.state).cls is StateClass.MOVING and not (action is not None and action.beside)
-    code = Code.MOVING if moving else Code.HELD
+    moving = lc.state(snap.state).cls is StateClass.TRANSITIONAL and not (action is not None and action.beside)
+    code = Code.IN_PROGRESS if moving else Code.HELD
     return Rejection((Reason(code, says),), snap.state, (), holder, RETRY)
 
 
@@ -322,6 +322,6 @@ def wrong_state(lc: Lifecycle, snap: Snapshot, req: Request, *, could_be_forced:
     if not req.force and (could_be_forced or any(row.forced for row in rows)):
         says += "; it could be forced, with a reason"
     state = lc.state(snap.state)
-    moving = state.cls is StateClass.MOVING
+    moving = state.cls is StateClass.TRANSITIONAL
     retry = RETRY if moving and state.awaits is not AwaitedParty.CONTROLLER else None
     return Rejection((Reason(Code.WRONG_STATE, says),), snap.state, (), snap.blocked, retry)

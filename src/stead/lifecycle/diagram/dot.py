@@ -7,8 +7,8 @@ from stead.lifecycle.diagram.style import actor_colour, state_colours
 from stead.lifecycle.rows import State, StateClass
 
 _SHAPES = {
-    StateClass.SETTLED: 'style="rounded,filled"',
-    StateClass.MOVING: 'style="rounded,filled,dashed"',
+    StateClass.STABLE: 'style="rounded,filled"',
+    StateClass.TRANSITIONAL: 'style="rounded,filled,dashed"',
     StateClass.FINAL: 'style="rounded,filled" peripheries=2',
     StateClass.ABSENT: 'style="rounded,dotted"',
 }

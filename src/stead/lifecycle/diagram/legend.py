@@ -33,7 +33,7 @@ def legend(picture: Picture, left: float, top: float, room: float) -> tuple[list
 
 def _classes(picture: Picture) -> Iterator[tuple[str | None, float]]:
     for cls in picture.classes:
-        radius = 8 if cls is StateClass.MOVING else 4
+        radius = 8 if cls is StateClass.TRANSITIONAL else 4
         shape = f'<rect x="0" y="-8" width="28" height="16" rx="{radius}"/>'
         if cls is StateClass.FINAL:
             shape += '<rect x="3" y="-5" width="22" height="10" rx="2"/>'

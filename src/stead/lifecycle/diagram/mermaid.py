@@ -6,8 +6,8 @@ from stead.lifecycle.diagram.picture import Arrow, Picture
 from stead.lifecycle.rows import StateClass
 
 _CLASSES = {
-    StateClass.SETTLED: "fill:#2d865022,stroke:#2d8650,stroke-width:2px",
-    StateClass.MOVING: "fill:#bf841022,stroke:#bf8410,stroke-width:2px,stroke-dasharray:6 4",
+    StateClass.STABLE: "fill:#2d865022,stroke:#2d8650,stroke-width:2px",
+    StateClass.TRANSITIONAL: "fill:#bf841022,stroke:#bf8410,stroke-width:2px,stroke-dasharray:6 4",
     StateClass.FINAL: "fill:#69758622,stroke:#697586,stroke-width:4px",
     StateClass.ABSENT: "fill:none,stroke:#98a2b0,stroke-width:2px,stroke-dasharray:2 4",
 }

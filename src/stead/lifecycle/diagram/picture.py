@@ -20,7 +20,7 @@ from stead.lifecycle.table import resolve
 MANY = 4
 """From so many states on, one place stands for all that the same may be asked in."""
 
-_ASIDE = {Trigger.FAILED, Trigger.DECLINED, Trigger.SILENT, Trigger.UNDONE}
+_ASIDE = {Trigger.FAILED, Trigger.DECLINED, Trigger.TIMED_OUT, Trigger.ROLLED_BACK}
 _ONWARD = {Trigger.REQUEST, Trigger.STARTED, Trigger.NEXT}
 
 
@@ -124,9 +124,9 @@ def _why_not(lc: Lifecycle, move: Transition) -> str:
     """Why a move is not drawn by default; empty where it is."""
     if move.forced:
         return "forced"
-    if move.trigger in (Trigger.SEEN, Trigger.ACCEPTED):
+    if move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED):
         return "observed"
-    if move.trigger is Trigger.SILENT:
+    if move.trigger is Trigger.TIMED_OUT:
         return "on silence"
     if move.trigger is Trigger.CHILDREN and move not in lc.moves and not _led_there(lc, move):
         return "following children"
@@ -136,14 +136,14 @@ def _why_not(lc: Lifecycle, move: Transition) -> str:
 def _only_ways(lc: Lifecycle, name: str, moves: Iterable[Transition]) -> list[Transition]:
     """The moves to show of a state that nothing else leads to: one sort of them, the plainest there is."""
     ways = [move for move in moves if move.target == name]
-    silent = [move for move in ways if move.trigger is Trigger.SILENT]
+    silent = [move for move in ways if move.trigger is Trigger.TIMED_OUT]
     return silent or [move for move in ways if lc.action(move.on) is None] or ways
 
 
 def _led_there(lc: Lifecycle, move: Transition) -> bool:
     """Whether the children took an action to where it leads, well or badly, and not elsewhere."""
     action = lc.action(move.on)
-    if action is None or lc.state(move.source).cls is not StateClass.MOVING:
+    if action is None or lc.state(move.source).cls is not StateClass.TRANSITIONAL:
         return False
     ends = (*resolve(action, action.ends, action.starts), *resolve(action, action.fails, action.starts))
     return move.target in (*action.through, *ends)
@@ -201,11 +201,11 @@ def _words(lc: Lifecycle, moves: Iterable[Transition]) -> tuple[Word, ...]:
 def _text(lc: Lifecycle, move: Transition) -> str:
     if move.trigger is Trigger.REQUEST:
         return f"force {move.on}" if move.forced else move.on
-    if move.trigger in (Trigger.SEEN, Trigger.ACCEPTED):
+    if move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED):
         return f"sees {move.on}"
     if move.trigger in (Trigger.CONNECTED, Trigger.DISCONNECTED) or lc.action(move.on) is None:
         return move.trigger.value
-    if lc.state(move.source).cls is StateClass.MOVING and not _ambiguous(lc, move):
+    if lc.state(move.source).cls is StateClass.TRANSITIONAL and not _ambiguous(lc, move):
         return move.trigger.value
     return f"{move.on} {move.trigger}"
 

@@ -18,8 +18,8 @@ _ACTORS = {
     Actor.CLOCK: ("#5b6675", "#a7b2c0"),
 }
 _STATES = {  # fill, stroke, text; light then dark
-    StateClass.SETTLED: (("#e6f4ea", "#2d8650", "#0f3d22"), ("#12301f", "#4bb878", "#d8f3e2")),
-    StateClass.MOVING: (("#fff5db", "#bf8410", "#573a00"), ("#33290f", "#d6a33c", "#fbeac4")),
+    StateClass.STABLE: (("#e6f4ea", "#2d8650", "#0f3d22"), ("#12301f", "#4bb878", "#d8f3e2")),
+    StateClass.TRANSITIONAL: (("#fff5db", "#bf8410", "#573a00"), ("#33290f", "#d6a33c", "#fbeac4")),
     StateClass.FINAL: (("#eceff3", "#697586", "#2b3440"), ("#262d36", "#8d99a8", "#e3e8ee")),
     StateClass.ABSENT: (("#ffffff", "#98a2b0", "#4a5563"), ("#12171d", "#6d7885", "#b7c0cb")),
 }
@@ -57,7 +57,7 @@ STYLE = (
     ".state text{font-size:14px;font-weight:600;text-anchor:middle}"
     ".state .small{font-size:10.5px;font-weight:400;opacity:.8}"
     ".state rect{stroke-width:1.6}"
-    ".moving rect{stroke-dasharray:6 3.5}.absent rect{stroke-dasharray:1.5 3.5;stroke-linecap:round}"
+    ".transitional rect{stroke-dasharray:6 3.5}.absent rect{stroke-dasharray:1.5 3.5;stroke-linecap:round}"
     ".absent text{font-style:italic}"
     ".crowd rect{stroke-dasharray:3 3;stroke-width:1}.crowd text{font-size:10.5px;text-anchor:middle}"
     ".arrow{fill:none;stroke-width:1.7;stroke-linecap:round}.aside{stroke-width:1.1;stroke-opacity:.75}"

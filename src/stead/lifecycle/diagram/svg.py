@@ -90,7 +90,7 @@ def duration(seconds: int) -> str:
 
 def _box(state: State, loop: Arrow | None) -> Box:
     wide = width(state.name, NAME, bold=True) + 34
-    if state.cls is StateClass.MOVING:
+    if state.cls is StateClass.TRANSITIONAL:
         wide = max(wide, width(_within(state), SMALL) + 40)
     beside = LOOP + _label_size(loop)[0] if loop else 0.0
     return Box(state.name, max(wide, 84.0), 42.0, beside)
@@ -131,7 +131,7 @@ def _label_size(arrow: Arrow) -> tuple[float, float]:
 
 def _state(placed: Placed, state: State) -> str:
     x, y, w, h = placed.at.x, placed.at.y, placed.width, placed.box.height
-    radius = h / 2 if state.cls is StateClass.MOVING else 8
+    radius = h / 2 if state.cls is StateClass.TRANSITIONAL else 8
     shape = _rect(x - w / 2, y - h / 2, w, h, radius)
     if state.cls is StateClass.FINAL:
         shape += _rect(x - w / 2 + 3.5, y - h / 2 + 3.5, w - 7, h - 7, radius - 3)

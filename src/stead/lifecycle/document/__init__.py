@@ -5,8 +5,8 @@
     gone: Terminated
     states:
       - {name: Absent, class: absent, says: There is no such VM.}
-      - {name: Running, class: settled, says: It runs.}
-      - {name: Terminating, class: moving, says: It is being removed., deadline: 15m}
+      - {name: Running, class: stable, says: It runs.}
+      - {name: Terminating, class: transitional, says: It is being removed., deadline: 15m}
       - {name: Terminated, class: final, says: It was removed for good.}
     actions:
       - name: terminate
@@ -17,7 +17,7 @@
         fails: (back)
         undo: leave
     moves:
-      - {from: Absent, when: seen Running, by: agent, to: Running}
+      - {from: Absent, when: observed Running, by: agent, to: Running}
 
 The first state is where an object begins. A key that is left out has the default of the row it belongs to. A
 list of one may be written as a word. Times are `90s`, `15m`, `2h`, `7d` or whole seconds. In place of a

@@ -51,7 +51,7 @@ from stead.lifecycle.rows import (
 
 def seen_by_default(cls: StateClass, name: str) -> str:
     """What an agent says of a state that does not say it: as the constructors of the rows have it."""
-    return {StateClass.SETTLED: name, StateClass.MOVING: ""}.get(cls, ABSENT)
+    return {StateClass.STABLE: name, StateClass.TRANSITIONAL: ""}.get(cls, ABSENT)
 
 
 def _without_nulls(schema: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ class StateForm(_Form):
     name: Name
     cls: Annotated[StateClass, choice(StateClass)] = Field(
         alias="class",
-        description="settled: stays until somebody asks. moving: on the way. final: the end of the road. "
+        description="stable: stays until a request. transitional: in progress. final: the end. "
         "absent: there is no such object.",
     )
     says: Text = Field(description="One sentence about it.")
@@ -113,7 +113,7 @@ class StateForm(_Form):
     seen: NameOrNone | None = Field(
         None,
         description="What an agent says when the provider agrees with this state; empty where no look can "
-        "tell. Left out: its own name if settled, `absent` if absent or final, empty if moving.",
+        "tell. Left out: its own name if stable, `absent` if absent or final, empty if transitional.",
     )
     asks: NameOrNone = Field(
         "",
@@ -210,7 +210,7 @@ class MoveForm(_Form):
 
     source: StateRef = Field(alias="from")
     when: WhenWord = Field(
-        description="On what word: the trigger, then the action or observation it is about: `seen Running`."
+        description="On what word: the trigger, then the action or observation it is about: `observed Running`."
     )
     by: Annotated[Actor, choice(Actor)] = Field(description="Who may make it.")
     target: StateRef = Field(alias="to")
@@ -252,7 +252,7 @@ class LifecycleForm(_Form):
     fold: Annotated[Fold, choice(Fold)] = Field(Fold.NONE, description="How its state follows from its children.")
     order: States = Field((), description="What the fold goes by: ties of dominant, badness of worst.")
     drifts: States = Field(
-        (), description="Settled states that an observation may lead to and from, with nobody having asked."
+        (), description="Stable states that an observation may lead to and from, with nobody having asked."
     )
     gone: StateOrNone = Field(
         "", description="Where an object goes that is seen absent without anybody having asked."

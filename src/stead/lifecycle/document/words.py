@@ -109,7 +109,7 @@ type When = tuple[Trigger, str]
 
 
 def _when(value: Any) -> Any:
-    """`seen Suspended`: the trigger, and what the word is about."""
+    """`observed Suspended`: the trigger, and what the word is about."""
     if not isinstance(value, str):
         return value
     trigger, _, about = value.partition(" ")

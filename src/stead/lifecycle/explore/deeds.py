@@ -53,17 +53,17 @@ class ProviderEffects:
         """The ways the work can go: what the agent will say, what is there then, and with which spec."""
         deed = self._deeds[verb]
         if not self.seen:  # nothing that can be looked at
-            yield from (("done", truth, now), ("failed", truth, now))
+            yield from (("succeeded", truth, now), ("failed", truth, now))
         elif truth == ABSENT and not deed.makes:
-            yield ("done" if deed.becomes == ABSENT or deed.on_the_way else "failed"), truth, now
+            yield ("succeeded" if deed.becomes == ABSENT or deed.on_the_way else "failed"), truth, now
         elif truth not in (*deed.works_on, ABSENT, BROKEN):
-            yield ("done" if deed.becomes == truth or deed.on_the_way else "failed"), truth, now
+            yield ("succeeded" if deed.becomes == truth or deed.on_the_way else "failed"), truth, now
         else:
             yield from self._effects(deed, revision, truth, now)
 
     def _effects(self, deed: ProviderEffect, revision: int, truth: str, now: int) -> Iterator[tuple[str, str, int]]:
         becomes = deed.becomes or truth
-        yield "done", becomes, revision if deed.respec else now
+        yield "succeeded", becomes, revision if deed.respec else now
         yield "failed", truth, now
         if deed.checked:
             yield "declined", truth, now

@@ -57,13 +57,13 @@ class PropertyChecker:
         if not listed:
             raise PropertyViolated(f"{move.actor} led it from {move.source} to {move.target}, which no row allows")
         if (
-            move.trigger in (Trigger.SEEN, Trigger.ACCEPTED)
+            move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED)
             and move.on == ABSENT
             and before.misses + 1 < self.law.misses
         ):
             raise PropertyViolated(f"it counted as gone after {before.misses + 1} looks of {self.law.misses}")
         state = self.law.state(move.source)
-        if state.cls is not StateClass.MOVING or move.contended or move.actor is Actor.CLOCK:
+        if state.cls is not StateClass.TRANSITIONAL or move.contended or move.actor is Actor.CLOCK:
             return
         if move.trigger is Trigger.REQUEST:
             action = self.law.action(move.on)
@@ -96,7 +96,7 @@ class PropertyChecker:
             action = self.law.action(op.action) if op is not None else None
             if op is None or action is None:
                 raise PropertyViolated(f"the order {order.verb} belongs to no operation")
-            wanted = {PROBE, action.undo} if op.phase is Phase.UNDOING else {PROBE, *action.verbs}
+            wanted = {PROBE, action.undo} if op.phase is Phase.ROLLING_BACK else {PROBE, *action.verbs}
             if order.verb not in wanted:
                 raise PropertyViolated(f"{op.action} gave the order {order.verb}")
             if op.cancelled and not op.undoes and order.verb != PROBE:
@@ -109,7 +109,7 @@ class PropertyChecker:
         if op is None or action is None or op.phase is not Phase.ACTING or action.beside:
             return
         state = self.law.state(answer.after.state)
-        waits = state.cls is StateClass.MOVING and state.awaits is AwaitedParty.CHILDREN and action.through
+        waits = state.cls is StateClass.TRANSITIONAL and state.awaits is AwaitedParty.CHILDREN and action.through
         entered = before.state != answer.after.state or before.operation is None
         wanted = state.asks or action.members
         if waits and entered and wanted and answer.members != wanted:
@@ -128,9 +128,9 @@ class PropertyChecker:
             raise PropertyViolated("an operation has ended and goes on")
         op = before.operation
         for e in answer.ended:
-            if op is not None and e.id == op.id and e.outcome is Outcome.UNDONE:
+            if op is not None and e.id == op.id and e.outcome is Outcome.ROLLED_BACK:
                 self._undone(before, op, answer)
-            if op is not None and e.id == op.id and e.outcome is Outcome.DONE:
+            if op is not None and e.id == op.id and e.outcome is Outcome.SUCCEEDED:
                 self._arrived(op, answer.after.state)
 
     def _cancelled(self, before: Snapshot, event: Event, answer: Decision) -> None:
@@ -172,7 +172,7 @@ class PropertyChecker:
             raise PropertyViolated(f"it is {state.name}, and at the provider it is {truth}")
         for e in answer.ended:
             action = self.law.action(e.action)
-            if e.outcome is Outcome.DONE and action is not None and action.verbs and not action.hidden:
+            if e.outcome is Outcome.SUCCEEDED and action is not None and action.verbs and not action.hidden:
                 self._done(action, state.seen, answer.after, truth, revision)
 
     def abandons(self, answer: Decision) -> bool:
@@ -192,7 +192,7 @@ class PropertyChecker:
     @staticmethod
     def guessed(answer: Decision) -> bool:
         """Whether an operation ended and nobody could say how."""
-        looked = any(move.trigger in (Trigger.SEEN, Trigger.ACCEPTED) for move in answer.moves)
+        looked = any(move.trigger in (Trigger.OBSERVED, Trigger.ACCEPTED) for move in answer.moves)
         return any(
             e.outcome is Outcome.UNKNOWN or (e.outcome is Outcome.CANCELLED and not looked) for e in answer.ended
         )
@@ -214,9 +214,9 @@ class PropertyChecker:
             action = self.law.action(name)
             if action is None:
                 continue
-            if (name, Outcome.DONE) not in seen:
+            if (name, Outcome.SUCCEEDED) not in seen:
                 return f"{name} can be begun, and never done"
-            undoes = action.undo not in ("", LEAVE) and bool(self.law.rows(action.fails, Trigger.UNDONE, name))
-            if undoes and (name, Outcome.UNDONE) not in seen:
+            undoes = action.undo not in ("", LEAVE) and bool(self.law.rows(action.fails, Trigger.ROLLED_BACK, name))
+            if undoes and (name, Outcome.ROLLED_BACK) not in seen:
                 return f"{name} can fail, and is never undone"
         return ""

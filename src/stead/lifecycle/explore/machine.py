@@ -53,12 +53,12 @@ class ExploredController:
         self._answers: dict[tuple[int, Event], Answer | Rejection] = {}
         seen = observations(lifecycle)
         self.observable = bool(seen)
-        reports = (Trigger.STARTED, Trigger.DONE, Trigger.FAILED, Trigger.DECLINED)
+        reports = (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.FAILED, Trigger.DECLINED)
         self._old_words: tuple[Event, ...] = (
             Take(OLD),
             *(Report(kind, OLD) for kind in reports),
             *(Report(kind, OLD, actor=Actor.CONTROLLER) for kind in reports[1:]),
-            *(Report(Trigger.SEEN, OLD, seen=s) for s in seen),
+            *(Report(Trigger.OBSERVED, OLD, seen=s) for s in seen),
             *(FullState(OLD, s, working=w) for s in seen for w in (False, True)),
         )
 
@@ -78,7 +78,7 @@ class ExploredController:
         by_id: tuple[Event, ...] = ()
         if self.lc.presence:
             old = snapshot.notify
-            gone = Report(Trigger.DONE, HERE, actor=Actor.SUCCESSOR, notify=-1)
+            gone = Report(Trigger.SUCCEEDED, HERE, actor=Actor.SUCCESSOR, notify=-1)
             by_id = (Connected(old), Connected(old, successor=True), Disconnected(-1), gone)
         for event in (*self._old_words, *by_id):
             if not isinstance(self._decide(self.lc, snapshot, event), Rejection):

@@ -136,7 +136,7 @@ class _Search:
 
     @staticmethod
     def _resting(lifecycle: Lifecycle) -> list[str]:
-        moves = (StateClass.MOVING, StateClass.ABSENT)
+        moves = (StateClass.TRANSITIONAL, StateClass.ABSENT)
         return [state.name for state in lifecycle.states if state.cls not in moves]
 
     # What can happen
@@ -211,7 +211,7 @@ class _Search:
                 alone = self._decide(False, snap, replace(request, operation="m"))
                 if isinstance(alone, Decision) and not alone.joined:
                     yield f"{action.name} begins on a member, by itself", alone
-            within = replace(request, operation="w", within=True, on_conflict=OnConflict.REFUSE)
+            within = replace(request, operation="w", within=True, on_conflict=OnConflict.REJECT)
             answer = self._decide(False, snap, within)
             if isinstance(answer, Decision) and not answer.joined:
                 yield f"{action.name} begins on a member, in the course of another operation", answer
@@ -231,7 +231,7 @@ class _Search:
         else:
             actor = asks_as(self.member, tally.asks, Actor.USER)
             request = Request(
-                tally.asks, actor, within=True, on_conflict=OnConflict.REFUSE, operation=op.id, force=op.forced
+                tally.asks, actor, within=True, on_conflict=OnConflict.REJECT, operation=op.id, force=op.forced
             )
             answer = self._decide(False, snap, replace(request, reason="exploring" if op.forced else ""))
             yield f"member {i} is asked for {tally.asks}", self._participates(asked, i, answer, op.id)
@@ -271,7 +271,7 @@ class _Search:
             raise PropertyViolated(
                 f"the group's {op.action} went on while {doing} was in progress on member {i}, which it asked"
             )
-        if world.bad and any(ended.outcome is Outcome.DONE for ended in answer.ended):
+        if world.bad and any(ended.outcome is Outcome.SUCCEEDED for ended in answer.ended):
             raise PropertyViolated(f"the group's {op.action} is done though a member that it asked did not do it")
         yield "the members are counted", self._after_group(world, answer)
 
@@ -288,7 +288,7 @@ class _Search:
         if self.group.state(self._group(world).state).awaits is not AwaitedParty.STEP:
             return
         events = (("start_lease", "DONE"), ("end_lease", "UNDONE"))
-        for kind in (Trigger.DONE, Trigger.FAILED):
+        for kind in (Trigger.SUCCEEDED, Trigger.FAILED):
             ends = self._decide(True, world.group, Report(kind, HERE, actor=Actor.CONTROLLER, events=events))
             if isinstance(ends, Decision):
                 yield f"the group's step: {kind}", self._after_group(world, ends)
@@ -303,9 +303,9 @@ class _Search:
     def _find_ways(self, of_group: bool, number: int) -> Iterator[tuple[str, Decision]]:
         lifecycle, snap = self.group if of_group else self.member, self._snapshots[number]
         if snap.work is not None:
-            words = [Report(Trigger.DONE, HERE), Report(Trigger.FAILED, HERE)]
+            words = [Report(Trigger.SUCCEEDED, HERE), Report(Trigger.FAILED, HERE)]
             if snap.work.verb == PROBE:
-                words = [Report(Trigger.SEEN, HERE, seen=seen) for seen in observations(lifecycle)]
+                words = [Report(Trigger.OBSERVED, HERE, seen=seen) for seen in observations(lifecycle)]
             taken = self._decide(of_group, number, Take(HERE))
             taker = self._number(taken.after) if isinstance(taken, Decision) else number
             for word in words:
@@ -362,7 +362,7 @@ class _Search:
         tally, expected, bad = world.tally, world.expected, world.bad
         op = self._group(world).operation
         for ended in answer.ended:
-            wait, failed = (i, ended.id), ended.outcome is not Outcome.DONE
+            wait, failed = (i, ended.id), ended.outcome is not Outcome.SUCCEEDED
             counts = (op is not None and ended.id == op.id and wait in expected) + (wait in tally.joined)
             tally = tally._replace(
                 remaining=tally.remaining - counts,

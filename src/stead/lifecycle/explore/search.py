@@ -105,7 +105,7 @@ class _Search:
         budget = Budget(b.requests, b.deletes, b.crashes, b.repeats, b.late)
         seen = observations(self.lc) or (ABSENT,)
         for state in self.lc.states:
-            if state.cls is StateClass.MOVING:
+            if state.cls is StateClass.TRANSITIONAL:
                 continue
             snap = self.machine.number(Snapshot(state.name))
             for truth in (state.seen,) if state.seen else seen:
@@ -140,14 +140,14 @@ class _Search:
     def _check(self, world: World) -> None:
         """Nothing stays moving without something that will move it."""
         snap = self.machine.snapshots[world.snap]
-        moving = self.lc.state(snap.state).cls is StateClass.MOVING or snap.operation or snap.hidden
+        moving = self.lc.state(snap.state).cls is StateClass.TRANSITIONAL or snap.operation or snap.hidden
         if moving and not self.machine.timers[world.snap]:
             raise PropertyViolated(f"it is in {snap.state}, and no timer, order or message will ever move it on")
 
     def _at_rest(self, world: World) -> bool:
         snap = self.machine.snapshots[world.snap]
         state = self.lc.state(snap.state)
-        if snap.operation or snap.hidden or state.cls is StateClass.MOVING:
+        if snap.operation or snap.hidden or state.cls is StateClass.TRANSITIONAL:
             return False
         return (not state.seen or state.seen == world.truth) and self.steps.agreed(world)
 

@@ -158,7 +158,9 @@ class Steps:
         work = self.machine.snapshots[world.snap].work
         if work is None or not work.taken:
             return False
-        return message.kind == "seen" if work.verb == PROBE else message.kind in ("started", "done", "failed")
+        return (
+            message.kind == "observed" if work.verb == PROBE else message.kind in ("started", "succeeded", "failed")
+        )
 
     def _take(self, world: World, message: Message) -> Iterator[tuple[str, World]]:
         if len(world.jobs) >= self.bounds.agents:
@@ -236,7 +238,7 @@ class Steps:
 
     def _work(self, idle: World, job: Job) -> Iterator[tuple[str, World]]:
         if job.verb == PROBE:
-            seen = Message("seen", idle.truth, idle.revision)
+            seen = Message("observed", idle.truth, idle.revision)
             yield from self._say(idle, job.current, seen, f"the agent looks and sees {idle.truth}")
             return
         started = Message("started", "", 0)
@@ -245,7 +247,7 @@ class Steps:
             yield from self._say(busy, True, started, f"the agent begins {job.verb}")
         for outcome, truth, revision in self.deeds(job.verb, job.revision, idle.truth, idle.revision):
             jobs = _with(idle.jobs, job._replace(stage=outcome))
-            says = f"the agent does {job.verb}" if outcome == "done" else f"the agent cannot do {job.verb}"
+            says = f"the agent does {job.verb}" if outcome == "succeeded" else f"the agent cannot do {job.verb}"
             yield f"{says}; there is {truth}", idle._replace(jobs=jobs, truth=truth, revision=revision)
 
     def _announces(self, world: World) -> bool:
@@ -307,7 +309,7 @@ class Steps:
         state = self.lc.state(snap.state)
         other_spec = self.respecs and state.seen == world.truth and world.revision != snap.revision
         if state.seen and (state.seen != world.truth or snap.misses or other_spec):
-            report = Report(Trigger.SEEN, HERE, seen=world.truth, revision=world.revision)
+            report = Report(Trigger.OBSERVED, HERE, seen=world.truth, revision=world.revision)
             after = self.hear(world, report)
             if after is not None:
                 yield f"the regular look finds it {world.truth}", after
@@ -333,12 +335,12 @@ def event_of(message: Message) -> Event:
     match message.kind:
         case "full":
             return FullState(HERE, message.what, message.number)
-        case "seen":
-            return Report(Trigger.SEEN, HERE, seen=message.what, revision=message.number)
+        case "observed":
+            return Report(Trigger.OBSERVED, HERE, seen=message.what, revision=message.number)
         case "hello":
             return Connected(message.number, message.what == "successor", operation="hello")
         case "takeover":
-            return Report(Trigger.DONE, HERE, actor=Actor.SUCCESSOR, notify=message.number)
+            return Report(Trigger.SUCCEEDED, HERE, actor=Actor.SUCCESSOR, notify=message.number)
     return Report(Trigger(message.kind), HERE)
 
 
@@ -346,7 +348,7 @@ def _name(message: Message) -> str:
     match message.kind:
         case "order":
             return f"the order {message.what}"
-        case "seen":
+        case "observed":
             return f"the report seen {message.what}"
         case "full":
             return f"the full state ({message.what})"

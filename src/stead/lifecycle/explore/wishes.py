@@ -41,7 +41,7 @@ class Requests:
                 for counts in self._counts():
                     yield f"the children are {_text(counts)}", Children(counts)
             return
-        if not asked or op.phase not in (Phase.ACTING, Phase.UNDOING):
+        if not asked or op.phase not in (Phase.ACTING, Phase.ROLLING_BACK):
             return
         action = self.lc.action(op.action)
         assert action is not None
@@ -57,13 +57,13 @@ class Requests:
         """The controller's own step may fail, and a check may say no."""
         op = snap.operation
         state = self.lc.state(snap.state)
-        if op is None or op.phase is not Phase.ACTING or state.cls is not StateClass.MOVING:
+        if op is None or op.phase is not Phase.ACTING or state.cls is not StateClass.TRANSITIONAL:
             return
         action = self.lc.action(op.action)
         assert action is not None
         if state.awaits is AwaitedParty.STEP:
             for events in _events(self.lc, action):
-                done = Report(Trigger.DONE, HERE, actor=Actor.CONTROLLER, events=events)
+                done = Report(Trigger.SUCCEEDED, HERE, actor=Actor.CONTROLLER, events=events)
                 yield "the controller has done its step", done
             if action.checked:
                 yield "the check says no", Report(Trigger.DECLINED, HERE, actor=Actor.CONTROLLER)

@@ -34,7 +34,8 @@ class Message(NamedTuple):
     """Something in flight."""
 
     kind: str
-    """`order`, one of an agent's reports (`started`, `done`, `failed`, `seen`), `full`, `hello` or `takeover`."""
+    """`order`, one of an agent's reports (`started`, `succeeded`, `failed`, `observed`), `full`,
+    `hello` or `takeover`."""
     what: str
     """The verb of an order; what was seen; for presence `agent` or `successor`."""
     number: int

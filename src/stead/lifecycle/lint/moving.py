@@ -17,12 +17,12 @@ from stead.lifecycle.lint.ways import hopeless, reachable
 from stead.lifecycle.rows import BACK, Action, Actor, AwaitedParty, Fold, State, StateClass, Transition, Trigger
 from stead.lifecycle.table import way
 
-_DONE = (Trigger.STARTED, Trigger.DONE, Trigger.NEXT)
-_ENDS_BADLY = (Trigger.FAILED, Trigger.DISCONNECTED, Trigger.SILENT)
+_DONE = (Trigger.STARTED, Trigger.SUCCEEDED, Trigger.NEXT)
+_ENDS_BADLY = (Trigger.FAILED, Trigger.DISCONNECTED, Trigger.TIMED_OUT)
 
 
 def _moving(lc: Lifecycle) -> Iterator[State]:
-    return (s for s in lc.states if s.cls is StateClass.MOVING)
+    return (s for s in lc.states if s.cls is StateClass.TRANSITIONAL)
 
 
 def _derived(lc: Lifecycle, state: State) -> bool:
@@ -43,7 +43,7 @@ def through_resting(lc: Lifecycle) -> Iterator[Finding]:
     """What is on its way says so."""
     for action in lc.actions:
         for name in action.through:
-            if lc.state(name).cls is not StateClass.MOVING:
+            if lc.state(name).cls is not StateClass.TRANSITIONAL:
                 yield Finding(
                     Rule.THROUGH_RESTING,
                     f"action {action.name}",
@@ -84,7 +84,7 @@ def _exits_of_action(lc: Lifecycle, state: State, action: Action, follows: str) 
     counted = {m.target for m in rows if m.trigger is Trigger.CHILDREN}
     succeeds = bool(triggers.intersection(_DONE) or counted & _stands_for(action, follows))
     fails = Trigger.FAILED in triggers or bool(counted & _stands_for(action, state.fails or action.fails))
-    silent = Trigger.SILENT in triggers or state.awaits is AwaitedParty.CHILDREN
+    silent = Trigger.TIMED_OUT in triggers or state.awaits is AwaitedParty.CHILDREN
     yield from _missing(state, f"on the way of {action.name} ", succeeds, fails, silent)
 
 
@@ -93,7 +93,7 @@ def _exits_by_rows(lc: Lifecycle, state: State) -> Iterator[Finding]:
     triggers = {m.trigger for m in lc.table if m.source == state.name != m.target}
     succeeds = bool(triggers.difference(_ENDS_BADLY, (Trigger.REQUEST,)))
     fails = bool(triggers.intersection((Trigger.FAILED, Trigger.DISCONNECTED, Trigger.CHILDREN)))
-    silent = Trigger.SILENT in triggers or state.awaits is AwaitedParty.CHILDREN
+    silent = Trigger.TIMED_OUT in triggers or state.awaits is AwaitedParty.CHILDREN
     yield from _missing(state, "", succeeds, fails, silent)
 
 
@@ -117,9 +117,9 @@ def _missing(state: State, on_the_way: str, succeeds: bool, fails: bool, silent:
 
 def silent_moving(lc: Lifecycle) -> Iterator[Finding]:
     """Silence ends in rest: whoever did not answer will not leave the next state either."""
-    found = {(m.on, m.target): None for m in lc.table if m.trigger is Trigger.SILENT}
+    found = {(m.on, m.target): None for m in lc.table if m.trigger is Trigger.TIMED_OUT}
     for on, target in found:
-        if lc.state(target).cls is StateClass.MOVING:
+        if lc.state(target).cls is StateClass.TRANSITIONAL:
             yield Finding(
                 Rule.SILENT_MOVING,
                 f"action {on}",

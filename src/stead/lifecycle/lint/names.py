@@ -10,7 +10,7 @@ from stead.lifecycle.rows import BACK, FAILS, StateClass, Transition, Trigger
 
 # The triggers whose word is about an action; the others name an observation, a kind, or a row.
 _ABOUT_ACTIONS = frozenset(Trigger) - {
-    Trigger.SEEN,
+    Trigger.OBSERVED,
     Trigger.CHILDREN,
     Trigger.CONNECTED,
     Trigger.DISCONNECTED,

@@ -49,7 +49,7 @@ def vain_expiry(lc: Lifecycle) -> Iterator[Finding]:
         if action is None:
             continue
         refused = ""
-        if state.cls is StateClass.MOVING:
+        if state.cls is StateClass.TRANSITIONAL:
             refused = "a moving state has a deadline and never expires"
         elif state.name not in action.starts:
             refused = f"{action.name} does not start here"
@@ -116,7 +116,7 @@ def dead_ends(lc: Lifecycle) -> Iterator[Finding]:
                 "no way leads from here to a state that is settled, final or absent",
                 "let its action end, and fail, in a state where things rest",
             )
-        elif state.cls is StateClass.SETTLED and state.name not in left:
+        elif state.cls is StateClass.STABLE and state.name not in left:
             yield Finding(
                 Rule.DEAD_END,
                 f"state {state.name}",
@@ -127,7 +127,7 @@ def dead_ends(lc: Lifecycle) -> Iterator[Finding]:
 
 def hopeless(lc: Lifecycle) -> frozenset[str]:
     """The moving states from which nothing comes to rest."""
-    resting = frozenset(s.name for s in lc.states if s.cls is not StateClass.MOVING)
+    resting = frozenset(s.name for s in lc.states if s.cls is not StateClass.TRANSITIONAL)
     return frozenset(s.name for s in lc.states) - _closure(resting, ((m.target, m.source) for m in lc.table))
 
 
@@ -179,6 +179,6 @@ def _asked_for(lc: Lifecycle, move: Transition) -> bool:
         for a in lc.actions
         if not (a.through or a.steers or a.beside) and (move.source in a.starts or a.forceable)
     ]
-    if move.trigger is Trigger.SEEN:
+    if move.trigger is Trigger.OBSERVED:
         return bool(working) and move.source not in lc.drifts
     return move.on in working

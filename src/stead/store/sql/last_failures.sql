@@ -1,7 +1,7 @@
 -- Why the last that was done to each of some resources did not do what was asked: as its own operation ended or, where something
 -- else happened to it since, the error that was told with that. Where it did what was asked, the resource is left out.
 SELECT f.path, f.failure FROM (
-    SELECT p.path, CASE WHEN e.id IS NULL OR (j.at > e.at AND j.operation IS DISTINCT FROM e.id) THEN j.error WHEN e.outcome <> 'done' THEN e.says END AS failure
+    SELECT p.path, CASE WHEN e.id IS NULL OR (j.at > e.at AND j.operation IS DISTINCT FROM e.id) THEN j.error WHEN e.outcome <> 'succeeded' THEN e.says END AS failure
       FROM unnest($1::text[]) AS p (path)
       LEFT JOIN LATERAL (
            SELECT o.id, o.ended_at AS at, o.outcome, coalesce(nullif(o.says, ''), plain_reason(o.outcome)) AS says

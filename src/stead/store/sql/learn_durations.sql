@@ -14,9 +14,9 @@ WITH mine AS (SELECT position FROM durations_follower FOR UPDATE SKIP LOCKED),
      ended AS (
         SELECT j.id, j.at, j.path, j.operation, j.kind, j.word AS action, w.state
           FROM part p, journal j JOIN well w ON w.kind = j.kind AND w.action = j.word
-               AND CASE WHEN w.state = '' THEN j.trigger = 'done' ELSE w.state = j.source AND w.target = j.target END
+               AND CASE WHEN w.state = '' THEN j.trigger = 'succeeded' ELSE w.state = j.source AND w.target = j.target END
          WHERE j.position > p.after AND j.position <= p.upto AND j.operation IS NOT NULL AND j.refused = 0
-           AND j.trigger IN ('done', 'started', 'next', 'children')
+           AND j.trigger IN ('succeeded', 'started', 'next', 'children')
      ),
      took AS (
         SELECT e.kind, e.action, e.state, coalesce(r.lane, '') AS lane,

@@ -12,7 +12,7 @@ SELECT c.kind, min(c.path) AS path, c.lane, c.labels, c.spec
          WHERE r.kind = ANY ($1::text[]) AND r.path > $2 || '/' AND r.path < $2 || '0'
            AND (NOT $5::boolean OR r.operation IS NOT NULL
                 OR (SELECT e.request ? 'under' FROM ended_operations e
-                     WHERE e.path = r.path AND e.outcome = 'done' ORDER BY e.ended_at DESC LIMIT 1))
+                     WHERE e.path = r.path AND e.outcome = 'succeeded' ORDER BY e.ended_at DESC LIMIT 1))
            AND ($6::bigint IS NULL
                 OR CASE WHEN r.path ~ '/[0-9]{1,15}$' THEN substring(r.path FROM '[0-9]+$')::bigint >= $6 ELSE false END)
        ) c

@@ -7,5 +7,5 @@ SELECT r.path, r.state, r.lane, r.operation IS NOT NULL AS busy, r.operation, o.
         OR (r.state = ANY ($3::text[])
             AND (NOT $4::boolean
                  OR (SELECT e.request ? 'under' FROM ended_operations e
-                      WHERE e.path = r.path AND e.outcome = 'done' ORDER BY e.ended_at DESC LIMIT 1))))
+                      WHERE e.path = r.path AND e.outcome = 'succeeded' ORDER BY e.ended_at DESC LIMIT 1))))
  ORDER BY r.path LIMIT $5

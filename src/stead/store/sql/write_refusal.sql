@@ -6,4 +6,4 @@ WITH again AS (
     RETURNING 1
 )
 INSERT INTO journal (path, kind, principal, actor, trigger, word, source, target, change, refused, origin, request)
-SELECT $1, $2, $3, $7, 'refused', $4, $5, $5, $6, 1, nullif($8, ''), nullif($9, '') WHERE NOT EXISTS (SELECT FROM again)
+SELECT $1, $2, $3, $7, 'rejected', $4, $5, $5, $6, 1, nullif($8, ''), nullif($9, '') WHERE NOT EXISTS (SELECT FROM again)

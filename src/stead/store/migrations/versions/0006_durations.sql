@@ -28,4 +28,4 @@ CREATE INDEX IF NOT EXISTS resources_probed ON resources (changed_at, id)
     WHERE condition #>> '{op,phase}' IN ('probing', 'fencing') OR condition #>> '{hidden,phase}' IN ('probing', 'fencing');
 
 -- What became of those of which nobody had reported: somebody looked, or nobody could say.
-CREATE INDEX IF NOT EXISTS journal_healed ON journal (at, id) WHERE trigger IN ('seen', 'silent') AND operation IS NOT NULL;
+CREATE INDEX IF NOT EXISTS journal_healed ON journal (at, id) WHERE trigger IN ('observed', 'timed_out') AND operation IS NOT NULL;

@@ -4,4 +4,4 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS resources_working ON resources (changed_
 CREATE INDEX CONCURRENTLY IF NOT EXISTS resources_probed ON resources (changed_at, id)
     WHERE condition #>> '{op,phase}' IN ('probing', 'fencing') OR condition #>> '{hidden,phase}' IN ('probing', 'fencing');
 CREATE INDEX CONCURRENTLY IF NOT EXISTS journal_healed ON journal (at, id)
-    WHERE trigger IN ('seen', 'silent') AND operation IS NOT NULL;
+    WHERE trigger IN ('observed', 'timed_out') AND operation IS NOT NULL;

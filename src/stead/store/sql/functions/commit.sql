@@ -277,7 +277,7 @@ BEGIN
         UPDATE operations o SET says = w.told ->> 'error' FROM unnest(works) w
          WHERE o.id = w.now_op AND o.path = w.path AND w.told ? 'error';
         INSERT INTO operation_members (operation, path, outcome, says)
-        SELECT o.id, w.path, 'undoing', w.told ->> 'error' FROM unnest(works) w
+        SELECT o.id, w.path, 'rolling_back', w.told ->> 'error' FROM unnest(works) w
           JOIN operations o ON o.id = w.now_op AND o.path <> w.path
          WHERE w.told ? 'error'
         ON CONFLICT (operation, path) DO UPDATE SET says = EXCLUDED.says;

@@ -1,10 +1,10 @@
 -- Whether an operation that has ended long ago is asked for still: it was the last to do anything to something that is there,
 -- and did so in the course of another above it, which is who brings it back (list_parts.sql).
 CREATE OR REPLACE FUNCTION asked_for(e ended_operations) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT e.outcome = 'done' AND coalesce(e.request ? 'under', false)
+    SELECT e.outcome = 'succeeded' AND coalesce(e.request ? 'under', false)
        AND EXISTS (SELECT FROM resources r WHERE r.path = e.path)
        AND NOT EXISTS (SELECT FROM ended_operations l
-                        WHERE l.path = e.path AND l.outcome = 'done' AND l.ended_at > e.ended_at)
+                        WHERE l.path = e.path AND l.outcome = 'succeeded' AND l.ended_at > e.ended_at)
 $$;
 
 -- Forget the operations of the first day that there is a partition of, if that is over by a time; its name, or nothing. What

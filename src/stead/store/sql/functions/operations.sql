@@ -85,13 +85,13 @@ END $$;
 -- Why an operation ended as it did, where no error was reported; empty where it did what was asked.
 CREATE OR REPLACE FUNCTION plain_reason(outcome text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE outcome
-           WHEN 'done' THEN ''
+           WHEN 'succeeded' THEN ''
            WHEN 'failed' THEN 'the agent reported a failure and gave no reason'
-           WHEN 'undone' THEN 'it was rolled back'
+           WHEN 'rolled_back' THEN 'it was rolled back'
            WHEN 'unknown' THEN 'no report arrived, and no observation showed what became of it'
-           WHEN 'displaced' THEN 'an operation that outranks it took over'
+           WHEN 'preempted' THEN 'an operation that outranks it took over'
            WHEN 'cancelled' THEN 'it was cancelled'
-           WHEN 'refused' THEN 'it could not begin when its turn came'
+           WHEN 'rejected' THEN 'it could not begin when its turn came'
            ELSE outcome END
 $$;
 
@@ -102,7 +102,7 @@ DECLARE
     first record;
     ends  text;
 BEGIN
-    IF outcome <> 'done' AND failures > 0 AND members > 0 THEN
+    IF outcome <> 'succeeded' AND failures > 0 AND members > 0 THEN
         SELECT m.path, m.outcome, m.says INTO first FROM operation_members m
          WHERE m.operation = op AND m.outcome NOT IN ('skipped', 'unchanged') ORDER BY m.says = '', m.path LIMIT 1;
         IF FOUND THEN
@@ -134,7 +134,7 @@ BEGIN
     WITH said AS MATERIALIZED (
         SELECT CASE e ->> 'of' WHEN 'hidden' THEN w.hidden WHEN 'new' THEN (ts[w.t]).new ELSE w.operation END AS operation, w.path,
                e ->> 'outcome' AS outcome,
-               CASE WHEN e ->> 'outcome' = 'displaced' AND (ts[w.t]).begins ? 'action'
+               CASE WHEN e ->> 'outcome' = 'preempted' AND (ts[w.t]).begins ? 'action'
                     THEN format('%s by %s took over', (ts[w.t]).begins ->> 'action', (ts[w.t]).begins ->> 'principal')
                     ELSE coalesce(w.told ->> 'error', '') END AS error
           FROM unnest(works) w, jsonb_array_elements((ts[w.t]).ends) e
@@ -151,8 +151,8 @@ BEGIN
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, total, remaining, failed,
                                   created_at, outcome, ended_at, says, orders)
     SELECT id, action, kind, path, principal, reason, request, total, 0,
-           CASE WHEN outcome = 'done' THEN failed ELSE greatest(failed, 1) END, created_at, outcome, now(),
-           CASE WHEN outcome = 'done' THEN '' WHEN error <> '' THEN error WHEN says <> '' THEN says
+           CASE WHEN outcome = 'succeeded' THEN failed ELSE greatest(failed, 1) END, created_at, outcome, now(),
+           CASE WHEN outcome = 'succeeded' THEN '' WHEN error <> '' THEN error WHEN says <> '' THEN says
                 ELSE reason_of(id, outcome, total, failed) END, orders
       FROM gone;
 
@@ -182,13 +182,13 @@ BEGIN
         INSERT INTO operation_members (operation, path, outcome, says)
         SELECT s.operation, s.path, s.outcome, coalesce(nullif(s.error, ''), plain_reason(s.outcome)) FROM said s
           JOIN operations o ON o.id = s.operation AND o.path <> s.path
-         WHERE s.outcome <> 'done'
+         WHERE s.outcome <> 'succeeded'
         ON CONFLICT (operation, path) DO UPDATE SET outcome = EXCLUDED.outcome,
             says = CASE WHEN EXCLUDED.says = plain_reason(EXCLUDED.outcome) AND operation_members.says <> ''
                         THEN operation_members.says ELSE EXCLUDED.says END
     ), counted AS (
         UPDATE operations o SET remaining = o.remaining - c.members, failed = o.failed + c.failures
-          FROM (SELECT s.operation, count(*) AS members, count(*) FILTER (WHERE s.outcome <> 'done') AS failures
+          FROM (SELECT s.operation, count(*) AS members, count(*) FILTER (WHERE s.outcome <> 'succeeded') AS failures
                   FROM said s GROUP BY s.operation ORDER BY s.operation) c
          WHERE o.id = c.operation
         RETURNING o.path, o.remaining, o.expanded

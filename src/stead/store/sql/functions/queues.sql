@@ -49,7 +49,7 @@ END $$;
 CREATE OR REPLACE FUNCTION note_queued(waits queued, who text, as_actor text, what text, more jsonb) RETURNS void LANGUAGE sql AS $$
     INSERT INTO journal (path, kind, operation, principal, actor, trigger, word, source, target, change, refused)
     SELECT waits.path, waits.kind, waits.operation, who, as_actor, what, waits.action, coalesce(r.state, ''),
-           coalesce(r.state, ''), jsonb_build_object('queue', waits.queue) || more, (what = 'refused')::int
+           coalesce(r.state, ''), jsonb_build_object('queue', waits.queue) || more, (what = 'rejected')::int
       FROM (SELECT) one LEFT JOIN resources r ON r.path = waits.path
 $$;
 
@@ -65,9 +65,9 @@ BEGIN
     INSERT INTO ended_operations (id, action, kind, path, principal, reason, request, remaining, failed, created_at,
                                   outcome, reasons, says)
     VALUES (mine.operation, mine.action, mine.kind, mine.path, mine.principal, mine.reason, mine.request, 0,
-            (how <> 'done')::int, mine.created_at, how, why, coalesce(why -> 0 ->> 'says', plain_reason(how)));
+            (how <> 'succeeded')::int, mine.created_at, how, why, coalesce(why -> 0 ->> 'says', plain_reason(how)));
     PERFORM note_queued(mine, who, as_actor, CASE how WHEN 'cancelled' THEN 'cancel' ELSE how END,
-                        CASE how WHEN 'refused' THEN jsonb_build_object('reasons', why) ELSE '{}' END);
+                        CASE how WHEN 'rejected' THEN jsonb_build_object('reasons', why) ELSE '{}' END);
     PERFORM close_queue(mine.queue);
     RETURN true;
 END $$;

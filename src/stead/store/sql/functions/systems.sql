@@ -22,7 +22,7 @@ BEGIN
         RETURNING o.*, coalesce(how, CASE WHEN o.request ? 'cancelled' THEN 'cancelled'
                                           WHEN o.failed > 0 OR EXISTS (
                                               SELECT FROM operation_members m WHERE m.operation = o.id) THEN 'failed'
-                                          ELSE 'done' END) AS outcome
+                                          ELSE 'succeeded' END) AS outcome
     ), released AS (
         DELETE FROM claims c USING over WHERE c.operation = over.id
     ), unasked AS (

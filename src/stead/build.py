@@ -15,6 +15,7 @@ from stead.bus import Bus, Unavailable
 from stead.catalog import KINDS
 from stead.controller.admission.frontend import ControllerNotifier, RequestFrontend
 from stead.controller.admission.served_lanes import ServedLanes
+from stead.controller.execution.executor import CommitHook
 from stead.controller.health.connections import watched
 from stead.controller.health.readiness import BusReadiness
 from stead.controller.kinds.kinds import EVERY, CompiledKind, actions_of, live
@@ -167,13 +168,16 @@ def assemble_engine(
     identities: AgentIdentities | None = None,
     webhooks: Sequence[str] = (),
     kept: float = KEPT,
-    access: Access | None = None,
+    entry: Authenticator | None = None,
+    publisher: CommitHook | None = None,
 ) -> Engine:
-    """Assemble a controller with its application on a store and a bus that are open. The caller runs the controller.
+    """Assemble a controller with its application on a store and a bus. The caller runs the controller.
 
-    Time is the database's, unless another clock is given. Without `access`, the application permits everything.
+    Time is the database's, unless another clock is given. Orders go to the bus, unless another publisher is given.
+    Without an `entry`, no caller is authenticated.
     """
-    controller = Controller(store, bus, kinds, clock, pace, identities, webhooks, kept)
+    controller = Controller(store, bus, kinds, clock, pace, identities, webhooks, kept, publisher)
+    access = access_of(entry, store, controller.kinds) if entry is not None else None
     return Engine(controller, assemble_application(controller, identities, access))
 
 

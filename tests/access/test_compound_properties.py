@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import cedarpy
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
-from stead.application import Application, Asked
+from stead.application import Asked
 from stead.application.compound import levels
 from stead.build import Authenticator
 from stead.catalog import KINDS
@@ -274,7 +275,7 @@ class World:
         access = Access(cell.store, ACTIONS)
         access._looked = float("inf")
         self.access = access
-        self.service = Application(cell.admission, cell.view, access=access)
+        self.service = replace(cell.service, access=access)
 
     async def answer(self, case: Case, texts: dict[str, str]) -> object:
         rows = []

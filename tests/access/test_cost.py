@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -11,7 +12,7 @@ import pytest
 from stead.access.access import Access
 from stead.access.caller import Caller
 from stead.access.policies import Policies
-from stead.application import AcceptedRequest, Application, Asked
+from stead.application import AcceptedRequest, Asked
 from stead.build import Authenticator
 from stead.catalog import KINDS
 from tests.api.cell import Cell
@@ -43,7 +44,7 @@ def test_hundred_policies_and_thousand_grants_cost_an_admission_little(strict: s
     with Cell(strict, Authenticator()) as cell:
         access = Access(cell.store, ACTIONS)
         access._looked = float("inf")
-        service = Application(cell.admission, cell.view, access=access)
+        service = replace(cell.service, access=access)
         cell.run(cell._hand.execute("DELETE FROM lane_grants"))
         cell.run(cell.store.lanes.allow("sim.a", "shop", "a test", ""))
         number = 0

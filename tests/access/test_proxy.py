@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from stead.access.access import Access
-from stead.application import Application
 from stead.build import Authenticator, access_of
 from stead.cli.processes.server import Listening
 from tests.access.house import VM, House
@@ -26,7 +26,7 @@ def ask(empty: House) -> Ask:
     """Send a request as a server behind proxies of 10.0.0.0/24 gets it, from an address."""
     cell = empty.cell
     access: Access = access_of(Authenticator(), cell.store, cell.kinds)
-    service = Application(cell.admission, cell.view, access=access)
+    service = replace(cell.service, access=access)
     config = Listening("0.0.0.0", 0, {"unknown": 0.001, "burst": 2}, proxies=["10.0.0.0/24"]).config(service)
     config.load()
 

@@ -12,9 +12,9 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
-from functools import partial
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,23 +26,12 @@ from fastapi import Request
 from stead.api import create_app
 from stead.api.connection_limits import LimitedConnection
 from stead.api.limits import Limits
-from stead.application import Application, Caller, Queries
-from stead.build import Authenticator, access_of
-from stead.catalog import KINDS
-from stead.controller.admission.admission import Accepted, Admission
-from stead.controller.admission.queues import Queues
+from stead.application import Caller
+from stead.build import Authenticator
+from stead.controller.admission.admission import Accepted
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.admission.served_lanes import ServedLanes
-from stead.controller.dispatch.custody import CustodyService
-from stead.controller.dispatch.slots import SlotAllocator
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
-from stead.controller.execution.steps import Steps, Work
-from stead.controller.groups.expansion import GroupExpansion
-from stead.controller.kinds.kinds import Kinds
+from stead.controller.execution.executor import TransitionInput
 from stead.controller.reconcilers.leases import LeaseEvents
-from stead.controller.steps.cascade import PLANS, Cascade
-from stead.controller.steps.lease_book import LeaseBooking, LeaseRebooking
-from stead.controller.steps.machine_disks import MACHINE, STATES, MachineDisks
 from stead.dev.children import PATIENCE
 from stead.lifecycle.events import Children, Report
 from stead.lifecycle.events import Request as LifecycleRequest
@@ -51,6 +40,7 @@ from stead.lifecycle.rows import Actor, Trigger
 from stead.store import Store
 from stead.store.commit import CommitResult, Custody
 from tests import background
+from tests.engine import engine_without_bus
 
 INFRASTRUCTURE = {
     "subgroups": [{"name": "g", "provider": "sim", "region": "a", "spec": "small", "image": "debian-12", "size": 2}]
@@ -80,6 +70,10 @@ EVENTS = {
 """By status of a reservation, those of the start and the end of its lease."""
 
 
+BY_HAND = (("mci", "Preparing"), ("subgroup", "Preparing"), ("node", "PUTTING_IN_MAINTENANCE"))
+"""Steps of a controller that a test plays, or stops halfway, by hand."""
+
+
 class Cell:
     """A server that runs while the context lasts."""
 
@@ -98,7 +92,6 @@ class Cell:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self.socket.bind(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.checks: dict[str, Any] = {}
         self._numberer = asyncio.Lock()
         self._numbers = itertools.count(1)
         self._busy_until = 0.0
@@ -126,35 +119,21 @@ class Cell:
             async with AsyncExitStack() as stack:
                 self.store = await stack.enter_async_context(Store.open(self.dsn, connections=5))
                 self._hand = await stack.enter_async_context(asyncpg.create_pool(self.dsn, min_size=0, max_size=2))
-                self.kinds = Kinds(KINDS, self.store)
-                await self.kinds.fresh()
-                self.executor = TransitionExecutor(self.store, self.kinds, time.time)
-                self.executor.on_commit(self.send)
-                self.custody = CustodyService(self.executor)
-                self.admission = Admission(self.executor)
-                self.queues = Queues(self.admission)
-                self.executor.on_commit(self.queues)
-                self.groups = GroupExpansion(self.executor)
-                self.executor.on_commit(self.groups)
-                works: dict[tuple[str, str], Callable[[], Work]] = {
-                    ("lease", "CREATING"): partial(LeaseBooking, self.executor),
-                    ("lease", "UPDATING"): partial(LeaseRebooking, self.admission),
-                    **dict.fromkeys(PLANS, partial(Cascade, self.admission)),
-                    **{(MACHINE, state): partial(MachineDisks, self.admission) for state in STATES},
-                }
-                self.executor.on_commit(Steps(self.executor, works))
-                self.view = Queries(self.store, self.kinds)
-                access = access_of(self.entry, self.store, self.kinds) if self.entry is not None else None
-                service = Application(
-                    self.admission,
-                    self.view,
-                    self.checks,
-                    slots=SlotAllocator(self.executor, self.send),
-                    access=access,
-                    served=ServedLanes(self.store, self.kinds) if self.served else None,
+                engine = engine_without_bus(self.store, entry=self.entry, publisher=self.send)
+                one = engine.controller
+                await one.kinds.fresh()
+                one.steps.works = {at: work for at, work in one.steps.works.items() if at not in BY_HAND}
+                self.kinds, self.executor, self.admission = one.kinds, one.executor, one.admission
+                self.custody, self.queues, self.groups = one.custody, one.queues, one.groups
+                self.view = engine.application.view
+                self.service = replace(
+                    engine.application,
+                    checks={},
+                    observer=None,
+                    served=engine.application.served if self.served else None,
                 )
-                identify = by_header if access is None else None
-                app = self.app = create_app(service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)
+                identify = by_header if self.entry is None else None
+                app = self.app = create_app(self.service, identify=identify, heartbeat=HEARTBEAT, limits=self.limits)
 
                 async def served(scope: Any, receive: Any, send: Any) -> None:
                     self._keep_numbering()

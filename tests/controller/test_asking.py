@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -14,26 +13,23 @@ import pytest
 
 from stead.application import (
     AcceptedRequest,
-    Application,
     Asked,
     Caller,
     DryRun,
     Explanation,
     InvalidRequest,
-    Queries,
     Rejection,
     ResourceNotFound,
 )
 from stead.application.explanation import holder_of
 from stead.catalog import KINDS
-from stead.controller.admission.admission import Admission
-from stead.controller.dispatch.custody import CustodyService
-from stead.controller.execution.executor import TransitionExecutor, TransitionInput
+from stead.controller.execution.executor import TransitionInput
 from stead.lifecycle.events import Report
 from stead.lifecycle.observation import PROBE
 from stead.lifecycle.rows import Actor, StateClass, Trigger
 from stead.store import Row, Store
 from stead.store.commit import Custody
+from tests.engine import engine_without_bus
 from tests.tiers import first_fast
 
 VM = KINDS["vm"]
@@ -53,10 +49,9 @@ class Hand:
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        executor = TransitionExecutor(self.store, KINDS, time.time)
-        self.custody, self.executor = CustodyService(executor), executor
-        self.view = Queries(self.store, KINDS)
-        self.service = Application(Admission(executor), self.view)
+        one = engine_without_bus(self.store)
+        self.custody, self.executor = one.controller.custody, one.controller.executor
+        self.service, self.view = replace(one.application, served=None), one.application.view
 
     async def row(self, path: str) -> Row:
         row = await self.store.resources.read(path)

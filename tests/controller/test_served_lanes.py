@@ -5,25 +5,21 @@ Kinds and fields are those of the tests of lanes that a namespace may not use: a
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from stead.application import AcceptedRequest, Application, Asked, Caller, DryRun, Explanation, Queries, Rejection
-from stead.catalog import KINDS
-from stead.controller.admission.admission import Admission
+from stead.application import AcceptedRequest, Application, Asked, Caller, DryRun, Explanation, Rejection
 from stead.controller.admission.request import AdmissionRequest
-from stead.controller.admission.served_lanes import ServedLanes
-from stead.controller.execution.executor import TransitionExecutor
 from stead.lifecycle.decision import Code
 from stead.lifecycle.events import Request
 from stead.lifecycle.rows import Actor
 from stead.store import Store
 from stead.store.agents import PresentAgent
 from tests.controller.test_lanes import ALL, BOOKED, FIELDS, MAKING, OTHERS, beginnings, surrounded
+from tests.engine import engine_without_bus
 
 SERVED = ["aws.us-east-1", "aws.us-west-2", "gcp.asia-east1"]
 ANN = Caller("ann")
@@ -33,8 +29,7 @@ ANN = Caller("ann")
 async def service(migrated: str) -> AsyncIterator[Application]:
     async with Store.open(migrated, connections=3) as store:
         await store.agents.record_presence([PresentAgent("worker", 1, SERVED, "1", False)], "edge.")
-        executor = TransitionExecutor(store, ALL, time.time)
-        yield Application(Admission(executor), Queries(store, ALL), served=ServedLanes(store, ALL))
+        yield engine_without_bus(store, ALL).application
 
 
 def at_site(kind: str) -> bool:
@@ -125,8 +120,7 @@ async def test_namespace_without_the_lane_is_told_no_name_of_it(strict: str) -> 
     async with Store.open(strict, connections=2) as store:
         await store.agents.record_presence([PresentAgent("worker", 1, [*SERVED, OTHERS], "1", False)], "edge.")
         await store.lanes.allow("gcp.*", "shop", "ann")
-        executor = TransitionExecutor(store, KINDS, time.time)
-        service = Application(Admission(executor), Queries(store, KINDS), served=ServedLanes(store, KINDS))
+        service = engine_without_bus(store).application
         answer = await service.ask(VM, ANN)
         assert isinstance(answer, Rejection)
         assert answer.code is Code.LANE_NOT_ALLOWED

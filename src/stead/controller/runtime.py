@@ -22,6 +22,7 @@ from stead.bus.messages import (
 )
 from stead.controller.admission.frontend import SOON, RequestFrontend
 from stead.controller.dispatch.custody import CustodyService, SupersededRun
+from stead.controller.execution.executor import CommitHook
 from stead.controller.execution.steps import Steps, Work
 from stead.controller.groups.expansion import GroupExpansion
 from stead.controller.kinds.kinds import EVERY
@@ -71,12 +72,13 @@ class Controller(RequestFrontend):
         identities: AgentIdentities | None = None,
         webhooks: Sequence[str] = (),
         kept: float = KEPT,
+        publisher: CommitHook | None = None,
     ) -> None:
         """With `identities`, agents are known: each speaks for the lanes that it was given, and for no others.
 
         Webhooks go to addresses that begin like one of `webhooks`. What has ended is kept for so many seconds.
         """
-        super().__init__(store, bus, kinds, clock, pace)
+        super().__init__(store, bus, kinds, clock, pace, publisher)
         self.identities = identities
         self.trust = ReportTrust(store, bus.garbage, self.executor.clock, known=identities is not None)
         executor = self.executor

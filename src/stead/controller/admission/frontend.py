@@ -17,7 +17,7 @@ from stead.controller.admission.queues import Queues
 from stead.controller.dispatch.publisher import OrderPublisher
 from stead.controller.dispatch.slots import SlotAllocator
 from stead.controller.execution.background_tasks import BackgroundTasks
-from stead.controller.execution.executor import TransitionExecutor
+from stead.controller.execution.executor import CommitHook, TransitionExecutor
 from stead.controller.kinds.kinds import Kinds
 from stead.controller.observation.observer import ProviderObserver
 from stead.lifecycle.definition import Lifecycle
@@ -44,14 +44,15 @@ class RequestFrontend:
         kinds: Mapping[str, Lifecycle],
         clock: Callable[[], float] | None = None,
         pace: Pace = DEFAULT,
+        publisher: CommitHook | None = None,
     ) -> None:
-        """Time is the database's, unless another clock is given."""
+        """Time is the database's, and orders go to the bus, unless another clock or publisher is given."""
         self.store = store
         self.bus = bus
         self.pace = pace
         self.kinds = Kinds(kinds, store, pace)
         self.executor = TransitionExecutor(store, self.kinds, clock or store.clock)
-        publisher = OrderPublisher(self.executor, bus)
+        publisher = publisher or OrderPublisher(self.executor, bus)
         self.slots = SlotAllocator(self.executor, publisher)
         self.executor.on_commit(publisher)
         self.executor.on_commit(self.slots)

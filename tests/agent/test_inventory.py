@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stead.agent.inventory import OwnedObjects, facts_of, line_of, strays
-from stead.agent.state_sync import MAX_PART_BYTES, parts
+from stead.agent.state_sync import MAX_PART_LINES
 from stead.bus.codec import FROM_AGENT, encode
 from stead.bus.messages import FullState, OrderMember
+from stead.bus.parts import MAX_PART_BYTES, parts_of
 from stead.drivers import guard
 from stead.drivers.base import FoundObject, Member, ObservedObject, Permanent, TryAgain
 from stead.drivers.sim.driver import SimDriver
@@ -79,7 +80,7 @@ def test_two_of_one_token_are_told_apart_and_so_is_the_copy_of_an_owned_one() ->
 def test_lines_without_end_are_told_in_parts() -> None:
     owned = OwnedObjects()
     found = [FoundObject(id=f"i-{n}", token="", state="Running", facts={"tags": "a" * 30_000}) for n in range(60)]
-    told = parts(strays(found, owned))
+    told = parts_of(strays(found, owned), MAX_PART_LINES)
     assert sum(map(len, told)) == 60
     assert max(len(encode(FullState("a", 1, "lab.a", part, False))) for part in told) < MAX_PART_BYTES + 1_000
 

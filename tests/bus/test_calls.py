@@ -11,7 +11,10 @@ from stead.bus import BadMessage, Bus, NoAnswer, rpc
 from stead.bus.codec import MessageFormat, encode
 from stead.bus.messages import (
     Fault,
+    InventoryReply,
+    InventoryRequest,
     OpenLane,
+    OrderMember,
     ProbeReply,
     ProbeRequest,
     RenewCustody,
@@ -130,6 +133,40 @@ async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
     assert cancelled.is_set()
     await other.serve_take(granted)
     assert (await asking).ok
+
+
+async def test_answer_that_is_larger_than_a_message_is_an_error_to_the_asker(bus: Bus, other: Bus) -> None:
+    sizes = iter([5, 1])
+
+    async def large(_: InventoryRequest) -> InventoryReply:
+        members = [OrderMember(f"/a/{n}", Fence(0, 1), "t", {"text": "x" * 300_000}) for n in range(next(sizes))]
+        return InventoryReply(members)
+
+    await bus.serve_roster(large)
+    with pytest.raises(BadMessage, match="maximum payload"):
+        await other.roster(InventoryRequest(LANE, agent="agent-1"), timeout=20)
+    assert len((await other.roster(InventoryRequest(LANE, agent="agent-1"))).members) == 1
+
+
+async def test_lane_is_opened_though_others_take_longer_than_their_agents_wait(
+    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpc, "AT_ONCE", 4)
+    ended: list[str] = []
+
+    async def trusted(asked: OpenLane) -> None:
+        if asked.lane.startswith("stuck"):
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(asked.lane)
+
+    await bus.serve_lanes(trusted)
+    stuck = [f"stuck.{n}" for n in range(4)]
+    waits = (other.open_lane(lane, "agent-1", timeout=1) for lane in stuck)
+    assert {type(error) for error in await asyncio.gather(*waits, return_exceptions=True)} == {NoAnswer}
+    await other.open_lane("free.a", "agent-1", timeout=20)
+    assert sorted(ended) == stuck
 
 
 async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 import uvloop
-from prometheus_client import Metric
+from prometheus_client import CollectorRegistry, Gauge, Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from stead.controller.health.gauges import Gauges
@@ -106,8 +106,9 @@ class Slow:
 
     def __init__(self, store: Store) -> None:
         self.store, self.asked, self.fails = store, 0, False
+        self.diagnostics = self
 
-    async def gauges(self, most: int, there: float) -> Any:
+    async def read_gauges(self, most: int, there: float) -> Any:
         self.asked += 1
         if self.fails:
             raise ConnectionRefusedError
@@ -125,18 +126,56 @@ def test_however_many_ask_the_database_is_read_once(cell: Cell) -> None:
     assert slow.asked == 1
 
 
-def test_what_cannot_be_read_is_not_told_as_if_it_were_true(cell: Cell) -> None:
+def samples() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    """Every sample of every gauge."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families(exposition())
+        if family.type == "gauge" and family.name.startswith("stead_")
+        for sample in family.samples
+    }
+
+
+def test_no_gauge_of_the_cell_keeps_its_value_while_the_database_cannot_be_read(cell: Cell) -> None:
     slow = Slow(cell.store)
     gauges = Gauges(slow, every=60)  # type: ignore[arg-type]
+    for gauge in metrics.OF_CELL:
+        for each in (gauge.labels("there"), gauge.labels("away")) if gauge is metrics.AGENTS else (gauge,):
+            each.set(-1)
+    before = samples()
     cell.run(gauges.refresh())
+    of_cell = {key for key, value in samples().items() if value != before.get(key)} - {("stead_bus_leaderless", ())}
+    names = {family.name for gauge in metrics.OF_CELL for family in gauge.describe()}
+    assert names <= {name for name, _ in of_cell}
     gauges._at, slow.fails = -math.inf, True
     cell.run(gauges.refresh())
-    text = exposition()
-    assert value(text, "stead_database_up") == 0
-    assert math.isnan(value(text, "stead_operations_under_way"))
+    after = samples()
+    assert value(exposition(), "stead_database_up") == 0
+    numbers = {name for name, labels in of_cell if not math.isnan(after.get((name, labels), math.nan))}
+    assert numbers == {"stead_database_up", "stead_database_reading_seconds"}
     slow.fails = False
     cell.run(gauges.refresh())
-    assert value(exposition(), "stead_database_up") == 1
+    assert not [key for key, value in samples().items() if key in of_cell and math.isnan(value)]
+
+
+def test_worst_value_is_no_number_when_none_was_reported_for_long() -> None:
+    gauge = Gauge("stead_test_worst", "For this test.", registry=CollectorRegistry())
+    worst = metrics.WorstGauge(gauge, window=60)
+
+    def shown() -> float:
+        return next(iter(gauge.collect())).samples[0].value
+
+    assert math.isnan(shown())
+    worst.report(3.0)
+    worst.report(2.0)
+    assert shown() == 3.0
+    worst._since -= 61
+    worst.report(1.0)
+    assert shown() == 3.0  # within two windows
+    worst._since -= 61
+    assert shown() == 1.0
+    worst._since -= 200
+    assert math.isnan(shown())
 
 
 def test_counting_ends_at_its_bound(cell: Cell, web: httpx.Client, ns: str) -> None:

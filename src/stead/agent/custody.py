@@ -13,10 +13,15 @@ from stead.agent.session import AgentSession
 from stead.batcher import Batcher
 from stead.bus import NoAnswer
 from stead.bus.messages import Order, RenewCustody, Report, ReportResult, TakeCustody, TakeCustodyReply
+from stead.bus.parts import parts_of
 from stead.lifecycle.snapshot import Fence
 
 MAX_TAKEN = 1000
 """Members in one request for custody: it counts from before the request, so the answer has to come soon."""
+
+
+MAX_RESULTS = 10_000
+"""Results in one report."""
 
 
 class CustodyLost(Exception):
@@ -107,15 +112,16 @@ class Custody:
             self._work.cancel()
 
     async def report(self, lane: str, results: Sequence[ReportResult]) -> None:
-        """Report results of the order."""
-        await self.session.bus.publish_report(
-            Report(
-                agent=self.session.name,
-                epoch=self.epoch,
-                order=self.order.id,
-                lane=lane,
-                results=list(results),
-                request_id=self.order.request_id,
-                traceparent=self.traceparent,
+        """Report results of the order, in as many messages as they need."""
+        for part in parts_of(results, MAX_RESULTS):
+            await self.session.bus.publish_report(
+                Report(
+                    agent=self.session.name,
+                    epoch=self.epoch,
+                    order=self.order.id,
+                    lane=lane,
+                    results=part,
+                    request_id=self.order.request_id,
+                    traceparent=self.traceparent,
+                )
             )
-        )

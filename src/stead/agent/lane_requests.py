@@ -21,9 +21,13 @@ from stead.bus.messages import (
     StateSyncReply,
     StateSyncRequest,
 )
+from stead.bus.parts import parts_of
 from stead.drivers.base import Error
 
 log = logging.getLogger(__name__)
+
+MAX_LINES = 1000
+"""Members in one answer to a probe."""
 
 
 class LaneRequests:
@@ -60,9 +64,9 @@ class LaneRequests:
             log.info("probe.failed lane=%s error=%r", self.lane, error.message)
             return ProbeReply([], error.message)
         lines = [line_of(each.path, fences[each.path], each) for each in observed if each.path in fences]
-        return ProbeReply(
-            [line for line in lines if line is not None], agent=self.session.name, epoch=self.session.epoch
-        )
+        first, *rest = parts_of([line for line in lines if line is not None], MAX_LINES) or [[]]
+        omitted = [line.path for part in rest for line in part]
+        return ProbeReply(first, agent=self.session.name, epoch=self.session.epoch, omitted=omitted)
 
     async def _offers(self, request: OffersRequest) -> OffersReply:
         missing: list[MissingOffer] = []

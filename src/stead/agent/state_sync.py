@@ -11,9 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable
-
-import msgspec
+from collections.abc import Callable
 
 from stead.agent.inventory import OwnedObjects, line_of, strays
 from stead.agent.lane_driver import LaneDriver, members_of
@@ -21,6 +19,7 @@ from stead.agent.session import AgentSession
 from stead.agent.site import LANES
 from stead.bus import Bus, BusError
 from stead.bus.messages import FullState, InventoryRequest, StateLine
+from stead.bus.parts import parts_of
 from stead.drivers.base import Error, Permanent
 from stead.lifecycle.rows import ABSENT
 
@@ -28,9 +27,6 @@ log = logging.getLogger(__name__)
 
 MAX_PART_LINES = 500
 """Lines in one message."""
-
-MAX_PART_BYTES = 500_000
-"""Bytes of lines in one message; the bus carries a million, and one line may have nearly half of that."""
 
 MIN_PAUSE, MAX_PAUSE = 2.0, 16.0
 """Seconds before another try to send a full state: at first, and in the end. Many agents may try at once."""
@@ -75,7 +71,7 @@ class StateSync:
         await self._send(missing, began, end=True)
 
     async def _send(self, lines: list[StateLine], began: float, *, end: bool = False) -> None:
-        for part in parts(lines) or ([[]] if end else []):
+        for part in parts_of(lines, MAX_PART_LINES) or ([[]] if end else []):
             await self.bus.publish_report(FullState(self.agent, self.epoch, self.lane, part, end, began))
 
 
@@ -141,17 +137,3 @@ class StateSyncLoop:
         await asyncio.sleep(random.uniform(pause / 2, pause))
         self._requested.set()
         return min(pause * 2, MAX_PAUSE)
-
-
-def parts(lines: Iterable[StateLine]) -> list[list[StateLine]]:
-    """Lines as they fit into messages."""
-    made: list[list[StateLine]] = []
-    size = MAX_PART_BYTES
-    for line in lines:
-        length = len(msgspec.json.encode(line))
-        if size + length > MAX_PART_BYTES or len(made[-1]) == MAX_PART_LINES:
-            made.append([])
-            size = 0
-        made[-1].append(line)
-        size += length
-    return made

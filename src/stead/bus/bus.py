@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from nats.aio.msg import Msg
 
-from stead.bus import consumer, streams
+from stead.bus import consumer, rpc, streams
 from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, MessageFormat, encode
 from stead.bus.connection import Connection, DurableSubscription, Options, StateCallback
 from stead.bus.consumer import ACK_WAIT, Consumer
@@ -65,6 +65,18 @@ TRY = 5.0
 
 CONTROLLERS = "controllers"
 """The one consumer of reports, which all controllers pull from."""
+
+CUSTODY_TIMEOUT = 5.0
+INVENTORY_TIMEOUT = 10.0
+SITE_TIMEOUT = 10.0
+IDENTITY_TIMEOUT = 30.0
+PROBE_TIMEOUT = 30.0
+STATE_SYNC_TIMEOUT = 5.0
+"""Seconds that an asker waits for an answer, with all its tries; no handler works on a question for longer."""
+
+OPEN_LANE_TIMEOUT = 10.0
+"""Seconds that an agent waits for its lane. A controller ends its own part when the agent asks again, after `TRY`:
+what the server of the bus has begun to make is there then."""
 
 ABANDONED = 600.0
 """Seconds after which the server removes the consumer of one run of an agent that has stopped pulling."""
@@ -261,11 +273,11 @@ class Bus:
 
     # Custody
 
-    async def take(self, take: TakeCustody, timeout: float = 5.0) -> TakeCustodyReply:
+    async def take(self, take: TakeCustody, timeout: float = CUSTODY_TIMEOUT) -> TakeCustodyReply:
         """Ask for custody. It counts from before the question, since the answer may have been long on its way."""
         return await self._takes.ask(self.subjects.take(take.agent), take, timeout)
 
-    async def renew(self, renew: RenewCustody, timeout: float = 5.0) -> RenewCustodyReply:
+    async def renew(self, renew: RenewCustody, timeout: float = CUSTODY_TIMEOUT) -> RenewCustodyReply:
         """Ask for more time."""
         return await self._renewals.ask(self.subjects.renew(renew.agent), renew, timeout)
 
@@ -273,15 +285,19 @@ class Bus:
         self, handler: Handler[TakeCustody, TakeCustodyReply]
     ) -> RpcServer[TakeCustody, TakeCustodyReply]:
         """Answer those who want to take an order, side by side with all other controllers."""
-        return await self._serve(self.subjects.takes, MessageFormat(TakeCustody), handler, agents=True)
+        return await self._serve(
+            self.subjects.takes, MessageFormat(TakeCustody), handler, CUSTODY_TIMEOUT, agents=True
+        )
 
     async def serve_renew(
         self, handler: Handler[RenewCustody, RenewCustodyReply]
     ) -> RpcServer[RenewCustody, RenewCustodyReply]:
         """Answer those who want to keep an order."""
-        return await self._serve(self.subjects.renewals, MessageFormat(RenewCustody), handler, agents=True)
+        return await self._serve(
+            self.subjects.renewals, MessageFormat(RenewCustody), handler, CUSTODY_TIMEOUT, agents=True
+        )
 
-    async def renew_identity(self, renew: RenewIdentity, timeout: float = 30.0) -> IdentityReply:
+    async def renew_identity(self, renew: RenewIdentity, timeout: float = IDENTITY_TIMEOUT) -> IdentityReply:
         """Ask for what one connects with to be renewed."""
         return await self._identities.ask(self.subjects.identity(renew.agent), renew, timeout)
 
@@ -289,11 +305,13 @@ class Bus:
         self, handler: Handler[RenewIdentity, IdentityReply]
     ) -> RpcServer[RenewIdentity, IdentityReply]:
         """Renew what agents connect with."""
-        return await self._serve(self.subjects.identities, MessageFormat(RenewIdentity), handler, agents=True)
+        return await self._serve(
+            self.subjects.identities, MessageFormat(RenewIdentity), handler, IDENTITY_TIMEOUT, agents=True
+        )
 
     # Looks
 
-    async def roster(self, roster: InventoryRequest, timeout: float = 10.0) -> InventoryReply:
+    async def roster(self, roster: InventoryRequest, timeout: float = INVENTORY_TIMEOUT) -> InventoryReply:
         """Ask a controller what there should be on a lane."""
         return await self._rosters.ask(self.subjects.roster(roster.agent), roster, timeout)
 
@@ -301,9 +319,11 @@ class Bus:
         self, handler: Handler[InventoryRequest, InventoryReply]
     ) -> RpcServer[InventoryRequest, InventoryReply]:
         """Tell agents what there should be."""
-        return await self._serve(self.subjects.rosters, MessageFormat(InventoryRequest), handler, agents=True)
+        return await self._serve(
+            self.subjects.rosters, MessageFormat(InventoryRequest), handler, INVENTORY_TIMEOUT, agents=True
+        )
 
-    async def open_lane(self, lane: str, agent: str, timeout: float = 10.0) -> None:
+    async def open_lane(self, lane: str, agent: str, timeout: float = OPEN_LANE_TIMEOUT) -> None:
         """Have a controller make the way to a lane's orders."""
         await self._openings.ask(self.subjects.open(agent), OpenLane(lane, agent), timeout)
 
@@ -320,9 +340,9 @@ class Bus:
                 await consumer.make()
             return OpenLaneReply()
 
-        return await self._serve(self.subjects.openings, MessageFormat(OpenLane), made, agents=True)
+        return await self._serve(self.subjects.openings, MessageFormat(OpenLane), made, rpc.TRY, agents=True)
 
-    async def look(self, look: ProbeRequest, timeout: float = 30.0) -> ProbeReply:
+    async def look(self, look: ProbeRequest, timeout: float = PROBE_TIMEOUT) -> ProbeReply:
         """Ask whoever serves a lane to look; `NoAnswer` at once where nobody does."""
         return await self._looks.ask(self.subjects.look(look.lane), look, timeout, once=True)
 
@@ -330,9 +350,9 @@ class Bus:
         self, lane: str, handler: Handler[ProbeRequest, ProbeReply]
     ) -> RpcServer[ProbeRequest, ProbeReply]:
         """Look when asked to, in turn with all others who serve the lane."""
-        return await self._serve(self.subjects.look(lane), MessageFormat(ProbeRequest), handler)
+        return await self._serve(self.subjects.look(lane), MessageFormat(ProbeRequest), handler, PROBE_TIMEOUT)
 
-    async def offers(self, offers: OffersRequest, timeout: float = 30.0) -> OffersReply:
+    async def offers(self, offers: OffersRequest, timeout: float = PROBE_TIMEOUT) -> OffersReply:
         """Ask whoever serves a lane what the place has; `NoAnswer` at once where nobody does."""
         return await self._offers.ask(self.subjects.offers(offers.lane), offers, timeout, once=True)
 
@@ -340,9 +360,9 @@ class Bus:
         self, lane: str, handler: Handler[OffersRequest, OffersReply]
     ) -> RpcServer[OffersRequest, OffersReply]:
         """Say what the place has when asked to."""
-        return await self._serve(self.subjects.offers(lane), MessageFormat(OffersRequest), handler)
+        return await self._serve(self.subjects.offers(lane), MessageFormat(OffersRequest), handler, PROBE_TIMEOUT)
 
-    async def logs(self, logs: LogsRequest, timeout: float = 30.0) -> LogsReply:
+    async def logs(self, logs: LogsRequest, timeout: float = PROBE_TIMEOUT) -> LogsReply:
         """Ask whoever serves a lane what something there wrote; `NoAnswer` at once where nobody does."""
         return await self._logs.ask(self.subjects.logs(logs.lane), logs, timeout, once=True)
 
@@ -350,9 +370,9 @@ class Bus:
         self, lane: str, handler: Handler[LogsRequest, LogsReply]
     ) -> RpcServer[LogsRequest, LogsReply]:
         """Say what something wrote when asked to."""
-        return await self._serve(self.subjects.logs(lane), MessageFormat(LogsRequest), handler)
+        return await self._serve(self.subjects.logs(lane), MessageFormat(LogsRequest), handler, PROBE_TIMEOUT)
 
-    async def survey(self, survey: StateSyncRequest, timeout: float = 5.0) -> StateSyncReply:
+    async def survey(self, survey: StateSyncRequest, timeout: float = STATE_SYNC_TIMEOUT) -> StateSyncReply:
         """Ask whoever serves a lane for its full state; `NoAnswer` at once where nobody does."""
         return await self._surveys.ask(self.subjects.survey(survey.lane), survey, timeout, once=True)
 
@@ -360,17 +380,20 @@ class Bus:
         self, lane: str, handler: Handler[StateSyncRequest, StateSyncReply]
     ) -> RpcServer[StateSyncRequest, StateSyncReply]:
         """Send the full state of a lane when asked to."""
-        return await self._serve(self.subjects.survey(lane), MessageFormat(StateSyncRequest), handler)
+        return await self._serve(
+            self.subjects.survey(lane), MessageFormat(StateSyncRequest), handler, STATE_SYNC_TIMEOUT
+        )
 
     async def _serve(
         self,
         subject: str,
         form: MessageFormat[Any],
         handler: Handler[Any, Any],
+        limit: float,
         *,
         agents: bool = False,
     ) -> RpcServer[Any, Any]:
-        service = RpcServer(self._link, form, handler, self.garbage, agents=agents)
+        service = RpcServer(self._link, form, handler, self.garbage, agents=agents, limit=limit)
         self._services.append(service)
         await service.begin(subject)
         return service
@@ -408,13 +431,15 @@ class Bus:
 
         return await self._hear(self.subjects.presences, PRESENCE, own)
 
-    async def greet(self, greet: SiteRequest, timeout: float = 10.0) -> SiteReply:
+    async def greet(self, greet: SiteRequest, timeout: float = SITE_TIMEOUT) -> SiteReply:
         """Ask a controller which epochs were heard of before."""
         return await self._greetings.ask(self.subjects.greet(greet.agent), greet, timeout)
 
     async def serve_greet(self, handler: Handler[SiteRequest, SiteReply]) -> RpcServer[SiteRequest, SiteReply]:
         """Tell agents which epochs were heard of before."""
-        return await self._serve(self.subjects.greetings, MessageFormat(SiteRequest), handler, agents=True)
+        return await self._serve(
+            self.subjects.greetings, MessageFormat(SiteRequest), handler, SITE_TIMEOUT, agents=True
+        )
 
     async def poke(self, poke: Wakeup, *, heard: bool = False) -> None:
         """Tell whichever controller listens that there is something to do; with `heard`, fail where none does."""

@@ -263,6 +263,8 @@ class ProbeReply(Message, frozen=True, tag="look-reply"):
     agent: Word = ""
     epoch: Number = 0
     """Of the run that looked; a controller does not believe one that is superseded."""
+    omitted: list[str] = []
+    """Paths of members that were observed and have no room in this reply: to be probed again."""
 
 
 class WantedOffer(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 
 from stead.bus.codec import MessageFormat, encode
 from stead.bus.connection import Connection, DurableSubscription
-from stead.bus.errors import BadMessage, BusError, NoAnswer, Unavailable, translated
+from stead.bus.errors import BadMessage, BusError, NoAnswer, TooLarge, Unavailable, translated
 from stead.bus.invalid_messages import InvalidMessages, LogThrottle
 from stead.bus.messages import Fault, Message
 from stead.bus.rpc_replies import ReplyStream
@@ -40,6 +40,8 @@ type Handler[Q, A] = Callable[[Q], Awaitable[A]]
 class RpcServer[Q: Message, A: Message]:
     """Answers the questions on a subject.
 
+    A handler ends after `limit` seconds: when the asker waits no longer, it would keep others waiting in vain.
+
     With `agents`, each of them asks on a subject whose last token is its name. The bus sees to it that nobody else
     does; but where the answer is wanted is the asker's to say, so an answer goes to its own inbox, or nowhere.
 
@@ -56,12 +58,14 @@ class RpcServer[Q: Message, A: Message]:
         garbage: InvalidMessages,
         *,
         agents: bool,
+        limit: float,
     ) -> None:
         self._link = link
         self._form = form
         self._handler = handler
         self._garbage = garbage
         self._agents = agents
+        self._limit = limit
         self._failures = LogThrottle()
         self._waiting: deque[tuple[float, Msg]] = deque()
         """Questions that nobody works on yet, with when they came; the latest last."""
@@ -113,24 +117,43 @@ class RpcServer[Q: Message, A: Message]:
                 self._waiting.popleft()
 
     async def _answer(self, question: Msg) -> None:
-        answer: Message
+        answer = await self._handled(question)
+        try:
+            try:
+                await self._send(question, answer)
+            except (TooLarge, BadMessage) as error:
+                log.error("rpc.answer_not_sent subject=%s error=%r", question.subject, str(error))
+                await self._send(question, Fault(why=str(error)[:1000], permanent=True))
+        except Unavailable as error:
+            log.info("%s; the question will be asked again", error)
+
+    async def _handled(self, question: Msg) -> Message:
+        """The answer of the handler, or why there is none."""
         try:
             asked = self._form.decode(question.data)
             if self._agents and not _is(asked, _asker(question)):
                 raise BadMessage("the question is asked in another's name")
-            answer = await self._handler(asked)
+            async with asyncio.timeout(self._limit) as limit:
+                return await self._handler(asked)
         except BadMessage as error:
             self._garbage.note(question.subject, str(error))
-            answer = Fault(why=str(error)[:1000], permanent=True)
+            return Fault(why=str(error)[:1000], permanent=True)
+        except TimeoutError as error:
+            if not limit.expired():
+                return self._failed(question, error)
+            log.info("rpc.timed_out subject=%s limit=%g", question.subject, self._limit)
+            return Fault(why=f"the handler did not end within {self._limit:g} s")
         except Exception as error:
-            if times := self._failures():
-                log.error("on %s: the handler failed (%d times)", question.subject, times, exc_info=error)
-            answer = Fault(why="the handler failed")
-        try:
-            with translated("answer"):
-                await self._link.client().publish(question.reply, encode(answer))
-        except Unavailable as error:
-            log.info("%s; the question will be asked again", error)
+            return self._failed(question, error)
+
+    def _failed(self, question: Msg, error: Exception) -> Fault:
+        if times := self._failures():
+            log.error("on %s: the handler failed (%d times)", question.subject, times, exc_info=error)
+        return Fault(why="the handler failed")
+
+    async def _send(self, question: Msg, answer: Message) -> None:
+        with translated("answer"):
+            await self._link.client().publish(question.reply, encode(answer))
 
 
 def _asker(question: Msg) -> str:

@@ -96,7 +96,7 @@ class Controller(RequestFrontend):
         self.sharing = SharedResourceCleanup(self.admission)
         executor.on_commit(self._begin)
         self.custody = CustodyService(executor, pace)
-        self.rosters = ExpectedInventory(executor, self.trust)
+        self.rosters = ExpectedInventory(executor, self.trust, bus.max_message)
         self.clock = TimerService(executor)
         orphans = OrphanDetector(executor, bus, pace)
         self.presences = AgentPresence(executor, bus, self.trust, pace)

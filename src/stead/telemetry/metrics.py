@@ -6,6 +6,7 @@ operated with it. A server, its controller and every agent have the same ones, a
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -46,19 +47,33 @@ class Registry(CollectorRegistry):
 
 
 class WorstGauge:
-    """A gauge of the worst that was told in the last minute or two."""
+    """A gauge of the largest value of the last minute or two; no number where none was reported in that time."""
 
-    def __init__(self, gauge: Gauge, lasts: float = 60.0) -> None:
-        self.gauge, self.lasts = gauge, lasts
-        self._before = self._now = 0.0
+    def __init__(self, gauge: Gauge, window: float = 60.0) -> None:
+        self.window = window
+        self._before = self._now = math.nan
         self._since = time.monotonic()
+        gauge.set_function(self._worst)
 
-    def tell(self, value: float) -> None:
-        """One more."""
-        if time.monotonic() - self._since > self.lasts:
-            self._before, self._now, self._since = self._now, 0.0, time.monotonic()
-        self._now = max(self._now, value)
-        self.gauge.set(max(self._now, self._before))
+    def report(self, value: float) -> None:
+        """One more value."""
+        self._advance()
+        self._now = _larger(self._now, value)
+
+    def _advance(self) -> None:
+        elapsed = time.monotonic() - self._since
+        if elapsed > self.window:
+            self._before, self._now = self._now if elapsed <= 2 * self.window else math.nan, math.nan
+            self._since = time.monotonic()
+
+    def _worst(self) -> float:
+        self._advance()
+        return _larger(self._now, self._before)
+
+
+def _larger(one: float, other: float) -> float:
+    """The larger of two values, of which either may be no number."""
+    return one if math.isnan(other) or one > other else other
 
 
 REGISTRY = Registry()

@@ -27,8 +27,10 @@ def nats() -> Iterator[Nats]:
 async def test_orders_that_the_bus_forgot(migrated: str, nats: Nats, cell: str, world: SimWorld) -> None:
     async with controller(migrated, nats, cell, without=WITHOUT) as one:
         heal = RedispatchReconciler(one.executor, one.bus)
+        before = await one.store.cell.read()
         assert await heal() == 0
         epoch = (await one.store.cell.read())["bus_epoch"]
+        assert (before["bus_identity"], epoch) == ("", before["bus_epoch"])  # the first bus of a cell replaces none
         for path in PATHS:
             await ask(one, world, "create", path)
         nats.kill()

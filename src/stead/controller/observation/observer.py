@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from itertools import batched
 
-from stead.bus import Bus, BusError, NoAnswer
+from stead.bus import Bus, BusError, NoAnswer, TooLarge
 from stead.bus.messages import LogsReply, LogsRequest, ProbeReply, ProbeRequest, StateLine, StateSyncRequest
+from stead.bus.parts import parts_of
 from stead.controller.dispatch.publisher import member_of
 from stead.controller.execution.executor import Answer, Applied, TransitionExecutor, TransitionInput
 from stead.lifecycle.events import Report
@@ -114,26 +114,37 @@ class ProviderObserver:
             lanes[row.lane].append(row)
         seen: dict[str, StateLine | UnknownReason] = {row.path: UnknownReason.UNASKED for row in lanes.pop("", [])}
         questions = [
-            ProbeRequest(lane, [member_of(r) for r in part])
-            for lane, r in lanes.items()
-            for part in batched(r, AT_ONCE)
+            ProbeRequest(lane, part)
+            for lane, of_lane in lanes.items()
+            for part in parts_of(map(member_of, of_lane), AT_ONCE)
         ]
         for answer in await asyncio.gather(*(self._ask(question, patience) for question in questions)):
             seen |= answer
         return seen
 
     async def _ask(self, question: ProbeRequest, patience: float) -> dict[str, StateLine | UnknownReason]:
-        paths = [member.path for member in question.members]
-        try:
-            reply = await self.bus.look(question, patience)
-            if reply.epoch and await self._superseded(reply, question.lane):
-                raise NoAnswer(f"{reply.agent} is superseded")
-        except BusError as error:
-            log.debug("nobody looks: %s", error)
-            return dict.fromkeys(paths, UnknownReason.NO_AGENT)
-        missing = UnknownReason.NO_PROVIDER if reply.why else UnknownReason.MOVING
-        lines = {line.path: line for line in reply.objects}
-        return {path: lines.get(path, missing) for path in paths}
+        """The answers to one question. What has no room in the agent's reply is asked for again."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + patience
+        left = {member.path: member for member in question.members}
+        answers: dict[str, StateLine | UnknownReason] = {}
+        while left:
+            try:
+                reply = await self.bus.look(ProbeRequest(question.lane, [*left.values()]), end - loop.time())
+                if reply.epoch and await self._superseded(reply, question.lane):
+                    raise NoAnswer(f"{reply.agent} is superseded")
+            except TooLarge as error:
+                log.error("probe.too_large lane=%s path=%s error=%r", question.lane, next(iter(left)), str(error))
+                return answers | dict.fromkeys(left, UnknownReason.UNASKED)
+            except BusError as error:
+                log.debug("probe.unanswered lane=%s error=%r", question.lane, str(error))
+                return answers | dict.fromkeys(left, UnknownReason.NO_AGENT)
+            missing = UnknownReason.NO_PROVIDER if reply.why else UnknownReason.MOVING
+            lines = {line.path: line for line in reply.objects}
+            omitted = {path: left[path] for path in reply.omitted if path in left and lines}
+            answers |= {path: lines.get(path, missing) for path in left if path not in omitted}
+            left = omitted if len(omitted) < len(left) else {}
+        return answers
 
     async def _superseded(self, reply: ProbeReply, lane: str) -> bool:
         """Whether a newer run of the agent that answered serves the lane."""

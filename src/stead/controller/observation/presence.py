@@ -91,7 +91,7 @@ class AgentPresence:
             return
         if believed:
             offset = presence.now - self.executor.clock() if presence.now else 0.0
-            self._skew.tell(abs(offset))
+            self._skew.report(abs(offset))
             self._heard[presence.agent, presence.epoch] = replace(_there(presence), clock_offset=offset)
             if answer:
                 self._answers[presence.agent, presence.epoch] = answer

@@ -52,7 +52,8 @@ class RedispatchReconciler:
             return 0
         if cell["bus_identity"] != identity:
             epoch = await self.store.cell.set_bus(identity)
-            log.warning("the bus is another than before: epoch %d, %d orders sent again", epoch, sent)
+            if cell["bus_identity"]:  # a new cell had no bus before
+                log.warning("the bus is another than before: epoch %d, %d orders sent again", epoch, sent)
         return 0
 
     async def _send_all(self) -> int:

@@ -47,7 +47,7 @@ async def test_probe_is_answered_with_as_much_as_a_message_carries(nats_server: 
         observed: list[str] = []
         while left:
             answers += 1
-            reply = await controller.look(ProbeRequest(LANE, left))
+            reply = await controller.probe(ProbeRequest(LANE, left))
             observed += [line.path for line in reply.objects]
             left = [member for member in left if member.path in reply.omitted]
         assert (observed, answers) == (PATHS, 5)
@@ -60,7 +60,7 @@ async def test_results_larger_than_a_message_are_reported_in_several(nats_server
         await controller.identity()
         order = Order(1, LANE, "vm", "create", "t", "op", 1, [OrderMember(path, Fence(0, 1)) for path in PATHS])
         custody = Custody(AgentSession(bus, "a1", [LANE]), order, {}, 0.0)
-        await custody.report(LANE, [ReportResult(path, Fence(0, 2), "done", facts=FACTS) for path in PATHS])
+        await custody.report(LANE, [ReportResult(path, Fence(0, 2), "succeeded", facts=FACTS) for path in PATHS])
         reported: list[str] = []
         async with controller.reports() as reports:
             while len(reported) < len(PATHS):

@@ -24,7 +24,7 @@ class Controller:
 
     fence: Fence
 
-    async def take(self, take: TakeCustody) -> TakeCustodyReply:
+    async def take_custody(self, take: TakeCustody) -> TakeCustodyReply:
         given = {path: fence.raised() for path, fence in take.members if fence == self.fence}
         return TakeCustodyReply(ok=True, custody=30, fences=given)
 

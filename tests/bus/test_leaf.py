@@ -54,7 +54,7 @@ async def test_with_the_domain_of_the_cell_everything_passes(
             (told,) = await reports.fetch(1, 10)
             assert told.message == report()
             await told.ack()
-        await bus.serve_logs(LANE, _wrote)
+        await bus.logs.serve(LANE, _wrote)
         async with asyncio.timeout(60):
             while True:
                 try:

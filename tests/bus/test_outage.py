@@ -44,7 +44,7 @@ async def test_a_server_killed_and_restarted_goes_on_where_it_was(own_bus: Bus, 
 
 async def test_what_waits_survives_the_outage(own_bus: Bus, own_nats: Nats) -> None:
     states = States(own_bus)
-    await own_bus.serve_take(granted)
+    await own_bus.take_custody.serve(granted)
     async with own_bus.orders(LANE) as lane, own_bus.reports() as reports:
         await lane.fetch(timeout=0)
         fetching = asyncio.create_task(lane.fetch(timeout=20))
@@ -53,7 +53,7 @@ async def test_what_waits_survives_the_outage(own_bus: Bus, own_nats: Nats) -> N
         own_nats.kill()
         await states.become(DOWN)
         reporting = asyncio.create_task(own_bus.publish_report(report()))
-        taking = asyncio.create_task(own_bus.take(take(), timeout=20))
+        taking = asyncio.create_task(own_bus.take_custody(take(), timeout=20))
         own_nats.start()
         await states.become(UP)
         await reporting
@@ -107,7 +107,7 @@ async def test_what_is_under_way_fails_when_the_connection_breaks(own_bus: Bus, 
     start = time.monotonic()
     publishing = asyncio.create_task(own_bus.publish_order(order(), timeout=60))
     looking = asyncio.create_task(own_bus.identity())
-    asking = asyncio.create_task(own_bus.take(take(), timeout=2))
+    asking = asyncio.create_task(own_bus.take_custody(take(), timeout=2))
     await asyncio.sleep(0)
     own_nats.kill()
     for under_way in (publishing, looking):
@@ -130,7 +130,7 @@ async def test_a_server_that_hangs_is_noticed(own_bus: Bus, own_nats: Nats) -> N
 
 async def test_a_connection_ended_by_the_server_with_an_error_is_made_anew(own_bus: Bus) -> None:
     states = States(own_bus)
-    await own_bus.serve_take(granted)
+    await own_bus.take_custody.serve(granted)
     async with own_bus.orders(LANE) as lane:
         await lane.fetch(timeout=0)
         transport = own_bus._link.client()._transport
@@ -138,7 +138,7 @@ async def test_a_connection_ended_by_the_server_with_an_error_is_made_anew(own_b
         transport.write(b"NONSENSE\r\n")
         await states.become(DOWN)
         await states.become(UP)
-        assert (await own_bus.take(take())).ok
+        assert (await own_bus.take_custody(take())).ok
         await own_bus.publish_order(order())
         assert len(await lane.fetch()) == 1
 
@@ -153,13 +153,13 @@ async def test_a_bus_may_be_there_before_its_server(cell: str) -> None:
                 await bus.connect(0.2)
             states = States(bus)
             lane = bus.orders(LANE)
-            await bus.serve_take(granted)
+            await bus.take_custody.serve(granted)
             with pytest.raises(Unavailable, match="not connected"):
                 await lane.fetch(timeout=0.1)
             server.start()
             await states.become(UP)
             await bus.identity()
-            assert (await bus.take(take())).ok
+            assert (await bus.take_custody(take())).ok
             await bus.publish_order(order())
             assert len(await lane.fetch()) == 1
         with pytest.raises(Unavailable, match="closed"):

@@ -57,8 +57,8 @@ def test_the_subjects_of_a_cell() -> None:
     assert cell.order("aws.us-east-1") == "stead.eu~main.order.25.aws~us-east-1"
     assert cell.order("edge.site-17", Recipient("agent.a", 4)) == "stead.eu~main.order.31.edge~site-17.agent~a.4"
     assert cell.report("edge.site-17") == "stead.eu~main.report.edge~site-17"
-    assert cell.take("agent.a") == "stead.eu~main.take.agent~a"
-    assert cell.renew("agent.a") == "stead.eu~main.renew.agent~a"
+    assert cell.agent_request("take-custody", "agent.a") == "stead.eu~main.take-custody.agent~a"
+    assert cell.lane_request("probe", "edge.site-17") == "stead.eu~main.probe.edge~site-17"
     assert inbox("agent.a") == "_INBOX_agent~a"
     assert cell.consumer("edge.site-17", Recipient("agent.a", 4)) == "edge~site-17+agent~a+4"
 
@@ -86,7 +86,7 @@ def fits(name: str) -> bool:
 def test_a_lane_is_read_from_a_report_and_from_nothing_else() -> None:
     cell = Subjects("main")
     assert cell.lane(cell.report("edge.site-17")) == "edge.site-17"
-    for subject in ("stead.other.order.a", "stead.main.take.a", "stead.main.hello.a", "order.a"):
+    for subject in ("stead.other.order.a", "stead.main.take-custody.a", "stead.main.hello.a", "order.a"):
         with pytest.raises(ValueError, match="of no lane"):
             cell.lane(subject)
 

@@ -11,7 +11,7 @@ import pytest
 from stead.agent.site import LANES, SiteStateUnavailable
 from stead.application.drift import truth
 from stead.application.queries import Queries
-from stead.bus import Bus
+from stead.bus.endpoints import AgentRequests
 from stead.catalog import KINDS
 from stead.catalog.edge import LANE
 from tests.edge.site import APP, Edge
@@ -216,7 +216,7 @@ async def test_what_lies_on_a_site_cannot_be_begun_after_the_cluster_has_gone(ed
             return seen
 
         async with edge.controller() as other:
-            with mock.patch.object(store, "states", stale):
+            with mock.patch.object(store.resources, "read_states", stale):
                 says = await edge.refused("create", app, APP)
             assert "its clusterinst is not there" in says
         assert await edge.state(app) == ""
@@ -277,14 +277,15 @@ async def test_agent_that_starts_tells_its_state_before_it_takes_orders(edge: Ed
     row = await edge.row(cluster)
     assert row is not None
     await edge.world.drift("delete", tokens=[str(row.token)])
-    roster, asked, blocked = Bus.roster, asyncio.Event(), asyncio.Event()
+    ask, asked, blocked = AgentRequests.__call__, asyncio.Event(), asyncio.Event()
 
-    async def slow(bus: Bus, *args: Any) -> Any:
-        asked.set()
-        await blocked.wait()
-        return await roster(bus, *args)
+    async def slow(requests: AgentRequests[Any, Any], *args: Any) -> Any:
+        if requests.kind == "inventory":
+            asked.set()
+            await blocked.wait()
+        return await ask(requests, *args)
 
-    with mock.patch.object(Bus, "roster", slow):
+    with mock.patch.object(AgentRequests, "__call__", slow):
         async with edge.agent():
             await asked.wait()
             await edge.until_fact(edge.site, "connected", True)

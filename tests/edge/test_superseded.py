@@ -90,16 +90,16 @@ async def test_older_run_that_asks_for_an_order_gets_none_and_is_told_why(edge: 
     await edge.ask("create", cluster, {"nodes": 1})
     members = [(cluster, (await row(edge, cluster)).snapshot.fence)]
     async with older(edge) as bus:
-        refused = await bus.take(TakeCustody(agent="crm", epoch=agent.session.epoch - 1, members=members))
+        refused = await bus.take_custody(TakeCustody(agent="crm", epoch=agent.session.epoch - 1, members=members))
         assert (refused.ok, refused.superseded, refused.fences) == (False, True, {})
-        given = await bus.take(TakeCustody(agent="crm", epoch=agent.session.epoch, members=members))
+        given = await bus.take_custody(TakeCustody(agent="crm", epoch=agent.session.epoch, members=members))
         assert given.ok
         renew = RenewCustody(order=1, agent="crm", epoch=agent.session.epoch, fences=given.fences)
-        assert (await bus.renew(renew)).ok
+        assert (await bus.renew_custody(renew)).ok
         await bus.publish_report(Hello("crm", agent.session.epoch + LATER, [edge.lane], "2"))
 
         async def lost() -> bool:
-            return not (await bus.renew(renew)).ok
+            return not (await bus.renew_custody(renew)).ok
 
         await whole.until(lost)
         assert (await row(edge, cluster)).snapshot.fence == given.fences[cluster]

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 import stead
-from stead.bus import NoAnswer, bus, codec, rpc
+from stead.bus import NoAnswer, bus, codec, endpoints, rpc
 from stead.bus.messages import MAJOR, Message, Order
 
 PATCHED = ("stead.agent.session", "stead.agent.site", "stead.agent.handover")
@@ -61,13 +61,17 @@ def older() -> None:
                     member.pop("revision", None)
             return super().decode(msgspec.json.encode(told | {"v": [MAJOR, 0]}))
 
-    async def nobody_knows(*_: object) -> None:
-        raise NoAnswer("there was no such question")
+    ask = endpoints.AgentRequests.__call__
+
+    async def ask_as_before(requests: endpoints.AgentRequests[Any, Any], *rest: Any) -> Any:
+        if requests.kind == "site":
+            raise NoAnswer("there was no such question")
+        return await ask(requests, *rest)
 
     vars(import_module("stead.agent.session"))["PRESENCE_INTERVAL"] = 1.0  # no controller says how often
     vars(bus)["ORDER"] = Old(Order)
-    vars(bus)["MessageFormat"] = Old
-    type.__setattr__(bus.Bus, "greet", nobody_knows)
+    vars(endpoints)["MessageFormat"] = Old
+    type.__setattr__(endpoints.AgentRequests, "__call__", ask_as_before)
 
 
 WORDS = {"newer": newer, "older": older}

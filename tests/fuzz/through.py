@@ -78,27 +78,27 @@ def subject_of(subjects: Subjects, message: Message) -> str:
         case Presence():
             return subjects.presence(message.agent)
         case TakeCustody():
-            return subjects.take(message.agent)
+            return subjects.agent_request("take-custody", message.agent)
         case RenewCustody():
-            return subjects.renew(message.agent)
+            return subjects.agent_request("renew-custody", message.agent)
         case InventoryRequest():
-            return subjects.roster(message.agent or "agent-1")
+            return subjects.agent_request("inventory", message.agent or "agent-1")
         case OpenLane():
-            return subjects.open(message.agent)
+            return subjects.agent_request("open-lane", message.agent)
         case SiteRequest():
-            return subjects.greet(message.agent)
+            return subjects.agent_request("site", message.agent)
         case RenewIdentity():
-            return subjects.identity(message.agent)
+            return subjects.agent_request("renew-identity", message.agent)
         case ProbeRequest():
-            return subjects.look(LANE)
+            return subjects.lane_request("probe", LANE)
         case OffersRequest():
-            return subjects.offers(LANE)
+            return subjects.lane_request("offers", LANE)
         case LogsRequest():
-            return subjects.logs(LANE)
+            return subjects.lane_request("logs", LANE)
         case StateSyncRequest():
-            return subjects.survey(LANE)
+            return subjects.lane_request("state-sync", LANE)
         case Wakeup():
-            return subjects.poke
+            return subjects.wakeup
         case _:
             return ""
 
@@ -142,7 +142,7 @@ class Speaker:
         if self.inboxes and spoiler.chance(0.05):
             subject = choose(sorted(self.inboxes))
             data = data if spoiler.chance(0.5) else choose(BYTES)
-        reply = choose(("", f"{inbox('agent-1')}.1", "_INBOX.a", f"{inbox(AGENT)}.1", f"{self.subjects.poke}"))
+        reply = choose(("", f"{inbox('agent-1')}.1", "_INBOX.a", f"{inbox(AGENT)}.1", f"{self.subjects.wakeup}"))
         try:
             await client.publish(subject, data, reply, choose(HEADERS))
             self.said["said"] += 1
@@ -167,7 +167,7 @@ class Speaker:
             await self.read_to_the_end(client)
             if count >= MANY:  # whatever was counted is told with what comes after a while
                 await asyncio.sleep(SELDOM + 1)
-                for subject in (self.subjects.poke, self.subjects.survey(LANE)):
+                for subject in (self.subjects.wakeup, self.subjects.lane_request("state-sync", LANE)):
                     await client.publish(subject, b"?")
                 await flushed(client)
         finally:

@@ -80,14 +80,14 @@ BESIDE = {
     | {"note_orphans", "forget_orphans"},
     "word": {
         "hello",
-        "greet",
-        "greet-reply",
+        "site",
+        "site-reply",
         "full-state",
         "presence",
-        "roster",
-        "roster-reply",
-        "survey",
-        "survey-reply",
+        "inventory",
+        "inventory-reply",
+        "state-sync",
+        "state-sync-reply",
     },
 }
 """What no operation waits for."""

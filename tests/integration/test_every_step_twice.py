@@ -16,6 +16,7 @@ import pytest
 
 from stead.bus import Bus, Delivery
 from stead.bus.consumer import Consumer
+from stead.bus.endpoints import AgentRequests
 from stead.bus.errors import BusError
 from stead.bus.messages import Report
 from stead.bus.publisher import Outgoing, Publisher
@@ -31,6 +32,9 @@ from tests.integration.grounds import Ground, Grounds
 from tests.integration.within import agent, ask, controller, settled
 
 Twice = Callable[[pytest.MonkeyPatch, Counter[str]], None]
+
+CUSTODY = {"take-custody", "renew-custody"}
+"""What agents ask for custody."""
 
 
 def messages(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
@@ -64,19 +68,18 @@ def deliveries(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
 
 def questions(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
     """Custody is asked for and renewed twice at the same time, and then once more; all answers are one."""
-    for name in ("take", "renew"):
-        _twice_asked(patch, seen, name, getattr(Bus, name))
+    ask = AgentRequests.__call__
 
-
-def _twice_asked(patch: pytest.MonkeyPatch, seen: Counter[str], name: str, original: Callable[..., Any]) -> None:
-    async def twice(bus: Bus, question: Any, **options: Any) -> Any:
-        seen[name] += 1
-        first, second = await asyncio.gather(*(original(bus, question, **options) for _ in range(2)))
-        third = await original(bus, question, **options)
+    async def twice(requests: AgentRequests[Any, Any], question: Any, timeout: float | None = None) -> Any:
+        if requests.kind not in CUSTODY:
+            return await ask(requests, question, timeout)
+        seen[requests.kind] += 1
+        first, second = await asyncio.gather(*(ask(requests, question, timeout) for _ in range(2)))
+        third = await ask(requests, question, timeout)
         seen["answers that differ"] += not first == second == third
         return third
 
-    patch.setattr(Bus, name, twice)
+    patch.setattr(AgentRequests, "__call__", twice)
 
 
 def reports(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
@@ -172,12 +175,12 @@ def everything(patch: pytest.MonkeyPatch, seen: Counter[str]) -> None:
 KINDS_OF_STEPS: dict[str, tuple[Twice, set[str]]] = {
     "messages": (messages, {"messages"}),
     "deliveries": (deliveries, {"deliveries"}),
-    "questions": (questions, {"take", "renew"}),
+    "questions": (questions, CUSTODY),
     "reports": (reports, {"reports", "lines"}),
     "timers": (timers, {"resend", "custody", "again"}),
     "requests": (requests, {"requests"}),
     "dispatches": (dispatches, {"dispatches"}),
-    "everything": (everything, {"deliveries", "take", "renew", "reports", "resend", "custody", "again", "requests"}),
+    "everything": (everything, {"deliveries", *CUSTODY, "reports", "resend", "custody", "again", "requests"}),
 }
 """How each kind of step is doubled, and what must have happened twice by the end."""
 

@@ -71,7 +71,7 @@ async def test_a_full_state_from_before_an_order_says_nothing(
             await ask(one, world, "create")
             await settled(one, "Running")
             lane = f"{world.provider}.{world.region}"
-            (member,) = (await worker.bus.roster(InventoryRequest(lane, agent="a1"))).members
+            (member,) = (await worker.bus.inventory(InventoryRequest(lane, agent="a1"))).members
             await ask(one, world, "suspend")
             await settled(one, "Suspended")
         old = FullState("a1", worker.session.epoch, lane, [StateLine(member.fence, "Running", PATH)], True)
@@ -109,7 +109,7 @@ async def test_nothing_is_told_of_what_somebody_works_on(
         await ask(one, world, "suspend")
 
         async def taken() -> bool:
-            return (await worker.bus.roster(InventoryRequest(lane, agent="a1"))).taken == [PATH]
+            return (await worker.bus.inventory(InventoryRequest(lane, agent="a1"))).taken == [PATH]
 
         await until(taken)
         driver = world.driver()

@@ -244,7 +244,7 @@ async def test_an_order_that_comes_together_with_its_repeat_is_done_once(
 async def test_a_dead_consumer_is_noticed_in_seconds(grounds: Grounds, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StateSync, "send", nothing)  # or the next agent would notice it at once
     async with grounds.one() as ground, controller(ground, pace=PATIENT) as one:
-        doomed = await ground.agent("doomed", Moment("say take"))
+        doomed = await ground.agent("doomed", Moment("say take-custody"))
         await ask(one, ground, "create")
         await ground.soon(doomed.died.wait(), "death")
         died = time.monotonic()
@@ -327,7 +327,7 @@ async def test_not_there_counts_only_under_the_end_mark_and_only_once(grounds: G
 @pytest.mark.req("S1-09")
 async def test_what_was_requested_of_an_agent_that_crashed_is_run_again(grounds: Grounds) -> None:
     async with grounds.one() as ground, controller(ground, pace=PATIENT) as one:
-        doomed = await ground.agent("doomed", Moment("say take"))
+        doomed = await ground.agent("doomed", Moment("say take-custody"))
         await ask(one, ground, "create")
         await ground.soon(doomed.died.wait(), "death")
         await ground.streams.purge_stream(

@@ -196,20 +196,34 @@ async def test_nobody_takes_renews_or_lists_what_is_anothers(scene: Scene) -> No
     for counter in (fence.counter - 1, fence.counter, fence.counter + 1, 2**62):
         members = [(FOREIGN, Fence(fence.incarnation, counter))]
         said = MessageFormat(TakeCustodyReply).decode(
-            await asked(OF.take("h1"), encode(TakeCustody("h1", 1, members)))
+            await asked(OF.agent_request("take-custody", "h1"), encode(TakeCustody("h1", 1, members)))
         )
         assert (said.ok, said.fences) == (False, {})
     assert b"not a fence" in await asked(
-        OF.take("h1"), encode(TakeCustody("h1", 1, [])).replace(b"[]", b'[["/a",[1,%d]]]' % 2**63)
+        OF.agent_request("take-custody", "h1"),
+        encode(TakeCustody("h1", 1, [])).replace(b"[]", b'[["/a",[1,%d]]]' % 2**63),
     )
     name = next(m.name for m in await scene.one.identities.members() if m.name != "h1")  # type: ignore[union-attr]
-    assert b"another's name" in await asked(OF.take("h1"), encode(TakeCustody(name, 1, [(FOREIGN, fence)])))
-    renew = {"t": "renew", "v": [1, 0], "order": 1, "agent": "h1", "epoch": 1, "fences": {FOREIGN: list(fence)}}
-    assert b'"ok":false' in await asked(OF.renew("h1"), json.dumps(renew).encode())
-    roster = {"t": "roster", "v": [1, 0], "lane": scene.lane, "agent": "h1"}
-    assert b"not its own" in await asked(OF.roster("h1"), json.dumps(roster).encode())
-    assert b"another's name" in await asked(OF.roster("h1"), json.dumps({**roster, "agent": name}).encode())
-    assert b"future" in await asked(OF.take("h1"), encode(TakeCustody("h1", 2**62, [(FOREIGN, fence)])))
+    assert b"another's name" in await asked(
+        OF.agent_request("take-custody", "h1"), encode(TakeCustody(name, 1, [(FOREIGN, fence)]))
+    )
+    renew = {
+        "t": "renew-custody",
+        "v": [1, 0],
+        "order": 1,
+        "agent": "h1",
+        "epoch": 1,
+        "fences": {FOREIGN: list(fence)},
+    }
+    assert b'"ok":false' in await asked(OF.agent_request("renew-custody", "h1"), json.dumps(renew).encode())
+    inventory = {"t": "inventory", "v": [1, 0], "lane": scene.lane, "agent": "h1"}
+    assert b"not its own" in await asked(OF.agent_request("inventory", "h1"), json.dumps(inventory).encode())
+    assert b"another's name" in await asked(
+        OF.agent_request("inventory", "h1"), json.dumps({**inventory, "agent": name}).encode()
+    )
+    assert b"future" in await asked(
+        OF.agent_request("take-custody", "h1"), encode(TakeCustody("h1", 2**62, [(FOREIGN, fence)]))
+    )
     await scene.world.client.delete(f"/v1/_faults/{hang}")
     await settled(scene.one, "Suspended")
 
@@ -240,7 +254,7 @@ def wild(dice: random.Random, fence: Fence, lane: str) -> bytes:
     }
     result |= {"facts": pick(values), "error": pick(["", "x" * 50_000, "\0"]), "seen": "Running"}
     said: dict[str, Any] = {
-        "t": pick(["report", "full-state", "hello", "order", "presence", "take", "x"]),
+        "t": pick(["report", "full-state", "hello", "order", "presence", "take-custody", "x"]),
         "v": pick([[1, 0], [1, 99], [1, 0], [1, 0], [9, 0], [], "1", [1, 2**70]]),
         "agent": pick(["h1", "h1", "h1", "h2", "", "x" * 3000]),
         "epoch": pick(numbers),
@@ -274,8 +288,13 @@ async def test_whatever_is_said_everything_else_is_as_it_was(
 ) -> None:
     dice = random.Random(seed)
     fence = await scene.fence()
-    subjects = [OF.report(OWN_LANE)] * 4 + [OF.hello("h1"), OF.take("h1"), OF.renew("h1"), OF.roster("h1")]
-    subjects += [OF.presence("h1"), OF.identity("h1")]
+    subjects = [OF.report(OWN_LANE)] * 4 + [
+        OF.hello("h1"),
+        OF.agent_request("take-custody", "h1"),
+        OF.agent_request("renew-custody", "h1"),
+        OF.agent_request("inventory", "h1"),
+    ]
+    subjects += [OF.presence("h1"), OF.agent_request("renew-identity", "h1")]
     before = await scene.rows()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with caplog.at_level(logging.INFO):

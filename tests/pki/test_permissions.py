@@ -68,19 +68,19 @@ PUBLISH = [
     OF.order(FOREIGN),
     OF.order(OWN),
     OF.order(OWN, Recipient("a1", 1)),
-    OF.take("a2"),
-    OF.renew("a2"),
-    OF.roster("a2"),
+    OF.agent_request("take-custody", "a2"),
+    OF.agent_request("renew-custody", "a2"),
+    OF.agent_request("inventory", "a2"),
     OF.presence("a2"),
     OF.hello("a2"),
-    OF.identity("a2"),
+    OF.agent_request("renew-identity", "a2"),
     "_R_.wanted.by-somebody",
-    OF.poke,
-    OF.look(OWN),
-    OF.look(FOREIGN),
-    OF.offers(FOREIGN),
-    OF.logs(FOREIGN),
-    OF.survey(FOREIGN),
+    OF.wakeup,
+    OF.lane_request("probe", OWN),
+    OF.lane_request("probe", FOREIGN),
+    OF.lane_request("offers", FOREIGN),
+    OF.lane_request("logs", FOREIGN),
+    OF.lane_request("state-sync", FOREIGN),
     Subjects("another-cell").report(OWN),
     f"{inbox('a2')}.x",
     "_INBOX.x",
@@ -104,7 +104,7 @@ PUBLISH = [
     f"$JS.API.DIRECT.GET.{STREAM}",
     f"$JS.API.CONSUMER.LIST.{STREAM}",
     f"$JS.API.CONSUMER.MSG.NEXT.{OWN_STREAM}.{OF.consumer(OWN)}",
-    OF.open("a2"),
+    OF.agent_request("open-lane", "a2"),
     f"{OF.api}.CONSUMER.CREATE.{OWN_STREAM}.{OF.consumer(OWN)}.{OF.order(OWN)}",
     f"{OF.api}.CONSUMER.CREATE.{STREAM}",
     f"{OF.api}.CONSUMER.CREATE.{OWN_STREAM}",
@@ -139,17 +139,17 @@ LISTEN = [
     f"stead.{CELL}.>",
     f"stead.{CELL}.*.*",
     f"stead.{CELL}.take.*",
-    OF.take("a2"),
-    OF.take("a1"),
+    OF.agent_request("take-custody", "a2"),
+    OF.agent_request("take-custody", "a1"),
     OF.report(OWN),
     OF.report(FOREIGN),
     OF.order(OWN),
     OF.order(FOREIGN),
-    OF.look(FOREIGN),
-    OF.offers(FOREIGN),
-    OF.logs(FOREIGN),
-    OF.survey(FOREIGN),
-    OF.poke,
+    OF.lane_request("probe", FOREIGN),
+    OF.lane_request("offers", FOREIGN),
+    OF.lane_request("logs", FOREIGN),
+    OF.lane_request("state-sync", FOREIGN),
+    OF.wakeup,
     f"{inbox('a2')}.>",
     "_INBOX.>",
     "*.>",
@@ -173,13 +173,13 @@ async def test_its_own_work_goes_on(safe: SafeNats, thief: Identity, controller:
     """All that an agent says and hears, with nothing refused on the way."""
     async with Bus(safe.url, CELL, agent="a1", apart=True, options=thief.options) as bus:
         await bus.connect(60)
-        await controller.serve_take(granted)
-        await controller.serve_lanes(own_lane)
+        await controller.take_custody.serve(granted)
+        await controller.serve_open_lane(own_lane)
         await controller.publish_order(order(lane=OWN))
         async with bus.orders(OWN) as consumer:
             (delivery,) = await consumer.fetch(1)
             await delivery.ack()
-        assert (await bus.take(TakeCustody("a1", 1, [("/shop/front/web-1", Fence(0, 1))]))).ok
+        assert (await bus.take_custody(TakeCustody("a1", 1, [("/shop/front/web-1", Fence(0, 1))]))).ok
         await bus.publish_report(Report("a1", 1, 1, OWN, [ReportResult("/a", Fence(0, 2), "succeeded")]), timeout=5)
         async with controller.reports() as reports:
             (report,) = await reports.fetch()
@@ -250,8 +250,8 @@ async def test_the_issuer_of_clients_cannot_vouch_for_a_server(safe: SafeNats, t
 PLACES = [
     OF.report(FOREIGN),
     OF.order(FOREIGN),
-    OF.take("a2"),
-    OF.poke,
+    OF.agent_request("take-custody", "a2"),
+    OF.wakeup,
     f"{inbox('a2')}.x",
     "_INBOX.x",
     f"$JS.API.STREAM.DELETE.{OF.reports_stream}",
@@ -274,21 +274,21 @@ async def test_an_answer_does_what_its_asker_may_not(
         asked.append(take)
         return await granted(take)
 
-    service = await controller.serve_take(handler)
+    service = await controller.take_custody.serve(handler)
     before = await controller.identity()
     async with speaking(safe, safe.controller) as ear, controller.reports() as reports:
         await _emptied(reports)
         heard = await ear.client.subscribe(place)
         await flushed(ear.client)
         say = stolen.client.publish
-        await say(OF.take("a1"), b"garbage", place)
+        await say(OF.agent_request("take-custody", "a1"), b"garbage", place)
         await say(OF.report(OWN), b"{}", place)
         await say(f"{OF.api}.CONSUMER.MSG.NEXT.{OWN_STREAM}.{OF.consumer(OWN)}", b'{"no_wait": true}', place)
         await say(f"{OF.api}.CONSUMER.INFO.{OWN_STREAM}.{OF.consumer(OWN)}", b"", place)
         await say(f"$JS.ACK.{OWN_STREAM}.{OF.consumer(OWN)}.1.1.1.1.0", b"+ACK", place)
         assert await stolen.refused() == []
         mine = await stolen.client.subscribe(f"{inbox('a1')}.mine")
-        await say(OF.take("a1"), b"garbage", f"{inbox('a1')}.mine")
+        await say(OF.agent_request("take-custody", "a1"), b"garbage", f"{inbox('a1')}.mine")
         assert b"not a message" in (await mine.next_msg(5)).data
         await flushed(ear.client)
         assert heard.pending_msgs == 0
@@ -313,13 +313,13 @@ async def test_where_nobody_has_an_account_an_answer_goes_to_the_askers_own_inbo
     of = Subjects(cell)
     async with Bus(nats_server.url, cell) as bus:
         await bus.connect(60)
-        await bus.serve_take(granted)
+        await bus.take_custody.serve(granted)
         client = await nats.connect(nats_server.url)
-        places = [of.report(FOREIGN), of.poke, f"{inbox('a2')}.x", f"{inbox('a1')}x.y", "_INBOX.x"]
+        places = [of.report(FOREIGN), of.wakeup, f"{inbox('a2')}.x", f"{inbox('a1')}x.y", "_INBOX.x"]
         heard = [await client.subscribe(place) for place in places]
         mine = await client.subscribe(f"{inbox('a1')}.mine")
         for place in [*places, f"{inbox('a1')}.mine"]:
-            await client.publish(of.take("a1"), b"garbage", place)
+            await client.publish(of.agent_request("take-custody", "a1"), b"garbage", place)
         assert b"not a message" in (await mine.next_msg(5)).data
         assert [one.pending_msgs for one in heard] == [0] * len(places)
         assert bus.garbage.count == len(places) + 1

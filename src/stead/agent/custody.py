@@ -43,7 +43,9 @@ class CustodyClient:
         session = self.session
         members = [member for request in requests for member in request]
         try:
-            reply = await session.bus.take(TakeCustody(agent=session.name, epoch=session.epoch, members=members))
+            reply = await session.bus.take_custody(
+                TakeCustody(agent=session.name, epoch=session.epoch, members=members)
+            )
         except NoAnswer as error:
             return [error for _ in requests]
         return [reply for _ in requests]
@@ -101,7 +103,7 @@ class Custody:
                 request = RenewCustody(
                     order=self.order.id, agent=self.session.name, epoch=self.epoch, fences=self.fences
                 )
-                reply = await self.session.bus.renew(request, timeout=max(0.1, self.until - asked))
+                reply = await self.session.bus.renew_custody(request, timeout=max(0.1, self.until - asked))
             except NoAnswer:
                 break
             if not reply.ok and not (reply.lost and self._reported.issuperset(reply.lost)):

@@ -125,7 +125,7 @@ class Handover:
             async with asyncio.timeout(self.patience):
                 while True:
                     with suppress(BusError):
-                        known = (await session.bus.greet(SiteRequest(agent=session.name, lanes=session.lanes))).sites
+                        known = (await session.bus.site(SiteRequest(agent=session.name, lanes=session.lanes))).sites
                         sites = {site.lane: site for site in known if site.state == LET_IN}
                         if sites:
                             return sites

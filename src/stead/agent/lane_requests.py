@@ -50,10 +50,10 @@ class LaneRequests:
     async def serve(self) -> None:
         """Begin to listen; the bus keeps the subscriptions."""
         bus = self.session.bus
-        await bus.serve_look(self.lane, self._probe)
-        await bus.serve_survey(self.lane, self._state_sync)
-        await bus.serve_offers(self.lane, self._offers)
-        await bus.serve_logs(self.lane, self._logs)
+        await bus.probe.serve(self.lane, self._probe)
+        await bus.state_sync.serve(self.lane, self._state_sync)
+        await bus.offers.serve(self.lane, self._offers)
+        await bus.logs.serve(self.lane, self._logs)
 
     async def _probe(self, request: ProbeRequest) -> ProbeReply:
         fences = {member.path: member.fence for member in request.members}

@@ -41,7 +41,7 @@ class AgentSession:
         self.epoch = max(time.time_ns() // 1_000_000, last + 1)
         self.began = time.monotonic()
         try:
-            known = await self.bus.greet(SiteRequest(agent=self.name, lanes=self.lanes))
+            known = await self.bus.site(SiteRequest(agent=self.name, lanes=self.lanes))
         except BusError as error:
             log.info("agent.epoch_unconfirmed agent=%s error=%r", self.name, str(error))
             return []

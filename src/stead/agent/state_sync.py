@@ -53,7 +53,7 @@ class StateSync:
         began, owned, missing = 0.0, OwnedObjects(), list[StateLine]()
         after = ""
         while True:
-            page = await self.bus.roster(InventoryRequest(self.lane, after, self.agent))
+            page = await self.bus.inventory(InventoryRequest(self.lane, after, self.agent))
             began = began or page.now
             taken = set(page.taken)
             free = [member for member in page.members if member.path not in taken]

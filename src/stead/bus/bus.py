@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 from uuid import uuid4
 
 from nats.aio.msg import Msg
@@ -20,6 +20,7 @@ from stead.bus import consumer, rpc, streams
 from stead.bus.codec import FROM_AGENT, ORDER, PRESENCE, MessageFormat, encode
 from stead.bus.connection import Connection, DurableSubscription, Options, StateCallback
 from stead.bus.consumer import ACK_WAIT, Consumer
+from stead.bus.endpoints import AgentRequests, Endpoints, LaneRequests
 from stead.bus.errors import BadMessage, BusError, NoAnswer, NotPublished, Unavailable, translated
 from stead.bus.invalid_messages import InvalidMessages
 from stead.bus.message_ids import message_id
@@ -53,7 +54,7 @@ from stead.bus.messages import (
     Wakeup,
 )
 from stead.bus.publisher import Outgoing, Publisher
-from stead.bus.rpc import QUEUE, Handler, RpcClient, RpcServer
+from stead.bus.rpc import QUEUE, RpcServer
 from stead.bus.rpc_replies import ReplyStream
 from stead.bus.streams import StreamIdentity
 from stead.bus.subjects import Recipient, Subjects, answers, inbox
@@ -112,17 +113,26 @@ class Bus:
         self.certificate_expiry = self._link.certificate_expiry
         replies = ReplyStream(self._link)
         self._publisher = Publisher(replies)
-        self._takes = RpcClient[TakeCustody, TakeCustodyReply](self._link, replies, TakeCustodyReply)
-        self._renewals = RpcClient[RenewCustody, RenewCustodyReply](self._link, replies, RenewCustodyReply)
-        self._rosters = RpcClient[InventoryRequest, InventoryReply](self._link, replies, InventoryReply)
-        self._openings = RpcClient[OpenLane, OpenLaneReply](self._link, replies, OpenLaneReply)
-        self._identities = RpcClient[RenewIdentity, IdentityReply](self._link, replies, IdentityReply)
-        self._greetings = RpcClient[SiteRequest, SiteReply](self._link, replies, SiteReply)
-        self._looks = RpcClient[ProbeRequest, ProbeReply](self._link, replies, ProbeReply)
-        self._offers = RpcClient[OffersRequest, OffersReply](self._link, replies, OffersReply)
-        self._logs = RpcClient[LogsRequest, LogsReply](self._link, replies, LogsReply)
-        self._surveys = RpcClient[StateSyncRequest, StateSyncReply](self._link, replies, StateSyncReply)
-        self._services: list[RpcServer[Any, Any]] = []
+        self._endpoints = of = Endpoints(self._link, replies, self.subjects, self.garbage)
+        self.take_custody = AgentRequests(of, "take-custody", TakeCustody, TakeCustodyReply, CUSTODY_TIMEOUT)
+        """Ask for custody. It counts from before the request, since the answer may have been long on its way."""
+        self.renew_custody = AgentRequests(of, "renew-custody", RenewCustody, RenewCustodyReply, CUSTODY_TIMEOUT)
+        """Ask for more time."""
+        self.inventory = AgentRequests(of, "inventory", InventoryRequest, InventoryReply, INVENTORY_TIMEOUT)
+        """Ask which resources there should be on a lane."""
+        self.site = AgentRequests(of, "site", SiteRequest, SiteReply, SITE_TIMEOUT)
+        """Ask which epochs and sites are known, before a new epoch begins."""
+        self.renew_identity = AgentRequests(of, "renew-identity", RenewIdentity, IdentityReply, IDENTITY_TIMEOUT)
+        """Ask for credentials to be renewed."""
+        self._open_lane = AgentRequests(of, "open-lane", OpenLane, OpenLaneReply, OPEN_LANE_TIMEOUT, rpc.TRY)
+        self.probe = LaneRequests(of, "probe", ProbeRequest, ProbeReply, PROBE_TIMEOUT)
+        """Ask an agent to observe some resources."""
+        self.offers = LaneRequests(of, "offers", OffersRequest, OffersReply, PROBE_TIMEOUT)
+        """Ask an agent whether the provider has what specs name."""
+        self.logs = LaneRequests(of, "logs", LogsRequest, LogsReply, PROBE_TIMEOUT)
+        """Ask an agent what a resource wrote."""
+        self.state_sync = LaneRequests(of, "state-sync", StateSyncRequest, StateSyncReply, STATE_SYNC_TIMEOUT)
+        """Ask an agent for its full state, which comes on the stream of reports."""
         self._replicas = replicas
         api = "$JS.API" if domain is None else f"$JS.{domain}.API"
         self._prefix = self.subjects.api if apart else api
@@ -141,8 +151,7 @@ class Bus:
         await self._link.open(timeout)
 
     async def close(self) -> None:
-        for service in self._services:
-            await service.close()
+        await self._endpoints.close()
         await self._link.close()
 
     async def __aenter__(self) -> Self:
@@ -271,132 +280,28 @@ class Bus:
         """Where alone it may be said: the bus lets an agent speak for itself and for its lanes."""
         return self.subjects.hello(report.agent) if isinstance(report, Hello) else self.subjects.report(report.lane)
 
-    # Custody
-
-    async def take(self, take: TakeCustody, timeout: float = CUSTODY_TIMEOUT) -> TakeCustodyReply:
-        """Ask for custody. It counts from before the question, since the answer may have been long on its way."""
-        return await self._takes.ask(self.subjects.take(take.agent), take, timeout)
-
-    async def renew(self, renew: RenewCustody, timeout: float = CUSTODY_TIMEOUT) -> RenewCustodyReply:
-        """Ask for more time."""
-        return await self._renewals.ask(self.subjects.renew(renew.agent), renew, timeout)
-
-    async def serve_take(
-        self, handler: Handler[TakeCustody, TakeCustodyReply]
-    ) -> RpcServer[TakeCustody, TakeCustodyReply]:
-        """Answer those who want to take an order, side by side with all other controllers."""
-        return await self._serve(
-            self.subjects.takes, MessageFormat(TakeCustody), handler, CUSTODY_TIMEOUT, agents=True
-        )
-
-    async def serve_renew(
-        self, handler: Handler[RenewCustody, RenewCustodyReply]
-    ) -> RpcServer[RenewCustody, RenewCustodyReply]:
-        """Answer those who want to keep an order."""
-        return await self._serve(
-            self.subjects.renewals, MessageFormat(RenewCustody), handler, CUSTODY_TIMEOUT, agents=True
-        )
-
-    async def renew_identity(self, renew: RenewIdentity, timeout: float = IDENTITY_TIMEOUT) -> IdentityReply:
-        """Ask for what one connects with to be renewed."""
-        return await self._identities.ask(self.subjects.identity(renew.agent), renew, timeout)
-
-    async def serve_identity(
-        self, handler: Handler[RenewIdentity, IdentityReply]
-    ) -> RpcServer[RenewIdentity, IdentityReply]:
-        """Renew what agents connect with."""
-        return await self._serve(
-            self.subjects.identities, MessageFormat(RenewIdentity), handler, IDENTITY_TIMEOUT, agents=True
-        )
-
-    # Looks
-
-    async def roster(self, roster: InventoryRequest, timeout: float = INVENTORY_TIMEOUT) -> InventoryReply:
-        """Ask a controller what there should be on a lane."""
-        return await self._rosters.ask(self.subjects.roster(roster.agent), roster, timeout)
-
-    async def serve_roster(
-        self, handler: Handler[InventoryRequest, InventoryReply]
-    ) -> RpcServer[InventoryRequest, InventoryReply]:
-        """Tell agents what there should be."""
-        return await self._serve(
-            self.subjects.rosters, MessageFormat(InventoryRequest), handler, INVENTORY_TIMEOUT, agents=True
-        )
+    # Lanes
 
     async def open_lane(self, lane: str, agent: str, timeout: float = OPEN_LANE_TIMEOUT) -> None:
-        """Have a controller make the way to a lane's orders."""
-        await self._openings.ask(self.subjects.open(agent), OpenLane(lane, agent), timeout)
+        """Have a controller make the consumer of a lane's orders."""
+        await self._open_lane(OpenLane(lane, agent), timeout)
 
-    async def serve_lanes(self, trusted: Callable[[OpenLane], Awaitable[None]]) -> RpcServer[OpenLane, OpenLaneReply]:
-        """Make the ways to lanes for agents that may not; it raises where one asks for a lane that is not its own."""
+    async def serve_open_lane(
+        self, authorize: Callable[[OpenLane], Awaitable[None]]
+    ) -> RpcServer[OpenLane, OpenLaneReply]:
+        """Make consumers for agents that may not; `authorize` raises where an agent asks for a lane not its own."""
 
-        async def made(asked: OpenLane) -> OpenLaneReply:
+        async def made(request: OpenLane) -> OpenLaneReply:
             try:
-                consumer = self.orders(asked.lane)
+                consumer = self.orders(request.lane)
             except ValueError as error:
                 raise BadMessage(str(error)) from error
             async with consumer:
-                await trusted(asked)
+                await authorize(request)
                 await consumer.make()
             return OpenLaneReply()
 
-        return await self._serve(self.subjects.openings, MessageFormat(OpenLane), made, rpc.TRY, agents=True)
-
-    async def look(self, look: ProbeRequest, timeout: float = PROBE_TIMEOUT) -> ProbeReply:
-        """Ask whoever serves a lane to look; `NoAnswer` at once where nobody does."""
-        return await self._looks.ask(self.subjects.look(look.lane), look, timeout, once=True)
-
-    async def serve_look(
-        self, lane: str, handler: Handler[ProbeRequest, ProbeReply]
-    ) -> RpcServer[ProbeRequest, ProbeReply]:
-        """Look when asked to, in turn with all others who serve the lane."""
-        return await self._serve(self.subjects.look(lane), MessageFormat(ProbeRequest), handler, PROBE_TIMEOUT)
-
-    async def offers(self, offers: OffersRequest, timeout: float = PROBE_TIMEOUT) -> OffersReply:
-        """Ask whoever serves a lane what the place has; `NoAnswer` at once where nobody does."""
-        return await self._offers.ask(self.subjects.offers(offers.lane), offers, timeout, once=True)
-
-    async def serve_offers(
-        self, lane: str, handler: Handler[OffersRequest, OffersReply]
-    ) -> RpcServer[OffersRequest, OffersReply]:
-        """Say what the place has when asked to."""
-        return await self._serve(self.subjects.offers(lane), MessageFormat(OffersRequest), handler, PROBE_TIMEOUT)
-
-    async def logs(self, logs: LogsRequest, timeout: float = PROBE_TIMEOUT) -> LogsReply:
-        """Ask whoever serves a lane what something there wrote; `NoAnswer` at once where nobody does."""
-        return await self._logs.ask(self.subjects.logs(logs.lane), logs, timeout, once=True)
-
-    async def serve_logs(
-        self, lane: str, handler: Handler[LogsRequest, LogsReply]
-    ) -> RpcServer[LogsRequest, LogsReply]:
-        """Say what something wrote when asked to."""
-        return await self._serve(self.subjects.logs(lane), MessageFormat(LogsRequest), handler, PROBE_TIMEOUT)
-
-    async def survey(self, survey: StateSyncRequest, timeout: float = STATE_SYNC_TIMEOUT) -> StateSyncReply:
-        """Ask whoever serves a lane for its full state; `NoAnswer` at once where nobody does."""
-        return await self._surveys.ask(self.subjects.survey(survey.lane), survey, timeout, once=True)
-
-    async def serve_survey(
-        self, lane: str, handler: Handler[StateSyncRequest, StateSyncReply]
-    ) -> RpcServer[StateSyncRequest, StateSyncReply]:
-        """Send the full state of a lane when asked to."""
-        return await self._serve(
-            self.subjects.survey(lane), MessageFormat(StateSyncRequest), handler, STATE_SYNC_TIMEOUT
-        )
-
-    async def _serve(
-        self,
-        subject: str,
-        form: MessageFormat[Any],
-        handler: Handler[Any, Any],
-        limit: float,
-        *,
-        agents: bool = False,
-    ) -> RpcServer[Any, Any]:
-        service = RpcServer(self._link, form, handler, self.garbage, agents=agents, limit=limit)
-        self._services.append(service)
-        await service.begin(subject)
-        return service
+        return await self._open_lane.serve(made)
 
     # Presence
 
@@ -431,34 +336,24 @@ class Bus:
 
         return await self._hear(self.subjects.presences, PRESENCE, own)
 
-    async def greet(self, greet: SiteRequest, timeout: float = SITE_TIMEOUT) -> SiteReply:
-        """Ask a controller which epochs were heard of before."""
-        return await self._greetings.ask(self.subjects.greet(greet.agent), greet, timeout)
-
-    async def serve_greet(self, handler: Handler[SiteRequest, SiteReply]) -> RpcServer[SiteRequest, SiteReply]:
-        """Tell agents which epochs were heard of before."""
-        return await self._serve(
-            self.subjects.greetings, MessageFormat(SiteRequest), handler, SITE_TIMEOUT, agents=True
-        )
-
-    async def poke(self, poke: Wakeup, *, heard: bool = False) -> None:
-        """Tell whichever controller listens that there is something to do; with `heard`, fail where none does."""
-        with translated("poke"):
-            client, data = self._link.client(), encode(poke)
+    async def wake(self, wakeup: Wakeup, *, heard: bool = False) -> None:
+        """Tell one controller that there is work; with `heard`, fail where none listens."""
+        with translated("wakeup"):
+            client, data = self._link.client(), encode(wakeup)
             if heard:
-                await client.request(self.subjects.poke, data, timeout=TRY)
+                await client.request(self.subjects.wakeup, data, timeout=TRY)
             else:
-                await client.publish(self.subjects.poke, data)
+                await client.publish(self.subjects.wakeup, data)
 
-    async def on_poke(self, handler: Callable[[Wakeup], Awaitable[None]]) -> DurableSubscription:
-        """Hear that there is something to do; each word goes to one controller."""
+    async def on_wakeup(self, handler: Callable[[Wakeup], Awaitable[None]]) -> DurableSubscription:
+        """Hear that there is work; each message goes to one controller."""
 
-        async def heard(poke: Wakeup, message: Msg) -> None:
+        async def heard(wakeup: Wakeup, message: Msg) -> None:
             if message.reply:
                 await message.respond(b"")
-            await handler(poke)
+            await handler(wakeup)
 
-        return await self._hear(self.subjects.poke, MessageFormat(Wakeup), heard)
+        return await self._hear(self.subjects.wakeup, MessageFormat(Wakeup), heard)
 
     async def _hear[M: Message](
         self, subject: str, form: MessageFormat[M], handler: Callable[[M, Msg], Awaitable[None]]

@@ -11,7 +11,8 @@ from typing import Any, Union
 import msgspec
 
 from stead.bus.errors import BadMessage, UnknownVersion
-from stead.bus.messages import MAJOR, FromAgent, FullState, Hello, Message, Number, Order, Presence, Report
+from stead.bus.fields import Number
+from stead.bus.messages import MAJOR, FromAgent, FullState, Hello, Message, Order, Presence, Report
 
 NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 """The escape of the character that the database can keep neither as text nor in JSON."""

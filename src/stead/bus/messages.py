@@ -1,4 +1,4 @@
-"""The words that controllers and agents say to each other, and nothing about how they travel.
+"""The messages between controllers and agents, and nothing about how they travel.
 
 Rules for changing them: a new field has a default, a field never changes its meaning, and then only the minor version
 rises. Receivers ignore fields they do not know, so an agent may be newer than its controller, or older.
@@ -6,42 +6,19 @@ rises. Receivers ignore fields they do not know, so an agent may be newer than i
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
 
+from stead.bus.fields import MAX_ITEMS, Count, Name, Number, Text, Timestamp, Values, Word, check_fence
 from stead.bus.limits import bounded
 from stead.lifecycle.snapshot import Fence
 
 MAJOR, MINOR = 1, 2
 VERSION = (MAJOR, MINOR)
 
-LARGEST = 2**63 - 1
-"""What a bigint of the database holds; a larger number is a mistake, and is refused before it gets that far."""
-
-MOST_INCARNATIONS = 2**31 - 1
-HIGHEST = 2**62
-"""Of a fence: it can still be raised."""
-
-Number = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
-Word = Annotated[str, msgspec.Meta(max_length=1000)]
-Moment = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
-"""In seconds of Unix time."""
-Text = Annotated[str, msgspec.Meta(max_length=100_000)]
-MANY = 20_000
-"""What one message names at most."""
-Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
-Values = dict[str, Any]
-
 ReportKind = Literal["started", "succeeded", "failed", "declined", "observed"]
-
-
-def check(fence: Fence) -> None:
-    """The parts of a fence are plain numbers to the decoder; hold them to what a fence can be."""
-    if not (0 <= fence.incarnation <= MOST_INCARNATIONS and 0 <= fence.counter <= HIGHEST):
-        raise ValueError(f"{tuple(fence)} is not a fence")
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="t"):
@@ -65,7 +42,7 @@ class OrderMember(msgspec.Struct, frozen=True):
     """Of the spec; 0 from a controller that does not say."""
 
     def __post_init__(self) -> None:
-        check(self.fence)
+        check_fence(self.fence)
 
 
 class Order(Message, frozen=True, tag="order"):
@@ -89,7 +66,7 @@ class Order(Message, frozen=True, tag="order"):
     """Of the trace that it is part of, where traces are collected."""
 
 
-class TakeCustody(Message, frozen=True, tag="take"):
+class TakeCustody(Message, frozen=True, tag="take-custody"):
     """An agent got orders and asks for custody of their members.
 
     The answer may be lost, so an agent may say the same twice; the second time it is told what it was told before.
@@ -97,14 +74,14 @@ class TakeCustody(Message, frozen=True, tag="take"):
 
     agent: Name
     epoch: Number
-    members: Annotated[list[tuple[Name, Fence]], msgspec.Meta(max_length=MANY)]
+    members: Annotated[list[tuple[Name, Fence]], msgspec.Meta(max_length=MAX_ITEMS)]
 
     def __post_init__(self) -> None:
         for _, fence in self.members:
-            check(fence)
+            check_fence(fence)
 
 
-class TakeCustodyReply(Message, frozen=True, tag="take-reply"):
+class TakeCustodyReply(Message, frozen=True, tag="take-custody-reply"):
     """Custody, or why not."""
 
     ok: bool
@@ -120,23 +97,23 @@ class TakeCustodyReply(Message, frozen=True, tag="take-reply"):
 
     def __post_init__(self) -> None:
         for fence in self.fences.values():
-            check(fence)
+            check_fence(fence)
 
 
-class RenewCustody(Message, frozen=True, tag="renew"):
+class RenewCustody(Message, frozen=True, tag="renew-custody"):
     """An agent still works on an order and asks for more time."""
 
     order: Number
     agent: Name
     epoch: Number
-    fences: Annotated[dict[Name, Fence], msgspec.Meta(max_length=MANY)]
+    fences: Annotated[dict[Name, Fence], msgspec.Meta(max_length=MAX_ITEMS)]
 
     def __post_init__(self) -> None:
         for fence in self.fences.values():
-            check(fence)
+            check_fence(fence)
 
 
-class RenewCustodyReply(Message, frozen=True, tag="renew-reply"):
+class RenewCustodyReply(Message, frozen=True, tag="renew-custody-reply"):
     """More time, and for which paths no longer."""
 
     ok: bool
@@ -162,7 +139,7 @@ class ReportResult(msgspec.Struct, frozen=True):
     """It failed in a way that another attempt will not mend."""
 
     def __post_init__(self) -> None:
-        check(self.fence)
+        check_fence(self.fence)
         bounded(self.facts)
 
 
@@ -173,7 +150,7 @@ class Report(Message, frozen=True, tag="report"):
     epoch: Number
     order: Number
     lane: Name
-    results: Annotated[list[ReportResult], msgspec.Meta(max_length=MANY)]
+    results: Annotated[list[ReportResult], msgspec.Meta(max_length=MAX_ITEMS)]
     successor: bool = False
     """From the new agent of an upgrade, which never had the order: it has taken over."""
     request_id: Word = ""
@@ -195,7 +172,7 @@ class StateLine(msgspec.Struct, frozen=True):
     facts: Values = {}
 
     def __post_init__(self) -> None:
-        check(self.fence)
+        check_fence(self.fence)
         bounded(self.facts)
         if not (self.path or self.token):
             raise ValueError("neither path nor token")
@@ -207,13 +184,13 @@ class FullState(Message, frozen=True, tag="full-state"):
     agent: Name
     epoch: Number
     lane: Name
-    objects: Annotated[list[StateLine], msgspec.Meta(max_length=MANY)]
+    objects: Annotated[list[StateLine], msgspec.Meta(max_length=MAX_ITEMS)]
     end: bool
-    began: Moment = 0.0
+    began: Timestamp = 0.0
     """When the agent began to look, by the cell's clock."""
 
 
-class InventoryRequest(Message, frozen=True, tag="roster"):
+class InventoryRequest(Message, frozen=True, tag="inventory"):
     """An agent asks what there should be on a lane, a page at a time."""
 
     lane: Name
@@ -222,7 +199,7 @@ class InventoryRequest(Message, frozen=True, tag="roster"):
     """Who asks."""
 
 
-class InventoryReply(Message, frozen=True, tag="roster-reply"):
+class InventoryReply(Message, frozen=True, tag="inventory-reply"):
     """What there should be, each with the fence that the agent's answer is to carry."""
 
     members: list[OrderMember]
@@ -247,14 +224,14 @@ class OpenLaneReply(Message, frozen=True, tag="open-lane-reply"):
     """It is there."""
 
 
-class ProbeRequest(Message, frozen=True, tag="look"):
+class ProbeRequest(Message, frozen=True, tag="probe"):
     """A controller asks whoever serves a lane what is there of some members; it is no order, and nothing is done."""
 
     lane: Name
     members: list[OrderMember]
 
 
-class ProbeReply(Message, frozen=True, tag="look-reply"):
+class ProbeReply(Message, frozen=True, tag="probe-reply"):
     """What is there. What is on its way from one state to the next is left out."""
 
     objects: list[StateLine]
@@ -322,13 +299,13 @@ class LogsReply(Message, frozen=True, tag="logs-reply"):
     """Older lines that were asked for and have no room in a message."""
 
 
-class StateSyncRequest(Message, frozen=True, tag="survey"):
+class StateSyncRequest(Message, frozen=True, tag="state-sync"):
     """A controller asks for the full state of a lane; it comes on the stream of reports."""
 
     lane: Name
 
 
-class StateSyncReply(Message, frozen=True, tag="survey-reply"):
+class StateSyncReply(Message, frozen=True, tag="state-sync-reply"):
     """The full state is on its way."""
 
 
@@ -337,7 +314,7 @@ class Hello(Message, frozen=True, tag="hello"):
 
     agent: Name
     epoch: Number
-    lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
+    lanes: Annotated[list[Name], msgspec.Meta(max_length=MAX_ITEMS)]
     version: Word
     successor: bool = False
     """It is the new agent of an upgrade, and has not taken over yet."""
@@ -348,12 +325,12 @@ class Presence(Message, frozen=True, tag="presence"):
 
     agent: Name
     epoch: Number
-    lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
+    lanes: Annotated[list[Name], msgspec.Meta(max_length=MAX_ITEMS)]
     version: Word
     throttled: dict[Name, Count] = {}
     """By lane, how many calls the provider has refused since the last word because there were too many."""
     successor: bool = False
-    now: Moment = 0.0
+    now: Timestamp = 0.0
     """By the agent's own clock; 0 from an agent that does not say."""
     rejected: dict[Name, Word] = {}
     """By lane, why the provider rejects the agent, as with wrong credentials."""
@@ -367,17 +344,17 @@ class Superseded(Message, frozen=True, tag="superseded"):
     """Of the run that stops."""
     by: Number
     """Epoch of the newer run."""
-    now: Moment = 0.0
+    now: Timestamp = 0.0
     """By the cell's clock."""
     forgotten: list[Name] = []
     """Lanes of sites that were forgotten; then no newer run is there."""
 
 
-class SiteRequest(Message, frozen=True, tag="greet"):
+class SiteRequest(Message, frozen=True, tag="site"):
     """An agent that is about to begin a new epoch asks which ones were heard of before."""
 
     agent: Name
-    lanes: Annotated[list[Name], msgspec.Meta(max_length=MANY)]
+    lanes: Annotated[list[Name], msgspec.Meta(max_length=MAX_ITEMS)]
 
 
 class KnownSite(msgspec.Struct, frozen=True):
@@ -388,7 +365,7 @@ class KnownSite(msgspec.Struct, frozen=True):
     state: Word
 
 
-class SiteReply(Message, frozen=True, tag="greet-reply"):
+class SiteReply(Message, frozen=True, tag="site-reply"):
     """What an agent has to know before it begins."""
 
     after: Number = 0
@@ -399,7 +376,7 @@ class SiteReply(Message, frozen=True, tag="greet-reply"):
     """Those that the lanes lead to."""
     forgotten: list[Name] = []
     """Lanes of sites that were forgotten."""
-    now: Moment = 0.0
+    now: Timestamp = 0.0
     """By the cell's clock; 0 from a controller that does not say."""
 
 
@@ -411,7 +388,7 @@ class RenewIdentity(Message, frozen=True, tag="renew-identity"):
     """For a certificate, as PEM."""
 
 
-class IdentityReply(Message, frozen=True, tag="identity-reply"):
+class IdentityReply(Message, frozen=True, tag="renew-identity-reply"):
     """What it connects with from now on, or why it gets nothing."""
 
     ok: bool
@@ -420,7 +397,7 @@ class IdentityReply(Message, frozen=True, tag="identity-reply"):
     certificate: str = ""
 
 
-class Wakeup(Message, frozen=True, tag="poke"):
+class Wakeup(Message, frozen=True, tag="wakeup"):
     """There is something to do, of a controller's own. It may be lost: whatever it names is found in the database."""
 
     expanding: list[str] = []
@@ -436,7 +413,7 @@ class Wakeup(Message, frozen=True, tag="poke"):
         for operation in self.expanding:
             UUID(operation)
         for _, fence in self.steps:
-            check(fence)
+            check_fence(fence)
 
 
 class Fault(Message, frozen=True, tag="fault"):
@@ -448,3 +425,9 @@ class Fault(Message, frozen=True, tag="fault"):
 
 FromAgent = Report | FullState | Hello
 """What travels on the stream of reports."""
+
+AgentRequest = TakeCustody | RenewCustody | InventoryRequest | OpenLane | SiteRequest | RenewIdentity
+"""What an agent asks of controllers; each names the agent."""
+
+LaneRequest = ProbeRequest | OffersRequest | LogsRequest | StateSyncRequest
+"""What a controller asks of an agent that serves a lane."""

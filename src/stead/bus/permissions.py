@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stead.bus.subjects import Subjects, inbox
+from stead.bus.subjects import AGENT_REQUESTS, LANE_REQUESTS, Subjects, inbox
 
 API = "$JS.API"
 
@@ -47,8 +47,7 @@ def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False
     That right does not pass a leaf node, so whoever is behind one may speak wherever an answer could be wanted.
     """
     of = Subjects(cell)
-    publish = [of.hello(agent), of.take(agent), of.renew(agent), of.roster(agent), of.open(agent), of.presence(agent)]
-    publish += [of.greet(agent), of.identity(agent)]
+    publish = [of.hello(agent), of.presence(agent), *(of.agent_request(kind, agent) for kind in AGENT_REQUESTS)]
     publish += [ANSWERS] if leaf else []
     listen = [f"{inbox(agent)}.>"]
     for lane in lanes:
@@ -59,7 +58,7 @@ def agent_may(cell: str, agent: str, lanes: Iterable[str], *, leaf: bool = False
             f"{of.api}.CONSUMER.MSG.NEXT.{stream}.{consumer}",
             f"$JS.ACK.{stream}.{consumer}.>",
         ]
-        listen += [of.look(lane), of.offers(lane), of.logs(lane), of.survey(lane)]
+        listen += [of.lane_request(kind, lane) for kind in LANE_REQUESTS]
     return SubjectPermissions(tuple(publish), tuple(listen))
 
 
@@ -67,7 +66,7 @@ def for_agents(cell: str) -> list[Service]:
     """What the cell's account does for that of agents."""
     of = Subjects(cell)
     root = of.api.removesuffix(".js")
-    kinds = ("report", "hello", "take", "renew", "roster", "open", "presence", "greet", "identity")
+    kinds = ("report", "hello", "presence", *AGENT_REQUESTS)
     return [
         *(Service(f"{root}.{kind}.*") for kind in kinds),
         Service(f"{API}.CONSUMER.INFO.*.*", f"{of.api}.CONSUMER.INFO.$1.$2"),
@@ -79,4 +78,4 @@ def for_agents(cell: str) -> list[Service]:
 def by_agents(cell: str) -> list[Service]:
     """What the account of agents does for the cell's."""
     root = Subjects(cell).api.removesuffix(".js")
-    return [Service(f"{root}.{kind}.*") for kind in ("look", "offers", "logs", "survey")]
+    return [Service(f"{root}.{kind}.*") for kind in LANE_REQUESTS]

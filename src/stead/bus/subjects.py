@@ -43,6 +43,12 @@ def from_token(token: str) -> str:
 INBOX = "_INBOX_"
 """How the inboxes of agents begin; each has a name of its own, so that none can listen to another's."""
 
+AGENT_REQUESTS = ("take-custody", "renew-custody", "inventory", "open-lane", "site", "renew-identity")
+"""Kinds of requests from agents to controllers."""
+
+LANE_REQUESTS = ("probe", "offers", "logs", "state-sync")
+"""Kinds of requests from controllers about a lane."""
+
 SHARDS = 32
 """Streams that the lanes of a cell are spread over. The server looks at every consumer of a stream for each message
 that is acknowledged; so ten thousand lanes cost what some hundred do."""
@@ -69,14 +75,8 @@ class Subjects:
         self.reports_stream = f"STEAD-{token}-REPORTS"
         self.all_orders = [f"{self._root}.order.>"]
         self.all_reports = [f"{self._root}.report.*", f"{self._root}.hello.*"]
-        self.poke = f"{self._root}.poke"
-        self.takes = f"{self._root}.take.*"
-        self.renewals = f"{self._root}.renew.*"
-        self.rosters = f"{self._root}.roster.*"
-        self.openings = f"{self._root}.open.*"
+        self.wakeup = f"{self._root}.wakeup"
         self.presences = f"{self._root}.presence.*"
-        self.greetings = f"{self._root}.greet.*"
-        self.identities = f"{self._root}.identity.*"
         self.api = f"{self._root}.js"
         """How agents that have an account of their own call JetStream's interface, as far as they may use it."""
 
@@ -92,42 +92,23 @@ class Subjects:
     def report(self, lane: str) -> str:
         return f"{self._root}.report.{to_token(lane)}"
 
-    def look(self, lane: str) -> str:
-        return f"{self._root}.look.{to_token(lane)}"
-
-    def offers(self, lane: str) -> str:
-        return f"{self._root}.offers.{to_token(lane)}"
-
-    def logs(self, lane: str) -> str:
-        return f"{self._root}.logs.{to_token(lane)}"
-
-    def survey(self, lane: str) -> str:
-        return f"{self._root}.survey.{to_token(lane)}"
-
     def hello(self, agent: str) -> str:
         return f"{self._root}.hello.{to_token(agent)}"
-
-    def take(self, agent: str) -> str:
-        return f"{self._root}.take.{to_token(agent)}"
-
-    def renew(self, agent: str) -> str:
-        return f"{self._root}.renew.{to_token(agent)}"
-
-    def roster(self, agent: str) -> str:
-        return f"{self._root}.roster.{to_token(agent)}"
-
-    def open(self, agent: str) -> str:
-        return f"{self._root}.open.{to_token(agent)}"
 
     def presence(self, agent: str) -> str:
         return f"{self._root}.presence.{to_token(agent)}"
 
-    def greet(self, agent: str) -> str:
-        return f"{self._root}.greet.{to_token(agent)}"
+    def agent_request(self, kind: str, agent: str) -> str:
+        """Where an agent asks controllers, one of `AGENT_REQUESTS`."""
+        return f"{self._root}.{kind}.{to_token(agent)}"
 
-    def identity(self, agent: str) -> str:
-        """Where an agent asks for its identity to be renewed."""
-        return f"{self._root}.identity.{to_token(agent)}"
+    def agent_requests(self, kind: str) -> str:
+        """Where controllers hear what any agent asks."""
+        return f"{self._root}.{kind}.*"
+
+    def lane_request(self, kind: str, lane: str) -> str:
+        """Where controllers ask an agent that serves a lane, one of `LANE_REQUESTS`."""
+        return f"{self._root}.{kind}.{to_token(lane)}"
 
     def consumer(self, lane: str, to: Recipient | None = None) -> str:
         """The name of the consumer of `order` with the same arguments; `+` is in no token."""

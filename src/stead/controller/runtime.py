@@ -152,15 +152,15 @@ class Controller(RequestFrontend):
 
     async def run(self) -> None:
         """Until cancelled. Without a bus, and without a database, it goes on as soon as they are back."""
-        await self.bus.serve_take(self._take)
-        await self.bus.serve_renew(self._renew)
-        await self.bus.serve_roster(self.rosters)
-        await self.bus.serve_lanes(self._opens)
+        await self.bus.take_custody.serve(self._take)
+        await self.bus.renew_custody.serve(self._renew)
+        await self.bus.inventory.serve(self.rosters)
+        await self.bus.serve_open_lane(self._opens)
         await self.bus.on_presence(self.presences.hear)
-        await self.bus.serve_greet(self.presences.greet)
-        await self.bus.on_poke(self._poked)
+        await self.bus.site.serve(self.presences.greet)
+        await self.bus.on_wakeup(self._poked)
         if self.identities is not None:
-            await self.bus.serve_identity(self._renew_identity)
+            await self.bus.renew_identity.serve(self._renew_identity)
         async with asyncio.TaskGroup() as group:
             for loop in (self.listener.run(), *(healer.run() for healer in self.healers)):
                 group.create_task(loop)

@@ -85,7 +85,7 @@ class ControllerNotifier:
         pause = SOON
         while pause < LONG:
             try:
-                await self.bus.poke(poke, heard=True)
+                await self.bus.wake(poke, heard=True)
             except BusError as error:
                 log.debug("nobody was told: %s", error)
                 await asyncio.sleep(pause)
@@ -96,6 +96,6 @@ class ControllerNotifier:
     async def _number(self) -> None:
         self._soon = False
         try:
-            await self.bus.poke(Wakeup())
+            await self.bus.wake(Wakeup())
         except BusError as error:
             log.debug("nobody was told, and will find it: %s", error)

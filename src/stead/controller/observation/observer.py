@@ -130,7 +130,7 @@ class ProviderObserver:
         answers: dict[str, StateLine | UnknownReason] = {}
         while left:
             try:
-                reply = await self.bus.look(ProbeRequest(question.lane, [*left.values()]), end - loop.time())
+                reply = await self.bus.probe(ProbeRequest(question.lane, [*left.values()]), end - loop.time())
                 if reply.epoch and await self._superseded(reply, question.lane):
                     raise NoAnswer(f"{reply.agent} is superseded")
             except TooLarge as error:
@@ -164,7 +164,7 @@ class ProviderObserver:
     async def survey(self, lane: str) -> bool:
         """Have whoever serves a lane tell all that it has, in its own time; whether somebody will."""
         try:
-            await self.bus.survey(StateSyncRequest(lane))
+            await self.bus.state_sync(StateSyncRequest(lane))
         except BusError as error:
             log.debug("%s is not surveyed: %s", lane, error)
             return False

@@ -36,7 +36,7 @@ class OrphanDetector:
         if lane is None:
             return 0
         try:
-            await self.bus.survey(StateSyncRequest(lane))
+            await self.bus.state_sync(StateSyncRequest(lane))
         except BusError as error:
             log.debug("%s is not surveyed: %s", lane, error)
         return 1

@@ -33,19 +33,19 @@ async def test_an_order_is_taken_and_kept(bus: Bus, other: Bus) -> None:
     async def prolonged(asked: RenewCustody) -> RenewCustodyReply:
         return RenewCustodyReply(False, 5.0, list(asked.fences))
 
-    await bus.serve_take(granted)
-    await bus.serve_renew(prolonged)
-    assert await other.take(take()) == TakeCustodyReply(True, "", 10.0, {"/shop/front/web-1": Fence(0, 2)})
-    assert await other.renew(renew()) == RenewCustodyReply(False, 5.0, ["/shop/front/web-1"])
+    await bus.take_custody.serve(granted)
+    await bus.renew_custody.serve(prolonged)
+    assert await other.take_custody(take()) == TakeCustodyReply(True, "", 10.0, {"/shop/front/web-1": Fence(0, 2)})
+    assert await other.renew_custody(renew()) == RenewCustodyReply(False, 5.0, ["/shop/front/web-1"])
 
 
 @pytest.mark.long
 async def test_with_no_controller_there_is_a_typed_timeout(bus: Bus) -> None:
     with pytest.raises(NoAnswer, match="nobody listens") as caught:
-        await bus.take(take(), timeout=10)
+        await bus.take_custody(take(), timeout=10)
     assert isinstance(caught.value, TimeoutError)
     with pytest.raises(NoAnswer, match="nobody listens"):
-        await bus.renew(renew(), timeout=10)
+        await bus.renew_custody(renew(), timeout=10)
 
 
 async def test_a_controller_that_never_answers_is_a_typed_timeout(bus: Bus) -> None:
@@ -53,15 +53,15 @@ async def test_a_controller_that_never_answers_is_a_typed_timeout(bus: Bus) -> N
         await asyncio.Event().wait()
         raise AssertionError
 
-    await bus.serve_take(never)
+    await bus.take_custody.serve(never)
     with pytest.raises(NoAnswer, match="no answer in time"):
-        await bus.take(take(), timeout=0.2)
+        await bus.take_custody(take(), timeout=0.2)
 
 
 async def test_a_controller_that_comes_in_time_is_found(bus: Bus, other: Bus) -> None:
-    asking = asyncio.create_task(bus.take(take(), timeout=20))
+    asking = asyncio.create_task(bus.take_custody(take(), timeout=20))
     await asyncio.sleep(0)
-    await other.serve_take(granted)
+    await other.take_custody.serve(granted)
     assert (await asking).ok
 
 
@@ -75,10 +75,10 @@ async def test_controllers_share_the_questions(bus: Bus, other: Bus) -> None:
             asked[question.epoch] += 1
             return await granted(question)
 
-        await controller.serve_take(handler)
+        await controller.take_custody.serve(handler)
     await bus.identity()
     await other.identity()
-    await asyncio.gather(*(bus.take(take(number)) for number in range(100)))
+    await asyncio.gather(*(bus.take_custody(take(number)) for number in range(100)))
     assert set(asked.values()) == {1}
     assert set(answered) == {"one", "two"}
 
@@ -90,8 +90,8 @@ async def test_a_controller_answers_many_side_by_side(bus: Bus, other: Bus) -> N
         await together.wait()
         return await granted(question)
 
-    await bus.serve_take(handler)
-    answers = await asyncio.gather(*(other.take(take(number)) for number in range(20)))
+    await bus.take_custody.serve(handler)
+    answers = await asyncio.gather(*(other.take_custody(take(number)) for number in range(20)))
     assert all(answer.ok for answer in answers)
 
 
@@ -105,8 +105,8 @@ async def test_a_handler_that_fails_once_is_asked_again_at_once(bus: Bus, monkey
             raise RuntimeError("the database is away")
         return await granted(question)
 
-    await bus.serve_take(handler)
-    assert (await bus.take(take())).ok
+    await bus.take_custody.serve(handler)
+    assert (await bus.take_custody(take())).ok
     assert asked == [take(), take()]
 
 
@@ -125,13 +125,13 @@ async def test_a_controller_that_stops_leaves_its_questions_to_the_others(
             cancelled.set()
         raise AssertionError
 
-    service = await bus.serve_take(stopping)
-    asking = asyncio.create_task(bus.take(take(), timeout=20))
+    service = await bus.take_custody.serve(stopping)
+    asking = asyncio.create_task(bus.take_custody(take(), timeout=20))
     await got.wait()
     async with asyncio.timeout(60):
         await service.close()
     assert cancelled.is_set()
-    await other.serve_take(granted)
+    await other.take_custody.serve(granted)
     assert (await asking).ok
 
 
@@ -142,10 +142,10 @@ async def test_answer_that_is_larger_than_a_message_is_an_error_to_the_asker(bus
         members = [OrderMember(f"/a/{n}", Fence(0, 1), "t", {"text": "x" * 300_000}) for n in range(next(sizes))]
         return InventoryReply(members)
 
-    await bus.serve_roster(large)
+    await bus.inventory.serve(large)
     with pytest.raises(BadMessage, match="maximum payload"):
-        await other.roster(InventoryRequest(LANE, agent="agent-1"), timeout=20)
-    assert len((await other.roster(InventoryRequest(LANE, agent="agent-1"))).members) == 1
+        await other.inventory(InventoryRequest(LANE, agent="agent-1"), timeout=20)
+    assert len((await other.inventory(InventoryRequest(LANE, agent="agent-1"))).members) == 1
 
 
 async def test_lane_is_opened_though_others_take_longer_than_their_agents_wait(
@@ -161,7 +161,7 @@ async def test_lane_is_opened_though_others_take_longer_than_their_agents_wait(
             finally:
                 ended.append(asked.lane)
 
-    await bus.serve_lanes(trusted)
+    await bus.serve_open_lane(trusted)
     stuck = [f"stuck.{n}" for n in range(4)]
     waits = (other.open_lane(lane, "agent-1", timeout=1) for lane in stuck)
     assert {type(error) for error in await asyncio.gather(*waits, return_exceptions=True)} == {NoAnswer}
@@ -170,10 +170,10 @@ async def test_lane_is_opened_though_others_take_longer_than_their_agents_wait(
 
 
 async def test_what_is_no_question_is_told_so(bus: Bus, nats_server: Nats) -> None:
-    await bus.serve_take(granted)
+    await bus.take_custody.serve(granted)
     await bus.identity()  # answered after the subscription was
     client = await nats.connect(nats_server.url, inbox_prefix=inbox("agent-1"))
-    answer = await client.request(bus.subjects.take("agent-1"), b"garbage", timeout=5)
+    answer = await client.request(bus.subjects.agent_request("take-custody", "agent-1"), b"garbage", timeout=5)
     await client.close()
     fault = MessageFormat(Fault).decode(answer.data)
     assert fault.permanent
@@ -188,16 +188,16 @@ async def test_who_was_stopped_does_not_answer_old_questions(bus: Bus) -> None:
         answered.append(asked)
         return await granted(asked)
 
-    await bus.serve_take(handler)
-    assert (await bus.take(take(1))).ok
-    asking = asyncio.create_task(bus.take(take(2), timeout=0.5))
+    await bus.take_custody.serve(handler)
+    assert (await bus.take_custody(take(1))).ok
+    asking = asyncio.create_task(bus.take_custody(take(2), timeout=0.5))
     await asyncio.sleep(0)
     time.sleep(3)  # sleep: the event loop stands still longer than the answer may take
     with pytest.raises(NoAnswer):
         await asking
     assert [asked.epoch for asked in answered] == [1]
     await asyncio.sleep(1.2)  # sleep: what was asked late is not answered later either
-    assert (await bus.take(take(3))).ok
+    assert (await bus.take_custody(take(3))).ok
 
 
 async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_and_what_is_old_is_not(
@@ -213,10 +213,10 @@ async def test_when_more_is_asked_than_can_be_answered_the_latest_is_answered_an
         await go_on.wait()
         return TakeCustodyReply(ok=True)
 
-    await bus.serve_take(slow)
+    await bus.take_custody.serve(slow)
 
     def ask(path: str, timeout: float) -> asyncio.Task[TakeCustodyReply]:
-        return asyncio.create_task(other.take(TakeCustody("agent-1", 1, [(path, Fence(0, 1))]), timeout))
+        return asyncio.create_task(other.take_custody(TakeCustody("agent-1", 1, [(path, Fence(0, 1))]), timeout))
 
     holding = ask("/first", 20)
     await asyncio.wait_for(first.wait(), 60)
@@ -242,12 +242,12 @@ async def test_a_question_whose_answer_nobody_wants_is_not_worked_on(bus: Bus, n
         asked.append(look)
         return ProbeReply([])
 
-    await bus.serve_look(LANE, looked)
+    await bus.probe.serve(LANE, looked)
     client = await nats.connect(nats_server.url)
     try:
-        await client.publish(bus.subjects.look(LANE), encode(ProbeRequest(LANE, [])))
+        await client.publish(bus.subjects.lane_request("probe", LANE), encode(ProbeRequest(LANE, [])))
         await flushed(client)
-        assert await bus.look(ProbeRequest(LANE, []), timeout=10) == ProbeReply([])
+        assert await bus.probe(ProbeRequest(LANE, []), timeout=10) == ProbeReply([])
         assert (len(asked), bus.garbage.count) == (1, 1)
     finally:
         await client.close()
@@ -257,7 +257,7 @@ async def test_a_lane_that_cannot_be_one_is_told_so(bus: Bus, other: Bus) -> Non
     async def anybody(_: OpenLane) -> None:
         pass
 
-    await bus.serve_lanes(anybody)
+    await bus.serve_open_lane(anybody)
     with pytest.raises(BadMessage, match="cannot be a name on the bus"):
         await other.open_lane("l" * 200, "agent-1")
     assert bus.garbage.count == 1
